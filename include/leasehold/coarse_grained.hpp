@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include <leasehold/lock_manager.hpp>
+
+namespace leasehold {
+
+// One lock for a whole aggregate: its members lock their root. A customer and its addresses are then
+// edited by one person at a time, whichever of them is opened. Thread-safe if `root_of` is.
+class CoarseGrained {
+public:
+    // Maps a member to its root; a root, and what belongs to no aggregate, to itself.
+    using RootOf = std::function<LockKey(const LockKey& member)>;
+
+    // `locks` outlives this.
+    CoarseGrained(LockManager& locks, RootOf root_of)
+        : locks_{locks}, root_of_{std::move(root_of)} {}
+
+    [[nodiscard]] LockKey root(const LockKey& member) const { return root_of_(member); }
+
+    // The lease is one of the root.
+    [[nodiscard]] Result<Lease> try_lock(const LockKey& member, LockOptions options = {}) {
+        return locks_.try_lock(root(member), std::move(options));
+    }
+    [[nodiscard]] Result<Lease> check(const LockKey& member, LockId lock_id) {
+        return locks_.check(root(member), lock_id);
+    }
+    Result<Lease> release(const LockKey& member, LockId lock_id) {
+        return locks_.release(root(member), lock_id);
+    }
+
+private:
+    LockManager& locks_;
+    RootOf root_of_;
+};
+
+}  // namespace leasehold

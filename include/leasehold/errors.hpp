@@ -1,0 +1,40 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace leasehold {
+
+// The caller asked for something that can never be granted: a key too long, a ttl out of bounds, ...
+// Thrown before the store is touched. The text says what was wrong and what would be right.
+class BadRequest : public std::invalid_argument {
+public:
+    using std::invalid_argument::invalid_argument;
+};
+
+// The store could not answer. This is never "no": a "no" is a Refusal.
+class StoreFault : public std::runtime_error {
+public:
+    // Whether the request may have been carried out. After `unknown`, ask again with the same lock id:
+    // that is safe and settles it.
+    enum class Effect { none, unknown };
+
+    enum class Cause {
+        unavailable,    // no connection, a lost connection, a timeout, an overfull queue
+        clock_leap,     // the store's clock leapt ahead: a lease only looks expired, see docs/clock.md
+        configuration,  // wrong credentials, unsafe settings under durability=strict, a newer schema
+        internal,       // the store answered something we did not expect
+    };
+
+    StoreFault(Effect effect, Cause cause, const std::string& what)
+        : std::runtime_error{what}, effect_{effect}, cause_{cause} {}
+
+    [[nodiscard]] Effect effect() const noexcept { return effect_; }
+    [[nodiscard]] Cause cause() const noexcept { return cause_; }
+
+private:
+    Effect effect_;
+    Cause cause_;
+};
+
+}  // namespace leasehold

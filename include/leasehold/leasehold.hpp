@@ -1,0 +1,18 @@
+#pragma once
+
+// Everything but the stores' own headers.
+#include <leasehold/coarse_grained.hpp>
+#include <leasehold/dist_lock.hpp>
+#include <leasehold/errors.hpp>
+#include <leasehold/keep_alive.hpp>
+#include <leasehold/lease.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/lock_id.hpp>
+#include <leasehold/lock_key.hpp>
+#include <leasehold/lock_manager.hpp>
+#include <leasehold/lock_type.hpp>
+#include <leasehold/open_store.hpp>
+#include <leasehold/scoped_lock.hpp>
+#include <leasehold/session.hpp>
+#include <leasehold/store.hpp>
+#include <leasehold/time.hpp>

@@ -1,0 +1,228 @@
+#include "core/batcher.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+namespace leasehold {
+namespace {
+
+constexpr std::chrono::milliseconds first_pause{1};
+constexpr std::chrono::milliseconds longest_pause{16};
+
+bool is_busy(const Outcome& outcome) {
+    const auto* refusal = std::get_if<Refusal>(&outcome);
+    return refusal != nullptr && refusal->kind == Refusal::Kind::busy;
+}
+
+Outcome overfull(std::size_t queued) {
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                      "the store cannot keep up: " + std::to_string(queued) +
+                          " requests are waiting for it"};
+}
+
+}  // namespace
+
+Batcher::Batcher(Store& store, const Limits& limits)
+    : store_{store}, limits_{limits}, lanes_{store.concurrency()} {}
+
+Batcher::~Batcher() {
+    std::unique_lock lock{mutex_};
+    closing_ = true;
+    if (!dispatcher_.joinable()) return;
+    lock.unlock();
+    dispatcher_wakes_.notify_all();
+    dispatcher_.join();
+}
+
+Outcome Batcher::ask(Request request) {
+    Outcome outcome = ask_once(request);
+    if (!is_busy(outcome)) return outcome;
+    const auto give_up = Clock::now() + limits_.busy_patience;
+    for (auto pause = first_pause; is_busy(outcome) && Clock::now() < give_up;
+         pause = std::min(2 * pause, longest_pause)) {
+        std::this_thread::sleep_for(pause);
+        outcome = ask_once(request);
+    }
+    return outcome;
+}
+
+Outcome Batcher::ask_once(Request& request) {
+    if (queued_ == 0 && enter_lane()) {
+        Outcome outcome;
+        apply({&request, 1}, {&outcome, 1});
+        leave_lane();
+        return outcome;
+    }
+    Seat seat;
+    {
+        const std::lock_guard lock{mutex_};
+        seat = take_seat(request);
+    }
+    if (!seat.group) return overfull(queued_);
+    appoint_leaders();
+
+    Group& group = *seat.group;
+    for (Stage stage = group.stage; stage != Stage::done; stage = group.stage) {
+        if (stage == Stage::leader_wanted &&
+            group.stage.compare_exchange_strong(stage, Stage::led)) {
+            lead(group);
+            break;
+        }
+        group.stage.wait(stage);
+    }
+    request = std::move(group.requests[seat.index]);
+    return std::move(group.outcomes[seat.index]);
+}
+
+void Batcher::submit(Request request, Reply reply) {
+    enqueue(std::move(request), std::move(reply), Clock::now() + limits_.busy_patience);
+}
+
+void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_up) {
+    Seat seat;
+    {
+        const std::lock_guard lock{mutex_};
+        seat = take_seat(request);
+        if (seat.group) {
+            seat.group->submitted.push_back({seat.index, std::move(reply), give_up});
+            ++unanswered_;
+        }
+    }
+    if (seat.group) {
+        appoint_leaders();
+    } else {
+        reply(overfull(queued_));
+    }
+}
+
+bool Batcher::enter_lane() noexcept {
+    std::size_t busy = busy_lanes_;
+    while (busy < lanes_) {
+        if (busy_lanes_.compare_exchange_weak(busy, busy + 1)) return true;
+    }
+    return false;
+}
+
+void Batcher::leave_lane() {
+    --busy_lanes_;
+    if (queued_ > 0) appoint_leaders();
+}
+
+Batcher::Seat Batcher::take_seat(Request& request) {
+    if (queued_ >= limits_.queued_requests) return {};
+    if (groups_.empty() || groups_.back()->requests.size() >= limits_.batch_requests) {
+        groups_.push_back(std::make_shared<Group>());
+    }
+    Group& group = *groups_.back();
+    group.requests.push_back(std::move(request));
+    ++queued_;
+    return {groups_.back(), group.requests.size() - 1};
+}
+
+// Whoever adds to the queue and whoever leaves a lane both come here, each after its own step was
+// visible to the other: no group is left behind.
+void Batcher::appoint_leaders() {
+    while (queued_ > 0 && enter_lane()) {
+        std::shared_ptr<Group> group;
+        {
+            const std::lock_guard lock{mutex_};
+            if (!groups_.empty()) {
+                group = std::move(groups_.front());
+                groups_.pop_front();
+                queued_ -= group->requests.size();
+                if (!group->somebody_waits()) {
+                    to_dispatch_.push_back(std::move(group));
+                    wake_dispatcher();
+                    continue;
+                }
+            }
+        }
+        if (!group) {
+            --busy_lanes_;
+            continue;
+        }
+        group->stage = Stage::leader_wanted;
+        group->stage.notify_one();
+    }
+}
+
+void Batcher::lead(Group& group) {
+    group.outcomes.resize(group.requests.size());
+    apply(group.requests, group.outcomes);
+    leave_lane();
+    for (Submitted& submitted : group.submitted) reply_to(group, submitted);
+    group.stage = Stage::done;
+    group.stage.notify_all();
+}
+
+void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
+    try {
+        store_.apply(requests, outcomes);
+    } catch (const StoreFault& fault) {
+        for (Outcome& outcome : outcomes) {
+            if (std::holds_alternative<std::monostate>(outcome)) outcome = fault;
+        }
+    } catch (const std::exception& error) {
+        const StoreFault fault{StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()};
+        for (Outcome& outcome : outcomes) {
+            if (std::holds_alternative<std::monostate>(outcome)) outcome = fault;
+        }
+    }
+}
+
+void Batcher::reply_to(Group& group, Submitted& submitted) {
+    Outcome& outcome = group.outcomes[submitted.index];
+    if (is_busy(outcome) && Clock::now() < submitted.give_up) {
+        const std::lock_guard lock{mutex_};
+        if (!closing_) {
+            deferred_.push_back({Clock::now() + longest_pause / 2,
+                                 std::move(group.requests[submitted.index]),
+                                 std::move(submitted.reply), submitted.give_up});
+            wake_dispatcher();
+            return;
+        }
+    }
+    submitted.reply(std::move(outcome));
+    const std::lock_guard lock{mutex_};
+    if (--unanswered_ == 0 && closing_) dispatcher_wakes_.notify_all();
+}
+
+void Batcher::wake_dispatcher() {
+    if (!dispatcher_.joinable()) dispatcher_ = std::thread{[this] { run_dispatcher(); }};
+    dispatcher_wakes_.notify_one();
+}
+
+void Batcher::run_dispatcher() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        if (!to_dispatch_.empty()) {
+            const std::shared_ptr<Group> group = std::move(to_dispatch_.front());
+            to_dispatch_.pop_front();
+            lock.unlock();
+            lead(*group);
+            lock.lock();
+            continue;
+        }
+        const auto now = Clock::now();
+        const auto due = std::ranges::find_if(
+            deferred_, [&](const Deferred& d) { return closing_ || d.due <= now; });
+        if (due != deferred_.end()) {
+            Deferred again = std::move(*due);
+            deferred_.erase(due);
+            --unanswered_;
+            lock.unlock();
+            enqueue(std::move(again.request), std::move(again.reply), again.give_up);
+            lock.lock();
+            continue;
+        }
+        if (closing_ && unanswered_ == 0) return;
+        if (deferred_.empty()) {
+            dispatcher_wakes_.wait(lock);
+        } else {
+            dispatcher_wakes_.wait_until(lock, std::ranges::min(deferred_, {}, &Deferred::due).due);
+        }
+    }
+}
+
+}  // namespace leasehold

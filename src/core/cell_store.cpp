@@ -1,0 +1,454 @@
+#include "core/cell_store.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold {
+namespace {
+
+constexpr std::chrono::minutes housekeeping_interval{1};
+constexpr std::size_t housekeeping_rows = 500;
+constexpr int attempts = 5;
+
+template <class R>
+constexpr bool works_on_cells = !std::is_same_v<R, List> && !std::is_same_v<R, History> &&
+                                !std::is_same_v<R, Purge>;
+
+bool is_for_cells(const Request& request) {
+    return std::visit([]<class R>(const R&) { return works_on_cells<R>; }, request);
+}
+
+template <class R>
+constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
+
+// The keys of one request, once they are known.
+class Plan {
+public:
+    struct Entry {
+        std::size_t request;
+        std::vector<std::size_t> slots;  // in Work::slots
+    };
+
+    void add(std::size_t request, std::vector<LockKey> keys, Slot::Intent intent) {
+        wanted_.push_back({request, std::move(keys), intent});
+    }
+
+    // Fills `work.slots`, sorted and different, and tells which of them each request is about.
+    std::vector<Entry> lay_out(Work& work) const {
+        std::vector<std::pair<const LockKey*, Slot::Intent>> keys;
+        for (const Wanted& wanted : wanted_) {
+            for (const LockKey& key : wanted.keys) keys.emplace_back(&key, wanted.intent);
+        }
+        std::ranges::sort(keys, [](const auto& a, const auto& b) {
+            return *a.first != *b.first ? *a.first < *b.first : a.second > b.second;
+        });
+        for (const auto& [key, intent] : keys) {
+            if (work.slots.empty() || work.slots.back().key != *key) {
+                work.slots.push_back({.key = *key, .intent = intent});
+            }
+        }
+        std::vector<Entry> entries;
+        for (const Wanted& wanted : wanted_) {
+            Entry entry{wanted.request, {}};
+            for (const LockKey& key : wanted.keys) {
+                const auto slot = std::ranges::lower_bound(work.slots, key, {}, &Slot::key);
+                entry.slots.push_back(static_cast<std::size_t>(slot - work.slots.begin()));
+            }
+            entries.push_back(std::move(entry));
+        }
+        return entries;
+    }
+
+private:
+    struct Wanted {
+        std::size_t request;
+        std::vector<LockKey> keys;
+        Slot::Intent intent;
+    };
+    std::vector<Wanted> wanted_;
+};
+
+Outcome decide(Rules& rules, const Request& request, const std::vector<const LockKey*>& keys,
+               const std::vector<Cell*>& cells) {
+    return std::visit(
+        [&]<class R>(const R& r) -> Outcome {
+            if constexpr (std::is_same_v<R, TryLockAll>) {
+                return rules.decide(r, cells);
+            } else if constexpr (std::is_same_v<R, TryLock> || std::is_same_v<R, Break>) {
+                return rules.decide(r, *cells.front());
+            } else if constexpr (std::is_same_v<R, Holders>) {
+                return rules.holders(r.key, *cells.front());
+            } else if constexpr (std::is_same_v<R, ReleaseAll>) {
+                std::vector<Lease> released;
+                for (std::size_t i = 0; i < cells.size(); ++i) {
+                    rules.release_all(r, *keys[i], *cells[i], released);
+                }
+                return released;
+            } else if constexpr (works_on_cells<R>) {
+                if (!cells.empty()) return rules.decide(r, *keys.front(), *cells.front());
+                Refusal unknown;
+                unknown.store_now = rules.now();
+                return unknown;
+            } else {
+                return {};
+            }
+        },
+        request);
+}
+
+// The requests of one transaction, decided on its cells.
+class Decisions {
+public:
+    Decisions(Work& work, Time now, const StoreClock& clock)
+        : work_{work},
+          past_{[&work](LockId id) -> std::optional<Ended> {
+              const auto found = work.past.find(id);
+              return found != work.past.end() ? std::optional{found->second} : std::nullopt;
+          }},
+          rules_{now, clock, past_, work.endings},
+          trial_{now, clock, past_, trial_endings_} {}
+
+    [[nodiscard]] Outcome decide(const Request& request, const std::vector<std::size_t>& slots) {
+        std::vector<const LockKey*> keys;
+        std::vector<Cell*> cells;
+        Slot* blocked = nullptr;
+        for (const std::size_t index : slots) {
+            Slot& slot = work_.slots[index];
+            keys.push_back(&slot.key);
+            cells.push_back(&slot.cell);
+            if (slot.state == Slot::State::blocked && blocked == nullptr) blocked = &slot;
+        }
+        if (blocked == nullptr) return leasehold::decide(rules_, request, keys, cells);
+
+        // Some answers change nothing and need no lock; the others have to wait.
+        std::vector<Cell> copies;
+        for (const Cell* cell : cells) copies.push_back(*cell);
+        std::vector<Cell*> trial_cells;
+        for (Cell& copy : copies) {
+            copy.changed = false;
+            trial_cells.push_back(&copy);
+        }
+        Outcome outcome = leasehold::decide(trial_, request, keys, trial_cells);
+        const bool changes = std::ranges::any_of(copies, &Cell::changed);
+        return changes ? rules_.blocked(request, blocked->key, blocked->cell) : outcome;
+    }
+
+private:
+    Work& work_;
+    PastLookup past_;
+    std::vector<Ended> trial_endings_;
+    Rules rules_;
+    Rules trial_;
+};
+
+// Whether somebody's transaction, and no lease that is alive, stood in the way.
+bool stood_in_the_way(const Outcome& outcome) {
+    const auto* refusal = std::get_if<Refusal>(&outcome);
+    if (refusal == nullptr) return false;
+    if (refusal->kind == Refusal::Kind::busy) return true;
+    return refusal->kind == Refusal::Kind::held &&
+           std::ranges::all_of(refusal->holders, [&](const Holder& holder) {
+               return holder.until <= refusal->store_now;
+           });
+}
+
+}  // namespace
+
+CellStore::CellStore(const StoreOptions& options)
+    : options_{options},
+      clock_{options.max_clock_leap},
+      next_housekeeping_{SteadyClock::now() + housekeeping_interval} {}
+
+void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    Indices run;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (is_for_cells(requests[i])) {
+            run.push_back(i);
+            continue;
+        }
+        apply_to_cells(requests, outcomes, run);
+        run.clear();
+        outcomes[i] = std::visit(
+            [this]<class R>(const R& request) -> Outcome {
+                if constexpr (works_on_cells<R>) {
+                    return {};
+                } else {
+                    return answer(request);
+                }
+            },
+            requests[i]);
+    }
+    apply_to_cells(requests, outcomes, run);
+    keep_house();
+}
+
+void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
+                               const Indices& which) {
+    if (which.empty()) return;
+    bool settled = false;
+    for (int i = 0; i < attempts && !settled; ++i) {
+        try {
+            attempt(requests, outcomes, which);
+            settled = true;
+        } catch (const Conflict&) {
+            rollback();
+        }
+    }
+    if (!settled) {
+        if (which.size() > 1) {
+            // One of them does not get through: it must not keep the others.
+            for (const std::size_t index : which) apply_to_cells(requests, outcomes, {index});
+            return;
+        }
+        Refusal busy;
+        busy.kind = Refusal::Kind::busy;
+        busy.store_now = now();
+        outcomes[which.front()] = busy;
+        return;
+    }
+    // A row may have been locked for a moment only, by another server that was just taking it.
+    Indices again;
+    for (const std::size_t index : which) {
+        if (stood_in_the_way(outcomes[index])) again.push_back(index);
+    }
+    if (again.empty()) return;
+    try {
+        attempt(requests, outcomes, again);
+    } catch (const Conflict&) {
+        rollback();
+    }
+}
+
+void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
+                        const Indices& which) {
+    // Requests that do not name their keys: find them first.
+    std::vector<LockId> to_locate;
+    bool writes = false;
+    for (const std::size_t index : which) {
+        std::visit(
+            [&]<class R>(const R& r) {
+                writes = writes || !only_reads<R>;
+                if constexpr (requires { r.key.has_value(); r.lock_id; }) {
+                    if (!r.key) to_locate.push_back(r.lock_id);
+                }
+            },
+            requests[index]);
+    }
+    std::unordered_map<LockId, LockKey> located;
+    if (!to_locate.empty()) located = locate(to_locate);
+
+    Work work;
+    Plan plan;
+    for (const std::size_t index : which) {
+        std::visit(
+            [&]<class R>(const R& r) {
+                const auto intent = only_reads<R> ? Slot::Intent::read : Slot::Intent::change;
+                if constexpr (requires { r.keys; }) {
+                    plan.add(index, r.keys, intent);
+                    work.lock_ids.insert(work.lock_ids.end(), r.lock_ids.begin(), r.lock_ids.end());
+                } else if constexpr (std::is_same_v<R, ReleaseAll>) {
+                    plan.add(index, r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope), intent);
+                } else if constexpr (requires { r.key.has_value(); r.lock_id; }) {
+                    work.lock_ids.push_back(r.lock_id);
+                    const auto found = located.find(r.lock_id);
+                    std::vector<LockKey> keys;
+                    if (r.key) keys.push_back(*r.key);
+                    else if (found != located.end()) keys.push_back(found->second);
+                    plan.add(index, std::move(keys), intent);
+                } else if constexpr (works_on_cells<R>) {
+                    plan.add(index, {r.key}, intent);
+                    if constexpr (requires { r.lock_id; }) work.lock_ids.push_back(r.lock_id);
+                }
+            },
+            requests[index]);
+    }
+    const std::vector<Plan::Entry> entries = plan.lay_out(work);
+
+    const bool writing = writes && begin() == Begun::writing;
+    const Time at = load_and_observe(work);
+    Decisions decisions{work, at, clock_};
+    std::vector<Outcome> decided;
+    decided.reserve(entries.size());
+    for (const Plan::Entry& entry : entries) {
+        decided.push_back(decisions.decide(requests[entry.request], entry.slots));
+    }
+    const bool changed =
+        std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
+    if (changed) {
+        if (!keeps_history()) work.endings.clear();
+        save_and_commit(work);
+    } else if (writing) {
+        rollback();
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        outcomes[entries[i].request] = std::move(decided[i]);
+    }
+}
+
+Time CellStore::load_and_observe(Work& work) {
+    const auto asked = SteadyClock::now();
+    load(work);
+    for (Slot& slot : work.slots) {
+        if (slot.state != Slot::State::missing) slot.cell = cell_of(slot.row, slot.shares);
+    }
+    return clock_.observe(work.clock, asked, SteadyClock::now());
+}
+
+Time CellStore::now() {
+    const auto asked = SteadyClock::now();
+    const Time reading = read_clock();
+    return clock_.observe(reading, asked, SteadyClock::now());
+}
+
+Outcome CellStore::answer(const List& request) { return list(request, now()); }
+
+Outcome CellStore::answer(const History& request) {
+    std::vector<PastLease> page;
+    if (request.key && !request.before) {
+        Work work;
+        work.slots.push_back({.key = *request.key});
+        const Time at = load_and_observe(work);
+        const PastLookup no_past = [](LockId) { return std::nullopt; };
+        Rules{at, clock_, no_past, work.endings}.append_expired(*request.key,
+                                                                work.slots.front().cell, page);
+    }
+    for (PastLease& past : history(request, now() - options_.retention)) {
+        if (page.size() < request.limit) page.push_back(std::move(past));
+    }
+    return page;
+}
+
+Outcome CellStore::answer(const Purge& request) {
+    const Time at = now();
+    const Time moment = at - options_.retention;
+    const std::vector<Candidate> candidates = scan(purge_after_, request.rows, moment);
+
+    Work work;
+    for (const Candidate& candidate : candidates) {
+        if (candidate.dead) {
+            work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
+        }
+    }
+    Purged purged;
+    purged.forgotten = forget_history(moment, request.rows);
+    if (begin() == Begun::writing) {
+        const Time decided_at = load_and_observe(work);
+        const PastLookup no_past = [](LockId) { return std::nullopt; };
+        Rules rules{decided_at, clock_, no_past, work.endings};
+        for (Slot& slot : work.slots) {
+            if (slot.state != Slot::State::ours) continue;
+            slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
+            if (slot.forget) ++purged.forgotten;
+        }
+        if (!keeps_history()) work.endings.clear();
+        work.raise_floor_to = decided_at;
+        save_and_commit(work);
+    }
+    purged.complete = candidates.size() < request.rows;
+    if (purged.complete) {
+        purge_after_.reset();
+    } else {
+        purge_after_ = candidates.back().key;
+    }
+    return purged;
+}
+
+void CellStore::keep_house() {
+    if (SteadyClock::now() < next_housekeeping_) return;
+    next_housekeeping_ = SteadyClock::now() + housekeeping_interval;
+    try {
+        (void)answer(Purge{housekeeping_rows});
+    } catch (const StoreFault&) {
+        // Nobody asked for it; the next request will meet the fault if it lasts.
+    } catch (const Conflict&) {
+        rollback();
+    }
+}
+
+void require_durability(const StoreOptions& options, const StoreStatus& status) {
+    if (options.require == StoreOptions::Require::any_durability ||
+        status.durability == Durability::strong) {
+        return;
+    }
+    std::string text = status.name + ": answered changes can be lost, and durability=strict was asked for";
+    for (const std::string& warning : status.warnings) text += "; " + warning;
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, text};
+}
+
+Cell cell_of(const LockRow& row, std::vector<Grant> shares) {
+    Cell cell;
+    cell.fence = row.fence;
+    cell.touched = row.touched_at;
+    Grant grant{.lock_id = row.lock_id,
+                .owner = row.owner,
+                .mode = row.mode,
+                .fence = row.fence,
+                .granted_at = row.granted_at,
+                .expires_at = row.expires_at,
+                .note = row.note};
+    if (row.ended != Gone::unknown) {
+        cell.last = std::make_shared<const Ending>(
+            Ending{std::move(grant), row.ended, row.ended_at, row.ended_by, row.ended_why});
+    } else if (row.mode == Mode::shared) {
+        cell.grants = std::move(shares);
+    } else {
+        cell.grants.push_back(std::move(grant));
+    }
+    return cell;
+}
+
+LockRow row_of(const Slot& slot) {
+    const Cell& cell = slot.cell;
+    LockRow row;
+    row.fence = cell.fence;
+    row.touched_at = cell.touched;
+    if (cell.grants.empty()) {
+        const Ending& last = *cell.last;
+        row.lock_id = last.grant.lock_id;
+        row.owner = last.grant.owner;
+        row.mode = last.grant.mode;
+        row.granted_at = last.grant.granted_at;
+        row.note = last.grant.note;
+        row.expires_at = last.at;
+        row.ended = last.how;
+        row.ended_at = last.at;
+        row.ended_by = last.by;
+        row.ended_why = last.why;
+    } else if (const Grant& first = cell.grants.front(); first.mode == Mode::exclusive) {
+        row.lock_id = first.lock_id;
+        row.owner = first.owner;
+        row.granted_at = first.granted_at;
+        row.note = first.note;
+        row.expires_at = first.expires_at;
+    } else {
+        const bool was_shared = slot.state == Slot::State::ours && slot.row.mode == Mode::shared &&
+                                slot.row.ended == Gone::unknown;
+        row.lock_id = was_shared ? slot.row.lock_id : LockId::random();
+        row.mode = Mode::shared;
+        row.granted_at = std::ranges::min(cell.grants, {}, &Grant::granted_at).granted_at;
+        row.expires_at = std::ranges::max(cell.grants, {}, &Grant::expires_at).expires_at;
+    }
+    return row;
+}
+
+ShareChanges share_changes(const Slot& slot) {
+    ShareChanges changes;
+    const auto share_of = [](const std::vector<Grant>& grants, LockId id) -> const Grant* {
+        const auto found = std::ranges::find(grants, id, &Grant::lock_id);
+        return found != grants.end() && found->mode == Mode::shared ? &*found : nullptr;
+    };
+    for (const Grant& old : slot.shares) {
+        if (share_of(slot.cell.grants, old.lock_id) == nullptr) changes.removed.push_back(old.lock_id);
+    }
+    for (const Grant& grant : slot.cell.grants) {
+        if (grant.mode != Mode::shared) continue;
+        const Grant* old = share_of(slot.shares, grant.lock_id);
+        if (old == nullptr || old->expires_at != grant.expires_at || old->note != grant.note) {
+            changes.written.push_back(&grant);
+        }
+    }
+    return changes;
+}
+
+}  // namespace leasehold

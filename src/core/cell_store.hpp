@@ -1,0 +1,144 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <leasehold/store.hpp>
+
+#include "core/rules.hpp"
+#include "core/store_clock.hpp"
+
+namespace leasehold {
+
+// A row of table `locks`: what a database keeps of one key.
+//   free        `ended` tells how its last lease ended, the other columns are that lease's
+//   exclusive   the columns are the lease's
+//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with a lock id
+//               that nobody knows and the latest expiry, so that who looks here only sees it taken
+struct LockRow {
+    LockId lock_id{};
+    Time expires_at{};
+    std::string owner{};
+    Mode mode = Mode::exclusive;
+    Fence fence = 0;
+    Time granted_at{};
+    Time touched_at{};
+    std::string note{};
+    Gone ended = Gone::unknown;  // unknown: not ended
+    Time ended_at{};
+    std::string ended_by{};
+    std::string ended_why{};
+};
+
+// The cell of one key, as one transaction sees it.
+struct Slot {
+    enum class Intent { read, change };
+    enum class State {
+        missing,  // there is no row
+        ours,     // the row is serialised, or only to be read
+        blocked,  // somebody's transaction has the row: `cell` is what was last committed
+    };
+
+    LockKey key;
+    Intent intent = Intent::read;
+    State state = State::missing;
+    LockRow row{};              // as loaded
+    std::vector<Grant> shares{};  // as loaded
+    Cell cell{};                // made of row and shares
+    bool forget = false;        // delete the row
+};
+
+// What one transaction works on.
+struct Work {
+    std::vector<Slot> slots{};          // in the order of their keys, all different
+    std::vector<LockId> lock_ids{};     // of the requests: their pasts are wanted
+    std::unordered_map<LockId, Ended> past{};
+    std::vector<Ended> endings{};       // to be kept as history
+    Time clock{};                       // the database's clock, read after the rows were locked
+    Time raise_floor_to{};              // where set: no time before this may ever be used again
+};
+
+// A store that keeps cells in a transactional database. It brings a batch's cells, lets the rules
+// decide, and writes back what changed. A database offers the protected functions; each may throw
+// StoreFault, or Conflict where the transaction has to be done again.
+class CellStore : public Store {
+public:
+    explicit CellStore(const StoreOptions& options);
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) final;
+    [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
+
+protected:
+    struct Conflict {};
+
+    enum class Begun { writing, reading_only };
+
+    struct Candidate {
+        LockKey key;
+        bool dead = false;  // its expiry lies before the moment asked for
+    };
+
+    // Begins a transaction that may write. `reading_only` where somebody else is writing.
+    virtual Begun begin() = 0;
+    // Locks what is to be changed, without waiting, and reads everything; sets `work.clock` last.
+    // Outside a transaction, or in one that is reading only, nothing is locked and what is to be
+    // changed is `blocked`.
+    virtual void load(Work& work) = 0;
+    // Writes changed and forgotten slots and the endings, and commits.
+    virtual void save_and_commit(Work& work) = 0;
+    // Ends a transaction that changed nothing.
+    virtual void rollback() noexcept = 0;
+
+    // Which keys these lock ids belong or belonged to.
+    virtual std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) = 0;
+    // Where an owner has leases, perhaps expired.
+    virtual std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) = 0;
+    // Some keys in their order, from `after` on.
+    virtual std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
+                                        Time moment) = 0;
+    virtual Time read_clock() = 0;
+    virtual std::vector<Holder> list(const List& request, Time now) = 0;
+    virtual std::vector<PastLease> history(const History& request, Time oldest) = 0;
+    virtual std::size_t forget_history(Time before, std::size_t limit) = 0;
+
+    const StoreOptions options_;
+    StoreClock clock_;
+
+private:
+    using Indices = std::vector<std::size_t>;
+
+    void apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
+                        const Indices& which);
+    void attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
+                 const Indices& which);
+    [[nodiscard]] Time load_and_observe(Work& work);
+    [[nodiscard]] Time now();
+    [[nodiscard]] Outcome answer(const List& request);
+    [[nodiscard]] Outcome answer(const History& request);
+    [[nodiscard]] Outcome answer(const Purge& request);
+    [[nodiscard]] bool keeps_history() const {
+        return options_.history == StoreOptions::KeepHistory::on;
+    }
+    void keep_house();
+
+    std::optional<LockKey> purge_after_;
+    SteadyClock::time_point next_housekeeping_;
+};
+
+// Throws StoreFault where the options ask for a durability that the store does not have.
+void require_durability(const StoreOptions& options, const StoreStatus& status);
+
+// What to write for a slot whose cell changed, and what to make of a row that was read.
+[[nodiscard]] LockRow row_of(const Slot& slot);
+[[nodiscard]] Cell cell_of(const LockRow& row, std::vector<Grant> shares);
+
+struct ShareChanges {
+    std::vector<const Grant*> written;  // new or changed
+    std::vector<LockId> removed;
+};
+[[nodiscard]] ShareChanges share_changes(const Slot& slot);
+
+}  // namespace leasehold

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include <leasehold/lease.hpp>
+
+#include "core/cell_store.hpp"
+
+// The rules for guard() and release() in a caller's transaction, on a slot that it has locked.
+namespace leasehold {
+
+[[nodiscard]] Result<Lease> check_guarded(const Slot& slot, LockId lock_id, Time clock,
+                                          const PastLookup& past);
+
+[[nodiscard]] Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock,
+                                            const PastLookup& past, std::vector<Ended>& endings);
+
+}  // namespace leasehold

@@ -1,0 +1,121 @@
+#include <leasehold/keep_alive.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace leasehold {
+namespace {
+
+// Where the answer to one renewal arrives, perhaps when nobody waits for it any more.
+class Mailbox {
+public:
+    void put(Outcome outcome) {
+        const std::lock_guard lock{mutex_};
+        outcome_ = std::move(outcome);
+        filled_.notify_all();
+    }
+
+    // Nothing where `deadline` or `ended` came first.
+    [[nodiscard]] std::optional<Outcome> wait(const std::stop_token& ended,
+                                              SteadyClock::time_point deadline) {
+        std::unique_lock lock{mutex_};
+        filled_.wait_until(lock, ended, deadline, [this] { return outcome_.has_value(); });
+        return std::exchange(outcome_, std::nullopt);
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable_any filled_;
+    std::optional<Outcome> outcome_;  // guarded by mutex_
+};
+
+}  // namespace
+
+struct KeepAlive::State {
+    State(LockManager& manager, Lease&& held, SteadyClock::time_point asked_at, Options&& wanted)
+        : locks{manager},
+          lease{std::move(held)},
+          options{std::move(wanted)},
+          every{options.every.value_or(options.ttl / 3)},
+          margin{options.margin.value_or(options.ttl / 10)},
+          valid_until{end_of(asked_at, lease)} {}
+
+    [[nodiscard]] SteadyClock::time_point end_of(SteadyClock::time_point asked_at,
+                                                 const Lease& answer) const {
+        if (answer.expires_at == never) return SteadyClock::time_point::max();
+        // Counted from before we asked: a slow answer must shorten our lease, never stretch it.
+        return asked_at + answer.remaining() - margin;
+    }
+
+    void run(const std::stop_token& ended) {
+        Loss unconfirmed = StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                                      "the store did not confirm the lease in time"};
+        while (!ended.stop_requested()) {
+            const auto asked_at = SteadyClock::now();
+            const auto answer = ask(ended);
+            Duration pause = std::max(every / 8, Duration{std::chrono::milliseconds{1}});
+            if (answer) {
+                if (const auto* renewed = std::get_if<Lease>(&*answer)) {
+                    const std::lock_guard lock{mutex};
+                    valid_until = end_of(asked_at, *renewed);
+                    pause = every;
+                } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
+                    if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
+                } else if (const auto* fault = std::get_if<StoreFault>(&*answer)) {
+                    unconfirmed = *fault;
+                }
+            }
+            Mailbox nothing;
+            (void)nothing.wait(ended, std::min(SteadyClock::now() + pause, valid_until));
+            if (!ended.stop_requested() && SteadyClock::now() >= valid_until) {
+                return lose(unconfirmed);
+            }
+        }
+    }
+
+    [[nodiscard]] std::optional<Outcome> ask(const std::stop_token& ended) const {
+        const auto mailbox = std::make_shared<Mailbox>();
+        locks.submit(Renew{lease.key, lease.lock_id, options.ttl, locks.limits().max_hold},
+                     [mailbox](Outcome outcome) { mailbox->put(std::move(outcome)); });
+        return mailbox->wait(ended, valid_until);
+    }
+
+    void lose(const Loss& loss) {
+        stop.request_stop();
+        if (options.on_lost) options.on_lost(loss);
+    }
+
+    LockManager& locks;
+    const Lease lease;
+    const Options options;
+    const Duration every;
+    const Duration margin;
+    std::stop_source stop;
+
+    mutable std::mutex mutex;
+    SteadyClock::time_point valid_until;  // written by the thread under mutex, read by others under it
+};
+
+KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point asked_at,
+                     Options options)
+    : state_{std::make_unique<State>(locks, std::move(lease), asked_at, std::move(options))} {
+    if (state_->every <= Duration::zero() || state_->margin < Duration::zero() ||
+        state_->every + state_->margin >= state_->options.ttl) {
+        throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
+    }
+    thread_ = std::jthread{[state = state_.get()](const std::stop_token& ended) { state->run(ended); }};
+}
+
+KeepAlive::~KeepAlive() = default;
+
+std::stop_token KeepAlive::stop_token() const noexcept { return state_->stop.get_token(); }
+
+SteadyClock::time_point KeepAlive::valid_until() const {
+    const std::lock_guard lock{state_->mutex};
+    return state_->valid_until;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,96 @@
+#include <leasehold/lease.hpp>
+#include <leasehold/store.hpp>
+
+#include <array>
+#include <cstdio>
+
+namespace leasehold {
+namespace {
+
+std::string named(const std::string& owner) { return owner.empty() ? "somebody" : owner; }
+
+std::string describe(const Holder& holder) {
+    std::string text = holder.key.to_string() + " is " +
+                       (holder.mode == Mode::shared ? "shared by " : "held by ") +
+                       named(holder.owner) + " since " + to_string(holder.since);
+    text += holder.until == never ? " until it is released" : " until " + to_string(holder.until);
+    if (!holder.note.empty()) text += " (" + holder.note + ")";
+    return text;
+}
+
+std::string describe_gone(const Refusal& refusal) {
+    switch (refusal.reason) {
+        case Gone::expired: return "the lease has expired";
+        case Gone::released: return "the lease has been released";
+        case Gone::taken: return "the lease has expired and " + named(refusal.by) + " took the key";
+        case Gone::broken:
+            return "the lease was broken by " + named(refusal.by) +
+                   (refusal.why.empty() ? "" : ": " + refusal.why);
+        case Gone::unknown: break;
+    }
+    return "no such lease is known";
+}
+
+}  // namespace
+
+std::string Refusal::message() const {
+    switch (kind) {
+        case Kind::busy: return "an open transaction is using this lock; try again in a moment";
+        case Kind::gone: return describe_gone(*this);
+        case Kind::held: break;
+    }
+    if (holders.empty()) return "somebody else holds the key";
+    std::string text = describe(holders.front());
+    if (holders.size() > 1) text += " and " + std::to_string(holders.size() - 1) + " more";
+    return text;
+}
+
+const char* to_string(Mode mode) noexcept {
+    return mode == Mode::exclusive ? "exclusive" : "shared";
+}
+
+const char* to_string(Gone gone) noexcept {
+    switch (gone) {
+        case Gone::expired: return "expired";
+        case Gone::released: return "released";
+        case Gone::taken: return "taken";
+        case Gone::broken: return "broken";
+        case Gone::unknown: break;
+    }
+    return "unknown";
+}
+
+const char* to_string(Refusal::Kind kind) noexcept {
+    switch (kind) {
+        case Refusal::Kind::held: return "held";
+        case Refusal::Kind::gone: return "gone";
+        case Refusal::Kind::busy: break;
+    }
+    return "busy";
+}
+
+const char* to_string(Durability durability) noexcept {
+    switch (durability) {
+        case Durability::strong: return "strong";
+        case Durability::weak: return "weak";
+        case Durability::none: break;
+    }
+    return "none";
+}
+
+std::string to_string(Time time) {
+    if (time == never) return "never";
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{time - day};
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
+                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                  static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                  static_cast<int>(clock.minutes().count()),
+                  static_cast<int>(clock.seconds().count()),
+                  static_cast<int>(clock.subseconds().count()));
+    return text.data();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,257 @@
+#include <leasehold/lock_manager.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/batcher.hpp"
+#include "core/text.hpp"
+
+namespace leasehold {
+namespace {
+
+std::string in_words(Duration duration) {
+    if (duration == until_released) return "until released";
+    return std::to_string(std::chrono::floor<std::chrono::milliseconds>(duration).count()) + " ms";
+}
+
+// Throws BadRequest where a request exceeds the limits; fills in nothing.
+class Bounds {
+public:
+    explicit Bounds(const Limits& limits) : limits_{limits} {}
+
+    void operator()(const TryLock& r) const {
+        lock_id(r.lock_id);
+        owner(r.owner);
+        ttl("the ttl", r.ttl);
+        text("the note", r.note, Limits::note_bytes);
+    }
+    void operator()(const TryLockAll& r) const {
+        if (r.keys.empty()) throw BadRequest{"try_lock_all needs at least one key"};
+        at_most("the number of keys", r.keys.size(), limits_.keys_at_once);
+        if (r.lock_ids.size() != r.keys.size()) throw BadRequest{"each key needs a lock id"};
+        for (const LockId& id : r.lock_ids) lock_id(id);
+        if (!std::ranges::is_sorted(r.keys, std::less_equal<>{}) &&
+            std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
+            throw BadRequest{"the keys must be sorted and different"};
+        }
+        owner(r.owner);
+        ttl("the ttl", r.ttl);
+        text("the note", r.note, Limits::note_bytes);
+    }
+    void operator()(const Check& r) const { lock_id(r.lock_id); }
+    void operator()(const Extend& r) const {
+        lock_id(r.lock_id);
+        if (r.by <= Duration::zero()) throw BadRequest{"an extension must be longer than nothing"};
+        if (r.by > limits_.max_ttl) too_long("the extension", r.by);
+    }
+    void operator()(const Renew& r) const {
+        lock_id(r.lock_id);
+        ttl("the ttl", r.ttl);
+    }
+    void operator()(const Release& r) const { lock_id(r.lock_id); }
+    void operator()(const ReleaseAll& r) const {
+        if (r.owner.empty()) throw BadRequest{"release_all needs an owner; anonymous leases have none"};
+        owner(r.owner);
+    }
+    void operator()(const Break& r) const {
+        owner(r.by);
+        text("the reason", r.reason, Limits::note_bytes);
+        if (r.by.empty()) throw BadRequest{"whoever breaks a lock must be named"};
+    }
+    void operator()(const Holders&) const {}
+    void operator()(const List& r) const {
+        page(r.limit);
+        if (r.type) text("the type", *r.type, Limits::type_bytes);
+        if (r.owner) owner(*r.owner);
+    }
+    void operator()(const History& r) const { page(r.limit); }
+    void operator()(const Purge& r) const { page(r.rows); }
+
+private:
+    static void lock_id(LockId id) {
+        if (id.is_nil()) throw BadRequest{"the nil lock id names no lease"};
+    }
+    static void owner(const std::string& owner) {
+        if (auto problem = text_problem("the owner", owner, Limits::owner_bytes, Lines::one)) {
+            throw BadRequest{*problem};
+        }
+    }
+    static void text(std::string_view what, const std::string& text, std::size_t max_bytes) {
+        if (auto problem = text_problem(what, text, max_bytes, Lines::many)) {
+            throw BadRequest{*problem};
+        }
+    }
+    static void at_most(std::string_view what, std::size_t size, std::size_t max) {
+        if (size > max) {
+            throw BadRequest{std::string{what} + " is " + std::to_string(size) + "; at most " +
+                             std::to_string(max) + " are allowed"};
+        }
+    }
+    void page(std::size_t rows) const {
+        if (rows == 0) throw BadRequest{"a page has at least one row"};
+        at_most("the size of a page", rows, limits_.page_rows);
+    }
+    [[noreturn]] void too_long(std::string_view what, Duration duration) const {
+        throw BadRequest{std::string{what} + " is " + in_words(duration) + "; at most " +
+                         in_words(limits_.max_ttl) + " are allowed"};
+    }
+    void ttl(std::string_view what, Duration ttl) const {
+        if (ttl == until_released) {
+            if (limits_.allow_endless) return;
+            throw BadRequest{"leases without an expiry are not allowed here; set Limits::allow_endless"};
+        }
+        if (ttl < limits_.min_ttl) {
+            throw BadRequest{std::string{what} + " is " + in_words(ttl) + "; at least " +
+                             in_words(limits_.min_ttl) + " are needed"};
+        }
+        if (ttl > limits_.max_ttl) too_long(what, ttl);
+    }
+
+    const Limits& limits_;
+};
+
+template <class T>
+Result<T> as_result(Outcome&& outcome) {
+    if (auto* value = std::get_if<T>(&outcome)) return std::move(*value);
+    if (auto* refusal = std::get_if<Refusal>(&outcome)) return std::unexpected{std::move(*refusal)};
+    if (auto* fault = std::get_if<StoreFault>(&outcome)) throw StoreFault{*fault};
+    throw StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::internal,
+                     "the store gave no answer to this request"};
+}
+
+// For requests that are never refused.
+template <class T>
+T as_answer(Outcome&& outcome) {
+    auto result = as_result<T>(std::move(outcome));
+    if (result) return *std::move(result);
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal, result.error().message()};
+}
+
+}  // namespace
+
+LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
+    : limits_{limits},
+      store_{std::move(store)},
+      batcher_{std::make_unique<Batcher>(*store_, limits_)} {}
+
+LockManager::~LockManager() = default;
+
+Outcome LockManager::ask(Request request) {
+    std::visit(Bounds{limits_}, request);
+    return batcher_->ask(std::move(request));
+}
+
+void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
+    std::visit(Bounds{limits_}, request);
+    batcher_->submit(std::move(request), std::move(reply));
+}
+
+Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
+    return as_result<Lease>(
+        ask(TryLock{.key = std::move(key),
+                    .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
+                    .owner = std::move(options.owner),
+                    .mode = options.mode,
+                    .ttl = options.ttl.value_or(limits_.default_ttl),
+                    .note = std::move(options.note),
+                    .since = options.since,
+                    .max_hold = limits_.max_hold}));
+}
+
+Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
+                                                     LockOptions options) {
+    if (options.since || options.lock_id) {
+        throw BadRequest{"try_lock_all takes neither `since` nor `lock_id`: they are for one key"};
+    }
+    std::ranges::sort(keys);
+    const auto repeated = std::ranges::unique(keys);
+    keys.erase(repeated.begin(), repeated.end());
+    std::vector<LockId> lock_ids(keys.size());
+    std::ranges::generate(lock_ids, LockId::random);
+    return as_result<std::vector<Lease>>(
+        ask(TryLockAll{.keys = std::move(keys),
+                       .lock_ids = std::move(lock_ids),
+                       .owner = std::move(options.owner),
+                       .mode = options.mode,
+                       .ttl = options.ttl.value_or(limits_.default_ttl),
+                       .note = std::move(options.note),
+                       .max_hold = limits_.max_hold}));
+}
+
+Result<Lease> LockManager::check(LockKey key, LockId lock_id) {
+    return as_result<Lease>(ask(Check{std::move(key), lock_id}));
+}
+
+Result<Lease> LockManager::check(LockId lock_id) {
+    return as_result<Lease>(ask(Check{{}, lock_id}));
+}
+
+Result<Lease> LockManager::extend(LockKey key, LockId lock_id, Duration by) {
+    return as_result<Lease>(
+        ask(Extend{std::move(key), lock_id, by, limits_.max_ttl, limits_.max_hold}));
+}
+
+Result<Lease> LockManager::extend(LockId lock_id, Duration by) {
+    return as_result<Lease>(ask(Extend{{}, lock_id, by, limits_.max_ttl, limits_.max_hold}));
+}
+
+Result<Lease> LockManager::renew(LockKey key, LockId lock_id, Duration ttl) {
+    return as_result<Lease>(ask(Renew{std::move(key), lock_id, ttl, limits_.max_hold}));
+}
+
+Result<Lease> LockManager::renew(LockId lock_id, Duration ttl) {
+    return as_result<Lease>(ask(Renew{{}, lock_id, ttl, limits_.max_hold}));
+}
+
+Result<Lease> LockManager::release(LockKey key, LockId lock_id) {
+    return as_result<Lease>(ask(Release{std::move(key), lock_id}));
+}
+
+Result<Lease> LockManager::release(LockId lock_id) {
+    return as_result<Lease>(ask(Release{{}, lock_id}));
+}
+
+Result<std::vector<Lease>> LockManager::release_all(std::string owner, OwnerScope scope,
+                                                    std::optional<LockKey> key) {
+    return as_result<std::vector<Lease>>(ask(ReleaseAll{std::move(owner), scope, std::move(key)}));
+}
+
+Result<Holder> LockManager::break_lock(LockKey key, Fence fence, std::string by,
+                                       std::string reason) {
+    auto lease = as_result<Lease>(
+        ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
+    if (!lease) return std::unexpected{std::move(lease.error())};
+    return Holder{.key = std::move(lease->key),
+                  .owner = std::move(lease->owner),
+                  .mode = lease->mode,
+                  .fence = lease->fence,
+                  .since = lease->granted_at,
+                  .until = lease->expires_at,
+                  .note = std::move(lease->note)};
+}
+
+std::vector<Holder> LockManager::holders(LockKey key) {
+    return as_answer<std::vector<Holder>>(ask(Holders{std::move(key)}));
+}
+
+std::vector<Holder> LockManager::list(List query) {
+    return as_answer<std::vector<Holder>>(ask(std::move(query)));
+}
+
+std::vector<PastLease> LockManager::history(History query) {
+    return as_answer<std::vector<PastLease>>(ask(std::move(query)));
+}
+
+std::size_t LockManager::purge() {
+    std::size_t forgotten = 0;
+    for (;;) {
+        const auto slice = as_answer<Purged>(ask(Purge{limits_.page_rows}));
+        forgotten += slice.forgotten;
+        if (slice.complete) return forgotten;
+    }
+}
+
+StoreStatus LockManager::status() { return store_->status(); }
+
+}  // namespace leasehold

@@ -1,0 +1,359 @@
+#include "core/rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace leasehold {
+namespace {
+
+bool alive(const Grant& grant, Time now) { return now < grant.expires_at; }
+
+Fence fence_after(const Cell& cell, Time now) {
+    return std::max<Fence>(cell.fence + 1, now.time_since_epoch().count());
+}
+
+Time capped(Time wanted, const Grant& grant, const std::optional<Duration>& max_hold) {
+    if (max_hold) wanted = std::min(wanted, grant.granted_at + *max_hold);
+    return std::max(wanted, grant.expires_at);
+}
+
+Refusal held(std::vector<Holder> holders, Time now) {
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::held;
+    refusal.holders = std::move(holders);
+    refusal.store_now = now;
+    return refusal;
+}
+
+Refusal gone_by(const Ending& ending, Time now) {
+    Refusal refusal;
+    refusal.reason = ending.how;
+    refusal.by = ending.by;
+    refusal.why = ending.why;
+    refusal.store_now = now;
+    return refusal;
+}
+
+Refusal gone_because(Gone reason, Time now) {
+    Refusal refusal;
+    refusal.reason = reason;
+    refusal.store_now = now;
+    return refusal;
+}
+
+StoreFault leap_fault() {
+    return {StoreFault::Effect::none, StoreFault::Cause::clock_leap,
+            "the store's clock leapt ahead: the lease on this key looks expired but may not be; it can "
+            "be taken over once it would have expired without the leap"};
+}
+
+}  // namespace
+
+bool owner_matches(const std::string& owner, const std::string& wanted, OwnerScope scope) {
+    if (owner == wanted) return true;
+    return scope == OwnerScope::below && owner.size() > wanted.size() &&
+           owner.starts_with(wanted) && owner[wanted.size()] == '/';
+}
+
+Time expiry(Time now, Duration ttl) { return ttl == until_released ? never : now + ttl; }
+
+Lease to_lease(const LockKey& key, const Grant& grant, Time store_now) {
+    return {.key = key,
+            .lock_id = grant.lock_id,
+            .owner = grant.owner,
+            .mode = grant.mode,
+            .fence = grant.fence,
+            .granted_at = grant.granted_at,
+            .expires_at = grant.expires_at,
+            .note = grant.note,
+            .store_now = store_now};
+}
+
+Holder to_holder(const LockKey& key, const Grant& grant) {
+    return {.key = key,
+            .owner = grant.owner,
+            .mode = grant.mode,
+            .fence = grant.fence,
+            .since = grant.granted_at,
+            .until = grant.expires_at,
+            .note = grant.note};
+}
+
+PastLease to_past(const Ended& ended, std::int64_t sequence) {
+    return {.lease = to_holder(ended.key, ended.ending.grant),
+            .how = ended.ending.how,
+            .ended_at = ended.ending.at,
+            .by = ended.ending.by,
+            .why = ended.ending.why,
+            .sequence = sequence};
+}
+
+Time Rules::now_for(const Cell& cell) const { return std::max(now_, cell.touched); }
+
+Grant* Rules::find_alive(Cell& cell, LockId lock_id) const {
+    const Time now = now_for(cell);
+    for (Grant& grant : cell.grants) {
+        if (grant.lock_id == lock_id && alive(grant, now)) return &grant;
+    }
+    return nullptr;
+}
+
+Refusal Rules::gone(const LockKey& key, const Cell& cell, LockId lock_id, Time now) const {
+    for (const Grant& grant : cell.grants) {
+        if (grant.lock_id == lock_id) return gone_because(Gone::expired, now);
+    }
+    if (cell.last && cell.last->grant.lock_id == lock_id) return gone_by(*cell.last, now);
+    const auto past = past_(lock_id);
+    return past && past->key == key ? gone_by(past->ending, now) : gone_because(Gone::unknown, now);
+}
+
+void Rules::end(const LockKey& key, Cell& cell, std::size_t index, Ending ending) {
+    cell.grants.erase(cell.grants.begin() + static_cast<std::ptrdiff_t>(index));
+    if (cell.grants.empty()) cell.last = std::make_shared<const Ending>(ending);
+    cell.touched = std::max(cell.touched, ending.at);
+    cell.changed = true;
+    endings_.push_back({key, std::move(ending)});
+}
+
+Outcome Rules::decide(const TryLock& request, Cell& cell) {
+    const Time now = now_for(cell);
+
+    // The same request again, after an answer was lost.
+    if (Grant* same = find_alive(cell, request.lock_id)) {
+        if (same->mode == request.mode) return to_lease(request.key, *same, now);
+    } else if (const Refusal ended = gone(request.key, cell, request.lock_id, now);
+               ended.reason != Gone::unknown) {
+        return ended;
+    }
+
+    Grant* mine = nullptr;
+    std::vector<Holder> conflicts;
+    std::size_t living = 0;
+    for (Grant& grant : cell.grants) {
+        if (!alive(grant, now)) continue;
+        ++living;
+        if (grant.lock_id == request.lock_id ||
+            (!request.owner.empty() && grant.owner == request.owner)) {
+            mine = &grant;
+        } else if (grant.mode == Mode::exclusive || request.mode == Mode::exclusive) {
+            conflicts.push_back(to_holder(request.key, grant));
+        }
+    }
+    if (!conflicts.empty()) return held(std::move(conflicts), now);
+    if (mine != nullptr) return convert_or_renew(request, cell, *mine, now);
+    if (living >= Limits::shared_holders) return held(holders(request.key, cell), now);
+
+    if (request.since && cell.fence != *request.since) {
+        Refusal refusal = gone_because(cell.fence == 0 ? Gone::unknown : Gone::taken, now);
+        if (!cell.grants.empty()) refusal.by = cell.grants.back().owner;
+        else if (cell.last) refusal.by = cell.last->grant.owner;
+        return refusal;
+    }
+    const Duration leapt = clock_.leapt_since(cell.touched);
+    for (const Grant& grant : cell.grants) {
+        if (!alive(grant, now) && alive(grant, now - leapt)) return leap_fault();
+    }
+    return grant(request, cell, now);
+}
+
+Outcome Rules::convert_or_renew(const TryLock& request, Cell& cell, Grant& mine, Time now) {
+    if (mine.mode != request.mode) {
+        mine.mode = request.mode;
+        if (request.mode == Mode::exclusive) mine.fence = cell.fence = fence_after(cell, now);
+    }
+    mine.expires_at = capped(expiry(now, request.ttl), mine, request.max_hold);
+    if (!request.note.empty()) mine.note = request.note;
+    cell.touched = now;
+    cell.changed = true;
+    Lease lease = to_lease(request.key, mine, now);
+
+    if (lease.mode == Mode::exclusive) {
+        // Shared leases that ran out beside this one end here.
+        for (std::size_t i = cell.grants.size(); i-- > 0;) {
+            if (cell.grants[i].lock_id != lease.lock_id) {
+                end(request.key, cell, i, {cell.grants[i], Gone::taken, now, lease.owner, {}});
+            }
+        }
+    }
+    return lease;
+}
+
+Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
+    for (std::size_t i = cell.grants.size(); i-- > 0;) {
+        const Grant& old = cell.grants[i];
+        if (alive(old, now)) continue;
+        const bool together = old.mode == Mode::shared && request.mode == Mode::shared;
+        end(request.key, cell, i,
+            {old, together ? Gone::expired : Gone::taken, now, together ? "" : request.owner, {}});
+    }
+    cell.fence = fence_after(cell, now);
+    cell.touched = now;
+    cell.last = nullptr;
+    cell.changed = true;
+    cell.grants.push_back({.lock_id = request.lock_id,
+                           .owner = request.owner,
+                           .mode = request.mode,
+                           .fence = cell.fence,
+                           .granted_at = now,
+                           .expires_at = expiry(now, request.max_hold
+                                                         ? std::min(request.ttl, *request.max_hold)
+                                                         : request.ttl),
+                           .note = request.note});
+    return to_lease(request.key, cell.grants.back(), now);
+}
+
+Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells) {
+    std::vector<Cell> before;
+    before.reserve(cells.size());
+    for (const Cell* cell : cells) before.push_back(*cell);
+    const std::size_t endings_before = endings_.size();
+
+    std::vector<Lease> leases;
+    std::vector<Holder> conflicts;
+    Outcome refusal;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        Outcome outcome = decide(TryLock{.key = request.keys[i],
+                                         .lock_id = request.lock_ids[i],
+                                         .owner = request.owner,
+                                         .mode = request.mode,
+                                         .ttl = request.ttl,
+                                         .note = request.note,
+                                         .since = {},
+                                         .max_hold = request.max_hold},
+                                 *cells[i]);
+        if (auto* lease = std::get_if<Lease>(&outcome)) {
+            leases.push_back(std::move(*lease));
+            continue;
+        }
+        if (auto* no = std::get_if<Refusal>(&outcome)) {
+            std::ranges::move(no->holders, std::back_inserter(conflicts));
+        }
+        if (std::holds_alternative<std::monostate>(refusal)) refusal = std::move(outcome);
+    }
+    if (std::holds_alternative<std::monostate>(refusal)) return leases;
+
+    for (std::size_t i = 0; i < cells.size(); ++i) *cells[i] = std::move(before[i]);
+    endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(endings_before), endings_.end());
+    if (auto* no = std::get_if<Refusal>(&refusal)) no->holders = std::move(conflicts);
+    return refusal;
+}
+
+Outcome Rules::decide(const Check& request, const LockKey& key, const Cell& cell) const {
+    const Time now = now_for(cell);
+    for (const Grant& grant : cell.grants) {
+        if (grant.lock_id == request.lock_id && alive(grant, now)) return to_lease(key, grant, now);
+    }
+    return gone(key, cell, request.lock_id, now);
+}
+
+Outcome Rules::decide(const Extend& request, const LockKey& key, Cell& cell) {
+    const Time now = now_for(cell);
+    Grant* grant = find_alive(cell, request.lock_id);
+    if (grant == nullptr) return gone(key, cell, request.lock_id, now);
+    if (grant->expires_at != never) {
+        const Time wanted = std::min(grant->expires_at + request.by, now + request.max_ttl);
+        grant->expires_at = capped(wanted, *grant, request.max_hold);
+    }
+    cell.touched = now;
+    cell.changed = true;
+    return to_lease(key, *grant, now);
+}
+
+Outcome Rules::decide(const Renew& request, const LockKey& key, Cell& cell) {
+    const Time now = now_for(cell);
+    Grant* grant = find_alive(cell, request.lock_id);
+    if (grant == nullptr) return gone(key, cell, request.lock_id, now);
+    grant->expires_at = capped(expiry(now, request.ttl), *grant, request.max_hold);
+    cell.touched = now;
+    cell.changed = true;
+    return to_lease(key, *grant, now);
+}
+
+Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
+    const Time now = now_for(cell);
+    const Grant* grant = find_alive(cell, request.lock_id);
+    if (grant == nullptr) return gone(key, cell, request.lock_id, now);
+    Lease lease = to_lease(key, *grant, now);
+    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()),
+        {*grant, Gone::released, now, {}, {}});
+    return lease;
+}
+
+Outcome Rules::decide(const Break& request, Cell& cell) {
+    const Time now = now_for(cell);
+    for (std::size_t i = 0; i < cell.grants.size(); ++i) {
+        const Grant& grant = cell.grants[i];
+        if (grant.fence != request.fence) continue;
+        if (!alive(grant, now)) return gone_because(Gone::expired, now);
+        Lease lease = to_lease(request.key, grant, now);
+        lease.lock_id = {};
+        end(request.key, cell, i, {grant, Gone::broken, now, request.by, request.reason});
+        return lease;
+    }
+    if (cell.last && cell.last->grant.fence == request.fence) return gone_by(*cell.last, now);
+    return gone_because(Gone::unknown, now);
+}
+
+void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cell,
+                        std::vector<Lease>& released) {
+    const Time now = now_for(cell);
+    for (std::size_t i = cell.grants.size(); i-- > 0;) {
+        const Grant& grant = cell.grants[i];
+        if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope)) continue;
+        released.push_back(to_lease(key, grant, now));
+        end(key, cell, i, {grant, Gone::released, now, {}, {}});
+    }
+}
+
+std::vector<Holder> Rules::holders(const LockKey& key, const Cell& cell) const {
+    const Time now = now_for(cell);
+    std::vector<Holder> holders;
+    for (const Grant& grant : cell.grants) {
+        if (alive(grant, now)) holders.push_back(to_holder(key, grant));
+    }
+    return holders;
+}
+
+bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
+    for (const Grant& grant : cell.grants) {
+        if (alive(grant, moment)) return false;
+    }
+    if (cell.grants.empty() && cell.last && cell.last->at > moment) return false;
+    for (std::size_t i = cell.grants.size(); i-- > 0;) {
+        const Grant& grant = cell.grants[i];
+        end(key, cell, i, {grant, Gone::expired, grant.expires_at, {}, {}});
+    }
+    return true;
+}
+
+void Rules::append_expired(const LockKey& key, const Cell& cell,
+                           std::vector<PastLease>& history) const {
+    const Time now = now_for(cell);
+    for (const Grant& grant : cell.grants) {
+        if (alive(grant, now)) continue;
+        history.push_back({.lease = to_holder(key, grant),
+                           .how = Gone::expired,
+                           .ended_at = grant.expires_at,
+                           .by = {},
+                           .why = {},
+                           .sequence = std::numeric_limits<std::int64_t>::max()});
+    }
+}
+
+Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& cell) const {
+    const Time now = now_for(cell);
+    const bool tries =
+        std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
+    if (tries && !cell.grants.empty()) {
+        std::vector<Holder> holders;
+        for (const Grant& grant : cell.grants) holders.push_back(to_holder(key, grant));
+        return held(std::move(holders), now);
+    }
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::busy;
+    refusal.store_now = now;
+    return refusal;
+}
+
+}  // namespace leasehold

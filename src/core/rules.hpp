@@ -1,0 +1,107 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <leasehold/store.hpp>
+
+#include "core/store_clock.hpp"
+
+// The rules of the lock, once for all stores. A store brings the cells of a batch's keys, serialised,
+// and a time read after that; the rules decide and change the cells; the store writes them back.
+namespace leasehold {
+
+// A lease as a store keeps it.
+struct Grant {
+    LockId lock_id{};
+    std::string owner{};
+    Mode mode = Mode::exclusive;
+    Fence fence = 0;
+    Time granted_at{};
+    Time expires_at{};
+    std::string note{};
+};
+
+// How a lease ended.
+struct Ending {
+    Grant grant{};
+    Gone how = Gone::unknown;
+    Time at{};
+    std::string by{};
+    std::string why{};
+};
+
+// All a store knows of one key.
+struct Cell {
+    Fence fence = 0;            // the highest ever granted
+    Time touched;               // the highest time ever used on this key
+    std::vector<Grant> grants;  // not ended; may be past their expiry
+    std::shared_ptr<const Ending> last;  // of a free key: how its last lease ended
+    bool changed = false;                // by the rules, since it was loaded
+};
+
+// An ending, with its key, to be kept as history.
+struct Ended {
+    LockKey key;
+    Ending ending;
+};
+
+// Looks up an ended lease by its lock id.
+using PastLookup = std::function<std::optional<Ended>(LockId)>;
+
+class Rules {
+public:
+    // `now` was read after the cells were serialised. Endings are appended to `endings`.
+    Rules(Time now, const StoreClock& clock, const PastLookup& past, std::vector<Ended>& endings)
+        : now_{now}, clock_{clock}, past_{past}, endings_{endings} {}
+
+    [[nodiscard]] Outcome decide(const TryLock&, Cell&);
+    // `cells[i]` is the cell of `keys[i]`. Refused, it leaves all of them as they were.
+    [[nodiscard]] Outcome decide(const TryLockAll&, const std::vector<Cell*>& cells);
+    [[nodiscard]] Outcome decide(const Check&, const LockKey&, const Cell&) const;
+    [[nodiscard]] Outcome decide(const Extend&, const LockKey&, Cell&);
+    [[nodiscard]] Outcome decide(const Renew&, const LockKey&, Cell&);
+    [[nodiscard]] Outcome decide(const Release&, const LockKey&, Cell&);
+    [[nodiscard]] Outcome decide(const Break&, Cell&);
+    // Ends what matches in one cell, and appends it to `released`.
+    void release_all(const ReleaseAll&, const LockKey&, Cell&, std::vector<Lease>& released);
+
+    // Whether the key has been free since `moment`. Leases that then had run out are ended.
+    [[nodiscard]] bool end_if_dead_since(const LockKey&, Cell&, Time moment);
+
+    [[nodiscard]] std::vector<Holder> holders(const LockKey&, const Cell&) const;
+
+    // Adds leases that expired without anybody's noticing, as the latest of the key's history.
+    void append_expired(const LockKey&, const Cell&, std::vector<PastLease>& history) const;
+
+    // The answer to a request that would have to change a cell which somebody's transaction holds on
+    // to. Until that ends, even an expired lease keeps the key; a free one is busy.
+    [[nodiscard]] Outcome blocked(const Request&, const LockKey&, const Cell&) const;
+
+    [[nodiscard]] Time now() const { return now_; }
+
+private:
+    [[nodiscard]] Time now_for(const Cell& cell) const;
+    Grant* find_alive(Cell&, LockId) const;
+    Outcome grant(const TryLock&, Cell&, Time now);
+    Outcome convert_or_renew(const TryLock&, Cell&, Grant& mine, Time now);
+    void end(const LockKey&, Cell&, std::size_t index, Ending ending);
+    [[nodiscard]] Refusal gone(const LockKey&, const Cell&, LockId, Time now) const;
+
+    Time now_;
+    const StoreClock& clock_;
+    const PastLookup& past_;
+    std::vector<Ended>& endings_;
+};
+
+[[nodiscard]] bool owner_matches(const std::string& owner, const std::string& wanted, OwnerScope);
+[[nodiscard]] Lease to_lease(const LockKey&, const Grant&, Time store_now);
+[[nodiscard]] Holder to_holder(const LockKey&, const Grant&);
+[[nodiscard]] PastLease to_past(const Ended&, std::int64_t sequence);
+// now + ttl, and `never` for until_released.
+[[nodiscard]] Time expiry(Time now, Duration ttl);
+
+}  // namespace leasehold

@@ -1,0 +1,14 @@
+#include <leasehold/scoped_lock.hpp>
+
+namespace leasehold {
+
+ScopedLock::~ScopedLock() {
+    if (locks_ == nullptr) return;
+    try {
+        locks_->release(lease_.key, lease_.lock_id);
+    } catch (const StoreFault&) {
+        // The expiry ends what we could not.
+    }
+}
+
+}  // namespace leasehold

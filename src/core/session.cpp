@@ -1,0 +1,24 @@
+#include <leasehold/session.hpp>
+
+namespace leasehold {
+
+Session::Session(LockManager& locks, std::string owner) : locks_{locks}, owner_{std::move(owner)} {
+    if (owner_.empty()) throw BadRequest{"a session needs an owner"};
+}
+
+Session::~Session() {
+    try {
+        end();
+    } catch (const StoreFault&) {
+        // The expiry ends what we could not.
+    }
+}
+
+Result<Lease> Session::try_lock(LockKey key, LockOptions options) {
+    options.owner = options.owner.empty() ? owner_ : owner_ + '/' + options.owner;
+    return locks_.try_lock(std::move(key), std::move(options));
+}
+
+Result<std::vector<Lease>> Session::end() { return locks_.release_all(owner_, OwnerScope::below); }
+
+}  // namespace leasehold

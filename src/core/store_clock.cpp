@@ -1,0 +1,51 @@
+#include "core/store_clock.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace leasehold {
+namespace {
+
+constexpr std::size_t max_leaps = 16;
+
+}  // namespace
+
+SteadyClock::time_point SteadyClock::now() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return time_point{std::chrono::duration_cast<Duration>(std::chrono::seconds{now.tv_sec} +
+                                                           std::chrono::nanoseconds{now.tv_nsec})};
+}
+
+Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered) {
+    if (last_.time == Time{}) {
+        last_ = {reading, asked, answered};
+        return reading;
+    }
+    // The last reading was made before its answer came, this one after it was asked for, and the
+    // other way round: the clock should stand between these two.
+    const Time earliest = last_.time + (asked - last_.answered);
+    const Time latest = last_.time + (answered - last_.asked);
+
+    Time now = std::max(reading, last_.time);
+    if (reading + max_leap_ < earliest) {
+        // It was set back: go on by our own steady clock instead of standing still.
+        now = std::max(now, earliest);
+    } else if (reading > latest + max_leap_) {
+        if (leaps_.size() == max_leaps) leaps_.erase(leaps_.begin());
+        leaps_.push_back({reading, reading - latest});
+    }
+    last_ = {now, asked, answered};
+    return now;
+}
+
+Duration StoreClock::leapt_since(Time moment) const {
+    Duration total{};
+    for (const Leap& leap : leaps_) {
+        if (leap.after > moment) total += leap.size;
+    }
+    return total;
+}
+
+}  // namespace leasehold

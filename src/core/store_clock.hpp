@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include <leasehold/time.hpp>
+
+namespace leasehold {
+
+// Watches a store's clock beside this process's steady clock, so that time as we use it never goes
+// back, and a leap ahead is noticed. Not thread-safe.
+class StoreClock {
+public:
+    explicit StoreClock(Duration max_leap) : max_leap_{max_leap} {}
+
+    // Takes in a reading of the store's clock made between `asked` and `answered` (steady), and gives
+    // the time to decide by: at least the reading and never less than any time before.
+    Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
+
+    // The least time a decision made from now on may use.
+    [[nodiscard]] Time floor() const { return last_.time; }
+
+    // How much of the time since `moment` the store's clock leapt over. A lease written at `moment`
+    // has truly lived that much less than the store's clock says.
+    [[nodiscard]] Duration leapt_since(Time moment) const;
+
+private:
+    struct Reading {
+        Time time{};
+        SteadyClock::time_point asked{};
+        SteadyClock::time_point answered{};
+    };
+    struct Leap {
+        Time after;
+        Duration size;
+    };
+
+    Duration max_leap_;
+    Reading last_;
+    std::vector<Leap> leaps_;  // oldest first; at most max_leaps
+};
+
+}  // namespace leasehold

@@ -1,0 +1,54 @@
+#include "core/text.hpp"
+
+namespace leasehold {
+namespace {
+
+// The length of the UTF-8 sequence at the start of a non-empty text, or 0 where there is none.
+std::size_t sequence_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+        return i < text.size() && byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        // No overlong forms, no surrogates.
+        const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+        const unsigned high = first == 0xED ? 0x9F : 0xBF;
+        return follows(1, low, high) && follows(2) ? 3 : 0;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        const unsigned low = first == 0xF0 ? 0x90 : 0x80;
+        const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+        return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
+    }
+    return 0;
+}
+
+bool is_control(char c, Lines lines) {
+    if (lines == Lines::many && (c == '\t' || c == '\n' || c == '\r')) return false;
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
+}  // namespace
+
+std::optional<std::string> text_problem(std::string_view what, std::string_view text,
+                                        std::size_t max_bytes, Lines lines) {
+    const std::string name{what};
+    if (text.size() > max_bytes) {
+        return name + " is " + std::to_string(text.size()) + " bytes long; at most " +
+               std::to_string(max_bytes) + " are allowed";
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        if (is_control(text[at], lines)) {
+            return name + " contains a control character at byte " + std::to_string(at);
+        }
+        const std::size_t length = sequence_length(text.substr(at));
+        if (length == 0) return name + " is not valid UTF-8 at byte " + std::to_string(at);
+        at += length;
+    }
+    return std::nullopt;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,60 @@
+#include <leasehold/open_store.hpp>
+
+#include <leasehold/stores/memory.hpp>
+#ifdef LEASEHOLD_WITH_SQLITE
+#include <leasehold/stores/sqlite.hpp>
+#endif
+#ifdef LEASEHOLD_WITH_POSTGRES
+#include <leasehold/stores/postgres.hpp>
+#endif
+#ifdef LEASEHOLD_WITH_MARIADB
+#include <leasehold/stores/mariadb.hpp>
+#endif
+
+#include "store_url.hpp"
+
+namespace leasehold {
+namespace {
+
+[[noreturn]] void refuse_scheme(const std::string& scheme) {
+    std::string known = "memory:";
+#ifdef LEASEHOLD_WITH_SQLITE
+    known += ", sqlite:path";
+#endif
+#ifdef LEASEHOLD_WITH_POSTGRES
+    known += ", postgres://user@host/database";
+#endif
+#ifdef LEASEHOLD_WITH_MARIADB
+    known += ", mariadb://user@host/database";
+#endif
+    throw BadRequest{"no store for '" + scheme + ":'; this build has " + known};
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
+    StoreUrl url = StoreUrl::parse(text, options);
+    if (url.scheme == "memory") return memory::open(url.options);
+#ifdef LEASEHOLD_WITH_SQLITE
+    if (url.scheme == "sqlite") return sqlite::open(url.path(), url.options);
+#endif
+#ifdef LEASEHOLD_WITH_POSTGRES
+    if (url.scheme == "postgres" || url.scheme == "postgresql") {
+        return postgres::open(url.without_our_options(), url.options);
+    }
+#endif
+#ifdef LEASEHOLD_WITH_MARIADB
+    if (url.scheme == "mariadb" || url.scheme == "mysql") {
+        return mariadb::open({.host = url.host(),
+                              .port = url.port(3306),
+                              .user = url.user(),
+                              .password = url.password(),
+                              .database = url.database(),
+                              .socket = url.parameter("socket")},
+                             url.options);
+    }
+#endif
+    refuse_scheme(url.scheme);
+}
+
+}  // namespace leasehold

@@ -1,0 +1,181 @@
+#include "store_url.hpp"
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace leasehold {
+namespace {
+
+std::optional<unsigned> hex_value(char c) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
+    return error == std::errc{} ? std::optional{value} : std::nullopt;
+}
+
+std::string decoded(std::string_view text) {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            plain += text[i];
+            continue;
+        }
+        const auto high = i + 1 < text.size() ? hex_value(text[i + 1]) : std::nullopt;
+        const auto low = i + 2 < text.size() ? hex_value(text[i + 2]) : std::nullopt;
+        if (!high || !low) throw BadRequest{"the store's URL has a '%' without two hexadecimal digits"};
+        plain += static_cast<char>(*high << 4 | *low);
+        i += 2;
+    }
+    return plain;
+}
+
+template <class Unit>
+Duration number_of(std::string_view name, const std::string& text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    constexpr auto most = std::chrono::duration_cast<Unit>(std::chrono::hours{24} * 365 * 100).count();
+    if (error != std::errc{} || end != text.data() + text.size() || number <= 0 || number > most) {
+        throw BadRequest{"the store's URL says " + std::string{name} + "=" + text +
+                         "; it takes a whole number above 0"};
+    }
+    return Unit{number};
+}
+
+[[noreturn]] void refuse_value(std::string_view name, const std::string& value,
+                               std::string_view right) {
+    throw BadRequest{"the store's URL says " + std::string{name} + "=" + value + "; it takes " +
+                     std::string{right}};
+}
+
+// user:password@host:port/name, still encoded
+struct Authority {
+    explicit Authority(std::string_view rest) {
+        if (!rest.starts_with("//")) {
+            throw BadRequest{"the store's URL needs '//' and a host: scheme://user@host/database"};
+        }
+        rest.remove_prefix(2);
+        const std::size_t slash = rest.find('/');
+        std::string_view place = rest.substr(0, slash);
+        if (slash != std::string_view::npos) name = rest.substr(slash + 1);
+        if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
+            const std::string_view who = place.substr(0, at);
+            place.remove_prefix(at + 1);
+            const std::size_t colon = who.find(':');
+            user = who.substr(0, colon);
+            if (colon != std::string_view::npos) password = who.substr(colon + 1);
+        }
+        const std::size_t bracket = place.starts_with('[') ? place.find(']') : 0;
+        const std::size_t colon = place.find(':', bracket == std::string_view::npos ? 0 : bracket);
+        host = place.substr(0, colon);
+        if (colon != std::string_view::npos) port = place.substr(colon + 1);
+        if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    }
+
+    std::string_view user, password, host, port, name;
+};
+
+}  // namespace
+
+StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0) {
+        throw BadRequest{"a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
+                         "mariadb://..."};
+    }
+    StoreUrl url;
+    url.scheme = text.substr(0, colon);
+    url.options = defaults;
+    std::string_view rest = text.substr(colon + 1);
+    const std::size_t question = rest.find('?');
+    url.rest_ = rest.substr(0, question);
+    if (question == std::string_view::npos) return url;
+
+    std::string_view query = rest.substr(question + 1);
+    while (!query.empty()) {
+        const std::size_t end = query.find('&');
+        const std::string_view parameter = query.substr(0, end);
+        const std::size_t equals = parameter.find('=');
+        if (equals == std::string_view::npos) {
+            throw BadRequest{"the store's URL has a parameter without '='"};
+        }
+        const std::string name{parameter.substr(0, equals)};
+        const std::string_view value = parameter.substr(equals + 1);
+        if (!url.take_option(name, decoded(value))) url.parameters_.emplace_back(name, value);
+        query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
+    }
+    const bool passes_parameters_on = url.scheme == "postgres" || url.scheme == "postgresql";
+    for (const auto& [name, value] : url.parameters_) {
+        if (passes_parameters_on || (url.scheme == "mariadb" && name == "socket")) continue;
+        throw BadRequest{"the store's URL has an unknown parameter '" + name +
+                         "'; known are durability, history, retention_s, max_clock_leap_ms, "
+                         "io_timeout_ms"};
+    }
+    return url;
+}
+
+bool StoreUrl::take_option(std::string_view name, const std::string& value) {
+    if (name == "durability") {
+        if (value == "strict") options.require = StoreOptions::Require::strict_durability;
+        else if (value == "any") options.require = StoreOptions::Require::any_durability;
+        else refuse_value(name, value, "strict or any");
+    } else if (name == "history") {
+        if (value == "on") options.history = StoreOptions::KeepHistory::on;
+        else if (value == "off") options.history = StoreOptions::KeepHistory::off;
+        else refuse_value(name, value, "on or off");
+    } else if (name == "retention_s") {
+        options.retention = number_of<std::chrono::seconds>(name, value);
+    } else if (name == "max_clock_leap_ms") {
+        options.max_clock_leap = number_of<std::chrono::milliseconds>(name, value);
+    } else if (name == "io_timeout_ms") {
+        options.io_timeout = number_of<std::chrono::milliseconds>(name, value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+std::string StoreUrl::path() const {
+    std::string path = decoded(rest_);
+    if (path.starts_with("//")) path.erase(0, 2);
+    if (path.empty()) throw BadRequest{"the store's URL names no file: sqlite:path/to/file.db"};
+    return path;
+}
+
+std::string StoreUrl::user() const { return decoded(Authority{rest_}.user); }
+std::string StoreUrl::password() const { return decoded(Authority{rest_}.password); }
+std::string StoreUrl::database() const { return decoded(Authority{rest_}.name); }
+
+std::string StoreUrl::host() const {
+    std::string host = decoded(Authority{rest_}.host);
+    return host.empty() ? "127.0.0.1" : host;
+}
+
+std::uint16_t StoreUrl::port(std::uint16_t otherwise) const {
+    const std::string_view text = Authority{rest_}.port;
+    if (text.empty()) return otherwise;
+    std::uint16_t port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
+        throw BadRequest{"the store's URL has a port that is not a number from 1 to 65535"};
+    }
+    return port;
+}
+
+std::string StoreUrl::parameter(std::string_view name) const {
+    for (const auto& [known, value] : parameters_) {
+        if (known == name) return decoded(value);
+    }
+    return {};
+}
+
+std::string StoreUrl::without_our_options() const {
+    std::string url = scheme + ':' + rest_;
+    char separator = '?';
+    for (const auto& [name, value] : parameters_) {
+        url += separator + name + '=' + value;
+        separator = '&';
+    }
+    return url;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <leasehold/store.hpp>
+
+namespace leasehold {
+
+// A store's URL in its parts: scheme:rest, where rest is a path, or //user:password@host:port/name,
+// and ?name=value&... Options that are Leasehold's own end up in `options`.
+class StoreUrl {
+public:
+    // Throws BadRequest. No message repeats the URL, which may hold a password.
+    [[nodiscard]] static StoreUrl parse(std::string_view text, const StoreOptions& defaults);
+
+    std::string scheme;
+    StoreOptions options;
+
+    // For sqlite: what stands between scheme and parameters.
+    [[nodiscard]] std::string path() const;
+
+    [[nodiscard]] std::string user() const;
+    [[nodiscard]] std::string password() const;
+    [[nodiscard]] std::string host() const;
+    [[nodiscard]] std::uint16_t port(std::uint16_t otherwise) const;
+    [[nodiscard]] std::string database() const;
+    // Empty where it is not given.
+    [[nodiscard]] std::string parameter(std::string_view name) const;
+
+    // The URL for a driver that reads its own parameters.
+    [[nodiscard]] std::string without_our_options() const;
+
+private:
+    bool take_option(std::string_view name, const std::string& value);
+
+    std::string rest_;
+    std::vector<std::pair<std::string, std::string>> parameters_;  // not our own; still encoded
+};
+
+}  // namespace leasehold

@@ -1,0 +1,286 @@
+#include "stores/postgres/connection.hpp"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace leasehold::postgres {
+namespace {
+
+// Of PostgreSQL's catalogue of types, which never changes.
+constexpr Oid oid_int8 = 20, oid_text = 25, oid_timestamptz = 1184;
+
+// PostgreSQL counts from 2000.
+constexpr std::int64_t micros_to_2000 = 946'684'800'000'000;
+
+template <class T>
+void append_big_endian(std::string& bytes, T value) {
+    for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
+        bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> shift & 0xFF);
+    }
+}
+
+std::int64_t big_endian(const char* bytes, int size) {
+    // Sign-extended from the first byte.
+    std::int64_t value = static_cast<signed char>(bytes[0]);
+    for (int i = 1; i < size; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+}
+
+std::int64_t pg_time(Time time) {
+    return time == never ? INT64_MAX : time.time_since_epoch().count() - micros_to_2000;
+}
+
+std::string array_header(Oid element, std::size_t size) {
+    std::string bytes;
+    append_big_endian<std::int32_t>(bytes, 1);  // dimensions
+    append_big_endian<std::int32_t>(bytes, 0);  // no nulls
+    append_big_endian<std::uint32_t>(bytes, element);
+    append_big_endian<std::int32_t>(bytes, static_cast<std::int32_t>(size));
+    append_big_endian<std::int32_t>(bytes, 1);  // lower bound
+    return bytes;
+}
+
+void append_int8_element(std::string& bytes, std::int64_t value) {
+    append_big_endian<std::int32_t>(bytes, 8);
+    append_big_endian<std::int64_t>(bytes, value);
+}
+
+std::string trimmed(const char* message) {
+    std::string text = message != nullptr ? message : "";
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+}
+
+// Whether the server may be gone, although it managed to say so.
+bool ends_the_connection(std::string_view state) {
+    return state.starts_with("08") || state.starts_with("57P") || state == "40003" || state.empty();
+}
+
+}  // namespace
+
+Parameters& Parameters::text(std::string_view value) {
+    values_.emplace_back(value);
+    return *this;
+}
+
+Parameters& Parameters::integer(std::int64_t value) {
+    append_big_endian(values_.emplace_back(), value);
+    return *this;
+}
+
+Parameters& Parameters::time(Time value) { return integer(pg_time(value)); }
+
+Parameters& Parameters::texts(std::span<const std::string> values) {
+    std::string bytes = array_header(oid_text, values.size());
+    for (const std::string& value : values) {
+        append_big_endian<std::int32_t>(bytes, static_cast<std::int32_t>(value.size()));
+        bytes += value;
+    }
+    values_.push_back(std::move(bytes));
+    return *this;
+}
+
+Parameters& Parameters::integers(std::span<const std::int64_t> values) {
+    std::string bytes = array_header(oid_int8, values.size());
+    for (const std::int64_t value : values) append_int8_element(bytes, value);
+    values_.push_back(std::move(bytes));
+    return *this;
+}
+
+Parameters& Parameters::times(std::span<const Time> values) {
+    std::string bytes = array_header(oid_timestamptz, values.size());
+    for (const Time value : values) append_int8_element(bytes, pg_time(value));
+    values_.push_back(std::move(bytes));
+    return *this;
+}
+
+void Rows::Clear::operator()(::pg_result* result) const noexcept { PQclear(result); }
+
+int Rows::size() const { return PQntuples(result_.get()); }
+
+std::string_view Rows::text(int row, int column) const {
+    return {PQgetvalue(result_.get(), row, column),
+            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+std::int64_t Rows::integer(int row, int column) const {
+    return big_endian(PQgetvalue(result_.get(), row, column),
+                      PQgetlength(result_.get(), row, column));
+}
+
+Time Rows::time(int row, int column) const {
+    const std::int64_t value = integer(row, column);
+    if (value == INT64_MAX) return never;
+    if (value == INT64_MIN) return Time{};
+    return Time{Duration{value + micros_to_2000}};
+}
+
+std::int64_t Rows::affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
+
+void Connection::Finish::operator()(::pg_conn* connection) const noexcept { PQfinish(connection); }
+
+Connection::Connection(std::string conninfo, Duration io_timeout,
+                       std::function<void(::pg_conn*)> greet)
+    : conninfo_{std::move(conninfo)}, io_timeout_{io_timeout}, greet_{std::move(greet)} {}
+
+Connection::~Connection() = default;
+
+void Connection::close() noexcept {
+    connection_.reset();
+    names_.clear();
+}
+
+void Connection::connect() {
+    if (connection_) return;
+    const auto seconds = std::max<std::int64_t>(
+        2, std::chrono::ceil<std::chrono::seconds>(io_timeout_).count());
+    const std::string timeout = std::to_string(seconds);
+    const std::string user_timeout =
+        std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout_).count());
+    const std::array keywords{"fallback_application_name", "connect_timeout", "tcp_user_timeout",
+                              "target_session_attrs",      "client_encoding", "dbname",
+                              static_cast<const char*>(nullptr)};
+    const std::array values{"leasehold",  timeout.c_str(), user_timeout.c_str(),
+                            "read-write", "UTF8",          conninfo_.c_str(),
+                            static_cast<const char*>(nullptr)};
+    std::unique_ptr<::pg_conn, Finish> fresh{
+        PQconnectdbParams(keywords.data(), values.data(), 1)};
+    if (PQstatus(fresh.get()) != CONNECTION_OK) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                         "postgres: " + trimmed(PQerrorMessage(fresh.get()))};
+    }
+    PQsetNoticeReceiver(
+        fresh.get(),
+        [](void* self, const PGresult* notice) {
+            const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+            if (severity != nullptr && std::string_view{severity} == "WARNING") {
+                static_cast<Connection*>(self)->warned_ = true;
+            }
+        },
+        this);
+    greet_(fresh.get());
+    PQsetnonblocking(fresh.get(), 1);
+    PQenterPipelineMode(fresh.get());
+    names_.clear();
+    connection_ = std::move(fresh);
+}
+
+void Connection::lose(StoreFault::Effect effect, const std::string& why) {
+    close();
+    throw StoreFault{effect, StoreFault::Cause::unavailable, "postgres: " + why};
+}
+
+bool Connection::send(const Command& command) {
+    auto [name, is_new] = names_.try_emplace(command.sql.data());
+    if (is_new) {
+        name->second = "leasehold_" + std::to_string(++statements_named_);
+        PQsendPrepare(connection_.get(), name->second.c_str(), std::string{command.sql}.c_str(), 0,
+                      nullptr);
+    }
+    const std::size_t count = command.parameters.size();
+    std::vector<const char*> values(count);
+    std::vector<int> lengths(count), formats(count, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+        values[i] = command.parameters[i].data();
+        lengths[i] = static_cast<int>(command.parameters[i].size());
+    }
+    PQsendQueryPrepared(connection_.get(), name->second.c_str(), static_cast<int>(count),
+                        values.data(), lengths.data(), formats.data(), 1);
+    return is_new;
+}
+
+void Connection::wait_for_input(SteadyClock::time_point deadline, bool& lost) {
+    for (;;) {
+        const int unsent = PQflush(connection_.get());
+        if (unsent < 0) {
+            lost = true;
+            return;
+        }
+        if (unsent == 0 && PQisBusy(connection_.get()) == 0) return;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+        pollfd socket{PQsocket(connection_.get()),
+                      static_cast<short>(POLLIN | (unsent > 0 ? POLLOUT : 0)), 0};
+        const int ready = left.count() <= 0 ? 0 : poll(&socket, 1, static_cast<int>(left.count()));
+        if (ready == 0) {
+            lost = true;
+            return;
+        }
+        if (ready > 0 && (socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
+            PQconsumeInput(connection_.get()) == 0) {
+            lost = true;
+            return;
+        }
+    }
+}
+
+std::vector<Rows> Connection::run(std::span<const Command> commands, Commits commits) {
+    connect();
+    warned_ = false;
+    std::vector<bool> wanted;  // an answer to hand out, or that of a statement's preparation
+    std::vector<const char*> newly_prepared;
+    for (const Command& command : commands) {
+        if (send(command)) {
+            wanted.push_back(false);
+            newly_prepared.push_back(command.sql.data());
+        }
+        wanted.push_back(true);
+    }
+    PQpipelineSync(connection_.get());
+
+    const auto open = commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
+    const auto deadline = SteadyClock::now() + io_timeout_;
+    std::vector<Rows> answers;
+    std::optional<ServerError> error;
+    for (std::size_t at = 0;;) {
+        bool lost = false;
+        wait_for_input(deadline, lost);
+        if (lost) {
+            const std::string why = trimmed(PQerrorMessage(connection_.get()));
+            lose(open, why.empty() ? "no answer in time" : why);
+        }
+        PGresult* result = PQgetResult(connection_.get());
+        if (result == nullptr) {
+            // The end of one command's answer, or of the connection.
+            if (PQstatus(connection_.get()) != CONNECTION_OK) {
+                lose(open, trimmed(PQerrorMessage(connection_.get())));
+            }
+            continue;
+        }
+        Rows rows{result};
+        const ExecStatusType status = PQresultStatus(result);
+        if (status == PGRES_PIPELINE_SYNC) break;
+        if (status == PGRES_FATAL_ERROR && !error) {
+            const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+            error = {state != nullptr ? state : "", trimmed(PQresultErrorMessage(result))};
+            if (ends_the_connection(error->state)) lose(open, error->message);
+        }
+        if (at < wanted.size() && wanted[at++] && !error) answers.push_back(std::move(rows));
+    }
+    if (error) {
+        // What followed the error was not prepared; next time they get new names.
+        for (const char* sql : newly_prepared) names_.erase(sql);
+        throw ServerError{*std::move(error)};
+    }
+    if (warned_ && commits == Commits::yes) {
+        lose(StoreFault::Effect::unknown,
+             "the server warned about the commit: it may not have reached its standby");
+    }
+    return answers;
+}
+
+Rows Connection::run_one(const Command& command, Commits commits) {
+    return std::move(run({&command, 1}, commits).front());
+}
+
+void fail(const ServerError& error) {
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                     "postgres: " + error.state + " " + error.message};
+}
+
+}  // namespace leasehold::postgres

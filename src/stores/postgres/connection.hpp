@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/time.hpp>
+
+struct pg_conn;
+struct pg_result;
+
+namespace leasehold::postgres {
+
+// Values for a statement's parameters, in PostgreSQL's binary format.
+class Parameters {
+public:
+    Parameters& text(std::string_view value);
+    Parameters& integer(std::int64_t value);
+    Parameters& time(Time value);
+
+    // One array for each, to be taken apart by unnest().
+    Parameters& texts(std::span<const std::string> values);
+    Parameters& integers(std::span<const std::int64_t> values);
+    Parameters& times(std::span<const Time> values);
+
+    [[nodiscard]] std::size_t size() const { return values_.size(); }
+    [[nodiscard]] const std::string& operator[](std::size_t i) const { return values_[i]; }
+
+private:
+    std::vector<std::string> values_;
+};
+
+// The rows of one answer. Columns are read in PostgreSQL's binary format.
+class Rows {
+public:
+    explicit Rows(::pg_result* result) : result_{result} {}
+
+    [[nodiscard]] int size() const;
+    [[nodiscard]] std::string_view text(int row, int column) const;
+    [[nodiscard]] std::int64_t integer(int row, int column) const;  // int2, int4, int8, bool
+    [[nodiscard]] Time time(int row, int column) const;
+    [[nodiscard]] std::int64_t affected() const;
+
+private:
+    struct Clear {
+        void operator()(::pg_result* result) const noexcept;
+    };
+    std::unique_ptr<::pg_result, Clear> result_;
+};
+
+// A statement in a pipeline. `sql` has static storage; it is prepared once for each connection.
+struct Command {
+    std::string_view sql;
+    Parameters parameters{};
+};
+
+// The server answered with an error. `state` is its SQLSTATE.
+struct ServerError {
+    std::string state;
+    std::string message;
+};
+
+// What a lost answer would leave open.
+enum class Commits : std::uint8_t { no, yes };
+
+// One connection to PostgreSQL in pipeline mode, made when it is first needed and again after it was
+// lost. Not thread-safe.
+class Connection {
+public:
+    // `greet` is called with every new connection before anything else is sent.
+    Connection(std::string conninfo, Duration io_timeout, std::function<void(::pg_conn*)> greet);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    // Sends all commands at once and waits for all answers. Throws ServerError for the first error
+    // of a connection that lives on; what followed it was not carried out. Throws StoreFault where
+    // there is no connection: with effect unknown if the commands commit and may have been received.
+    std::vector<Rows> run(std::span<const Command> commands, Commits commits);
+    Rows run_one(const Command& command, Commits commits = Commits::no);
+
+    // Forgets the connection; the server rolls back what was open.
+    void close() noexcept;
+
+    void connect();
+
+private:
+    struct Finish {
+        void operator()(::pg_conn* connection) const noexcept;
+    };
+
+    // Tells whether the statement had to be prepared too.
+    bool send(const Command& command);
+    void wait_for_input(SteadyClock::time_point deadline, bool& lost);
+    [[noreturn]] void lose(StoreFault::Effect effect, const std::string& why);
+
+    const std::string conninfo_;
+    const Duration io_timeout_;
+    const std::function<void(::pg_conn*)> greet_;
+    std::unique_ptr<::pg_conn, Finish> connection_;
+    std::unordered_map<const char*, std::string> names_;  // of prepared statements, by their text
+    std::uint64_t statements_named_ = 0;
+    bool warned_ = false;             // the server sent a warning since the last run began
+};
+
+[[noreturn]] void fail(const ServerError& error);
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,163 @@
+#include "stores/postgres/schema.hpp"
+
+#include <libpq-fe.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+namespace leasehold::postgres {
+namespace {
+
+// Step i brings version i to i + 1. A step that was released is never changed.
+constexpr std::array steps{
+    // The pattern's own table comes first, so that one that exists already is taken over.
+    R"sql(
+create table if not exists locks (
+    type            text,
+    id              text,
+    lockid          text,
+    expiration_time timestamptz,
+    primary key (type, id)
+);
+alter table locks
+    alter column type type text collate "C",
+    alter column id type text collate "C",
+    alter column lockid type text collate "C",
+    alter column lockid set not null,
+    alter column expiration_time type timestamptz,
+    alter column expiration_time set not null,
+    add column owner      text collate "C" not null default '',
+    add column mode       smallint not null default 0,
+    add column fence      bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+    add column granted_at timestamptz not null default clock_timestamp(),
+    add column touched_at timestamptz not null default clock_timestamp(),
+    add column note       text not null default '',
+    add column ended      smallint not null default 0,
+    add column ended_at   timestamptz not null default '-infinity',
+    add column ended_by   text not null default '',
+    add column ended_why  text not null default '',
+    set (fillfactor = 50);
+create unique index if not exists locks_lockid on locks (lockid);
+create index locks_owner on locks (owner) where owner <> '';
+
+create table lock_shares (
+    type            text collate "C" not null,
+    id              text collate "C" not null,
+    lockid          text collate "C" not null,
+    expiration_time timestamptz not null,
+    owner           text collate "C" not null,
+    fence           bigint not null,
+    granted_at      timestamptz not null,
+    note            text not null,
+    primary key (type, id, lockid)
+);
+create unique index lock_shares_lockid on lock_shares (lockid);
+create index lock_shares_owner on lock_shares (owner) where owner <> '';
+
+create table lock_history (
+    seq             bigint generated always as identity primary key,
+    type            text collate "C" not null,
+    id              text collate "C" not null,
+    lockid          text collate "C" not null,
+    owner           text collate "C" not null,
+    mode            smallint not null,
+    fence           bigint not null,
+    granted_at      timestamptz not null,
+    expiration_time timestamptz not null,
+    ended           smallint not null,
+    ended_at        timestamptz not null,
+    ended_by        text not null,
+    ended_why       text not null,
+    note            text not null
+);
+create index lock_history_lockid on lock_history (lockid);
+create index lock_history_key on lock_history (type, id, seq);
+
+create table leasehold (schema integer not null, time_floor timestamptz not null);
+insert into leasehold values (1, 'epoch');
+)sql"};
+
+struct Clear {
+    void operator()(PGresult* result) const noexcept { PQclear(result); }
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, "postgres: " + why};
+}
+
+// The first column of the first row as text, if there is one.
+std::optional<std::string> value_of(PGconn* connection, const char* sql) {
+    const std::unique_ptr<PGresult, Clear> result{PQexec(connection, sql)};
+    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) refuse(PQerrorMessage(connection));
+    if (PQntuples(result.get()) == 0 || PQgetisnull(result.get(), 0, 0) != 0) return std::nullopt;
+    return PQgetvalue(result.get(), 0, 0);
+}
+
+std::size_t version_of(PGconn* connection) {
+    if (!value_of(connection, "select to_regclass('leasehold')")) return 0;
+    return std::stoul(value_of(connection, "select schema from leasehold").value_or("0"));
+}
+
+void refuse_a_foreign_table(PGconn* connection) {
+    constexpr const char* pattern = "expiration_time,id,lockid,type";
+    const auto columns = value_of(
+        connection,
+        "select string_agg(attname, ',' order by attname collate \"C\") from pg_attribute "
+        "where attrelid = to_regclass('locks') and attnum > 0 and not attisdropped");
+    if (columns && *columns != pattern) {
+        refuse("there is a table `locks` that is neither Leasehold's nor the pattern's (type, id, "
+               "lockid, expiration_time); give Leasehold a schema of its own: "
+               "?options=-csearch_path%3Dleasehold");
+    }
+}
+
+}  // namespace
+
+void execute(PGconn* connection, const std::string& sql) {
+    const std::unique_ptr<PGresult, Clear> result{PQexec(connection, sql.c_str())};
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) refuse(PQerrorMessage(connection));
+}
+
+void migrate(PGconn* connection) {
+    if (version_of(connection) == steps.size()) return;
+    execute(connection, "begin; select pg_advisory_xact_lock(hashtext('leasehold schema'))");
+    const std::size_t version = version_of(connection);
+    if (version > steps.size()) {
+        refuse("the tables have schema version " + std::to_string(version) +
+               ", this Leasehold knows " + std::to_string(steps.size()) + "; use a newer Leasehold");
+    }
+    if (version == 0) refuse_a_foreign_table(connection);
+    for (std::size_t step = version; step < steps.size(); ++step) execute(connection, steps[step]);
+    execute(connection,
+            "update leasehold set schema = " + std::to_string(steps.size()) + "; commit");
+}
+
+StoreStatus read_status(PGconn* connection) {
+    const auto setting = [&](const char* name) {
+        return value_of(connection, (std::string{"show "} + name).c_str()).value_or("");
+    };
+    if (const auto encoding = setting("server_encoding"); encoding != "UTF8") {
+        refuse("the database has encoding " + encoding + "; keys need UTF8");
+    }
+    StoreStatus status{.name = "postgres " + setting("server_version"),
+                       .durability = Durability::strong};
+    const auto expect_on = [&](const char* name, const char* danger) {
+        if (setting(name) != "off") return;
+        status.durability = Durability::weak;
+        status.warnings.push_back(std::string{name} + " is off: " + danger);
+    };
+    expect_on("fsync", "a power cut loses or corrupts everything");
+    expect_on("full_page_writes", "a power cut can corrupt pages");
+    expect_on("synchronous_commit", "a crash of the server loses the latest grants");
+    const auto commit = setting("synchronous_commit");
+    if (!setting("synchronous_standby_names").empty() && (commit == "local" || commit == "off")) {
+        status.durability = Durability::weak;
+        status.warnings.push_back("synchronous_commit is " + commit +
+                                  ": a promoted standby lacks the latest grants");
+    }
+    return status;
+}
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,86 @@
+#include "stores/sqlite/database.hpp"
+
+#include <sqlite3.h>
+
+namespace leasehold::sqlite {
+
+void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
+    throw StoreFault{effect, StoreFault::Cause::unavailable,
+                     "sqlite: " + std::string{doing} + ": " + sqlite3_errmsg(db)};
+}
+
+void Close::operator()(::sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+
+void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
+    sqlite3_finalize(statement);
+}
+
+Database open_database(const std::string& path) {
+    ::sqlite3* raw = nullptr;
+    const int code = sqlite3_open_v2(
+        path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    Database db{raw};
+    if (code != SQLITE_OK) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                         "sqlite: cannot open " + path + ": " +
+                             (raw != nullptr ? sqlite3_errmsg(raw) : "out of memory")};
+    }
+    return db;
+}
+
+void execute(::sqlite3* db, const char* sql) {
+    if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+        fail(db, StoreFault::Effect::none, sql);
+    }
+}
+
+Statement::Statement(::sqlite3* db, std::string_view sql) : db_{db} {
+    ::sqlite3_stmt* raw = nullptr;
+    if (sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                           &raw, nullptr) != SQLITE_OK) {
+        fail(db, StoreFault::Effect::none, sql);
+    }
+    statement_.reset(raw);
+}
+
+Statement& Statement::bind(int index, std::int64_t value) {
+    sqlite3_bind_int64(statement_.get(), index, value);
+    return *this;
+}
+
+Statement& Statement::bind(int index, std::string_view text) {
+    sqlite3_bind_text(statement_.get(), index, text.data(), static_cast<int>(text.size()),
+                      SQLITE_STATIC);
+    return *this;
+}
+
+int Statement::step_code() { return sqlite3_step(statement_.get()); }
+
+bool Statement::step() {
+    switch (step_code()) {
+        case SQLITE_ROW: return true;
+        case SQLITE_DONE: return false;
+        default: fail(db_, StoreFault::Effect::none, sqlite3_sql(statement_.get()));
+    }
+}
+
+void Statement::run() {
+    const Resetting at_end{*this};
+    while (step()) {
+    }
+}
+
+void Statement::reset() noexcept { sqlite3_reset(statement_.get()); }
+
+std::int64_t Statement::integer(int column) const {
+    return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+    const auto* bytes = sqlite3_column_text(statement_.get(), column);
+    if (bytes == nullptr) return {};
+    return {reinterpret_cast<const char*>(bytes),
+            static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+}  // namespace leasehold::sqlite

@@ -1,0 +1,76 @@
+#include <leasehold/stores/sqlite.hpp>
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "core/guarded.hpp"
+#include "stores/sqlite/database.hpp"
+#include "stores/sqlite/rows.hpp"
+
+namespace leasehold::sqlite {
+namespace {
+
+void require_transaction(::sqlite3* db) {
+    if (sqlite3_get_autocommit(db) == 0) return;
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                     "sqlite: guard needs an open transaction; begin one with BEGIN IMMEDIATE"};
+}
+
+// Makes the transaction the file's one writer, if it is not already. False where another one is.
+bool become_the_writer(::sqlite3* db) {
+    Statement write_nothing{db, "update leasehold set value = value where false"};
+    const int code = write_nothing.step_code();
+    if (code == SQLITE_DONE) return true;
+    if ((code & 0xFF) == SQLITE_BUSY) return false;
+    fail(db, StoreFault::Effect::none, "guard");
+}
+
+Slot load(Rows& rows, const LockKey& key) {
+    Slot slot{.key = key, .intent = Slot::Intent::change};
+    if (auto row = rows.find(key)) {
+        slot.state = Slot::State::ours;
+        slot.row = *std::move(row);
+        if (slot.row.mode == Mode::shared) slot.shares = rows.shares(key);
+        slot.cell = cell_of(slot.row, slot.shares);
+    }
+    return slot;
+}
+
+Time clock(Rows& rows) {
+    return std::max(std::chrono::floor<Duration>(std::chrono::system_clock::now()),
+                    rows.time_floor());
+}
+
+Result<Lease> busy(Time now) {
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::busy;
+    refusal.store_now = now;
+    return std::unexpected{std::move(refusal)};
+}
+
+}  // namespace
+
+Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
+    require_transaction(transaction);
+    Rows rows{transaction};
+    if (!become_the_writer(transaction)) return busy(clock(rows));
+    const Slot slot = load(rows, key);
+    return check_guarded(slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); });
+}
+
+Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
+    require_transaction(transaction);
+    Rows rows{transaction};
+    if (!become_the_writer(transaction)) return busy(clock(rows));
+    Slot slot = load(rows, key);
+    std::vector<Ended> endings;
+    auto released = release_guarded(slot, lock_id, clock(rows),
+                                    [&](LockId id) { return rows.find_past(id); }, endings);
+    if (!released) return released;
+    rows.write(slot);
+    for (const Ended& ended : endings) rows.add_to_history(ended);
+    return released;
+}
+
+}  // namespace leasehold::sqlite

@@ -1,0 +1,284 @@
+#include "stores/sqlite/rows.hpp"
+
+#include <sqlite3.h>
+
+#include "core/columns.hpp"
+
+namespace leasehold::sqlite {
+namespace {
+
+LockKey key_at(const Statement& row, int column) { return {row.text(column), row.text(column + 1)}; }
+
+// Columns of a grant: lockid, expiration_time, owner, fence, granted_at, note.
+Grant share_at(const Statement& row) {
+    return {.lock_id = lock_id_from(row.text(0)),
+            .owner = row.text(2),
+            .mode = Mode::shared,
+            .fence = row.integer(3),
+            .granted_at = time_from(row.integer(4)),
+            .expires_at = time_from(row.integer(1)),
+            .note = row.text(5)};
+}
+
+constexpr std::string_view history_columns =
+    "type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by, "
+    "ended_why, note, seq";
+
+Ended ended_at(const Statement& row) {
+    return {key_at(row, 0),
+            {.grant = {.lock_id = lock_id_from(row.text(2)),
+                       .owner = row.text(3),
+                       .mode = mode_from(row.integer(4)),
+                       .fence = row.integer(5),
+                       .granted_at = time_from(row.integer(6)),
+                       .expires_at = time_from(row.integer(7)),
+                       .note = row.text(12)},
+             .how = gone_from(row.integer(8)),
+             .at = time_from(row.integer(9)),
+             .by = row.text(10),
+             .why = row.text(11)}};
+}
+
+std::string history_query(std::string_view rest) {
+    return "select " + std::string{history_columns} + " from lock_history " + std::string{rest};
+}
+
+}  // namespace
+
+Rows::Rows(::sqlite3* db)
+    : db_{db},
+      find_{db,
+            "select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, "
+            "ended_at, ended_by, ended_why from locks where type = ?1 and id = ?2"},
+      shares_{db,
+              "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
+              "where type = ?1 and id = ?2 order by fence"},
+      past_{db, history_query("where lockid = ?1 order by seq desc limit 1")},
+      locate_{db,
+              "select type, id from locks where lockid = ?1 union all "
+              "select type, id from lock_shares where lockid = ?1 union all "
+              "select type, id from lock_history where lockid = ?1 limit 1"},
+      owner_{db,
+             "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
+             "select type, id from lock_shares where owner = ?1 and owner <> ''"},
+      owner_below_{db,
+                   "select type, id from locks where owner > ?1 and owner < ?2 and owner <> '' and "
+                   "ended = 0 union "
+                   "select type, id from lock_shares where owner > ?1 and owner < ?2 and owner <> ''"},
+      scan_{db,
+            "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
+            "order by type, id limit ?3"},
+      floor_{db, "select value from leasehold where name = 'time_floor'"},
+      write_{db,
+             "insert into locks (type, id, lockid, expiration_time, owner, mode, fence, granted_at, "
+             "touched_at, note, ended, ended_at, ended_by, ended_why) "
+             "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
+             "on conflict (type, id) do update set lockid = excluded.lockid, "
+             "expiration_time = excluded.expiration_time, owner = excluded.owner, "
+             "mode = excluded.mode, fence = excluded.fence, granted_at = excluded.granted_at, "
+             "touched_at = excluded.touched_at, note = excluded.note, ended = excluded.ended, "
+             "ended_at = excluded.ended_at, ended_by = excluded.ended_by, "
+             "ended_why = excluded.ended_why"},
+      erase_{db, "delete from locks where type = ?1 and id = ?2"},
+      write_share_{db,
+                   "insert or replace into lock_shares (type, id, lockid, expiration_time, owner, "
+                   "fence, granted_at, note) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+      erase_share_{db, "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"},
+      add_history_{db,
+                   "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
+                   "expiration_time, ended, ended_at, ended_by, ended_why, note) "
+                   "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
+      raise_floor_{db,
+                   "update leasehold set value = max(value, ?1) where name = 'time_floor'"},
+      forget_history_{db,
+                      "delete from lock_history where seq in (select seq from (select seq, ended_at "
+                      "from lock_history order by seq limit ?2) where ended_at < ?1)"} {}
+
+std::optional<LockRow> Rows::find(const LockKey& key) {
+    const Resetting at_end{find_};
+    if (!find_.bind(1, key.type()).bind(2, key.id()).step()) return std::nullopt;
+    return LockRow{.lock_id = lock_id_from(find_.text(0)),
+                   .expires_at = time_from(find_.integer(1)),
+                   .owner = find_.text(2),
+                   .mode = mode_from(find_.integer(3)),
+                   .fence = find_.integer(4),
+                   .granted_at = time_from(find_.integer(5)),
+                   .touched_at = time_from(find_.integer(6)),
+                   .note = find_.text(7),
+                   .ended = gone_from(find_.integer(8)),
+                   .ended_at = time_from(find_.integer(9)),
+                   .ended_by = find_.text(10),
+                   .ended_why = find_.text(11)};
+}
+
+std::vector<Grant> Rows::shares(const LockKey& key) {
+    const Resetting at_end{shares_};
+    shares_.bind(1, key.type()).bind(2, key.id());
+    std::vector<Grant> grants;
+    while (shares_.step()) grants.push_back(share_at(shares_));
+    return grants;
+}
+
+std::optional<Ended> Rows::find_past(LockId lock_id) {
+    const std::string text = lock_id.to_string();
+    const Resetting at_end{past_};
+    if (!past_.bind(1, text).step()) return std::nullopt;
+    return ended_at(past_);
+}
+
+std::optional<LockKey> Rows::locate(LockId lock_id) {
+    const std::string text = lock_id.to_string();
+    const Resetting at_end{locate_};
+    if (!locate_.bind(1, text).step()) return std::nullopt;
+    return key_at(locate_, 0);
+}
+
+std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
+    std::vector<LockKey> keys;
+    {
+        const Resetting at_end{owner_};
+        owner_.bind(1, owner);
+        while (owner_.step()) keys.push_back(key_at(owner_, 0));
+    }
+    if (scope == OwnerScope::below) {
+        const PathRange range{owner};
+        const Resetting at_end{owner_below_};
+        owner_below_.bind(1, range.after).bind(2, range.before);
+        while (owner_below_.step()) keys.push_back(key_at(owner_below_, 0));
+    }
+    sort_and_unite(keys);
+    return keys;
+}
+
+std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& after,
+                                                 std::size_t limit) {
+    const Resetting at_end{scan_};
+    scan_.bind(1, after ? std::string_view{after->type()} : "")
+        .bind(2, after ? std::string_view{after->id()} : "")
+        .bind(3, static_cast<std::int64_t>(limit));
+    std::vector<std::pair<LockKey, Time>> keys;
+    while (scan_.step()) keys.emplace_back(key_at(scan_, 0), time_from(scan_.integer(2)));
+    return keys;
+}
+
+std::vector<Holder> Rows::list(const List& request, Time now) {
+    // Asked for by people and consoles: prepared when it is needed.
+    std::string where = " and expiration_time > ?1 and (type, id, fence) > (?2, ?3, ?4)";
+    if (request.type) where += " and type = ?5";
+    if (request.owner) {
+        where += request.scope == OwnerScope::exact
+                     ? " and owner = ?6"
+                     : " and (owner = ?6 or (owner > ?7 and owner < ?8))";
+    }
+    Statement query{db_,
+                    "select type, id, owner, mode, fence, granted_at, expiration_time, note from "
+                    "locks where mode = 0 and ended = 0" + where +
+                        " union all select type, id, owner, 1, fence, granted_at, expiration_time, "
+                        "note from lock_shares where true" + where +
+                        " order by 1, 2, 5 limit ?9"};
+    const PathRange range{request.owner.value_or("")};
+    query.bind(1, micros(now))
+        .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
+        .bind(3, request.after ? std::string_view{request.after->key.id()} : "")
+        .bind(4, request.after ? request.after->fence : 0)
+        .bind(9, static_cast<std::int64_t>(request.limit));
+    if (request.type) query.bind(5, *request.type);
+    if (request.owner) query.bind(6, *request.owner).bind(7, range.after).bind(8, range.before);
+    std::vector<Holder> holders;
+    while (query.step()) {
+        holders.push_back({.key = key_at(query, 0),
+                           .owner = query.text(2),
+                           .mode = mode_from(query.integer(3)),
+                           .fence = query.integer(4),
+                           .since = time_from(query.integer(5)),
+                           .until = time_from(query.integer(6)),
+                           .note = query.text(7)});
+    }
+    return holders;
+}
+
+std::vector<PastLease> Rows::history(const History& request, Time oldest) {
+    std::string where = "where seq < ?1 and ended_at >= ?2";
+    if (request.key) where += " and type = ?3 and id = ?4";
+    Statement query{db_, history_query(where + " order by seq desc limit ?5")};
+    query.bind(1, request.before.value_or(INT64_MAX))
+        .bind(2, micros(oldest))
+        .bind(5, static_cast<std::int64_t>(request.limit));
+    if (request.key) query.bind(3, request.key->type()).bind(4, request.key->id());
+    std::vector<PastLease> page;
+    while (query.step()) page.push_back(to_past(ended_at(query), query.integer(13)));
+    return page;
+}
+
+Time Rows::time_floor() {
+    const Resetting at_end{floor_};
+    return floor_.step() ? time_from(floor_.integer(0)) : Time{};
+}
+
+void Rows::write(const Slot& slot) {
+    const LockRow row = row_of(slot);
+    const std::string lock_id = row.lock_id.to_string();
+    write_.bind(1, slot.key.type())
+        .bind(2, slot.key.id())
+        .bind(3, lock_id)
+        .bind(4, micros(row.expires_at))
+        .bind(5, row.owner)
+        .bind(6, number_of(row.mode))
+        .bind(7, row.fence)
+        .bind(8, micros(row.granted_at))
+        .bind(9, micros(row.touched_at))
+        .bind(10, row.note)
+        .bind(11, number_of(row.ended))
+        .bind(12, micros(row.ended_at))
+        .bind(13, row.ended_by)
+        .bind(14, row.ended_why)
+        .run();
+
+    const ShareChanges shares = share_changes(slot);
+    for (const LockId& removed : shares.removed) {
+        const std::string id = removed.to_string();
+        erase_share_.bind(1, slot.key.type()).bind(2, slot.key.id()).bind(3, id).run();
+    }
+    for (const Grant* grant : shares.written) {
+        const std::string id = grant->lock_id.to_string();
+        write_share_.bind(1, slot.key.type())
+            .bind(2, slot.key.id())
+            .bind(3, id)
+            .bind(4, micros(grant->expires_at))
+            .bind(5, grant->owner)
+            .bind(6, grant->fence)
+            .bind(7, micros(grant->granted_at))
+            .bind(8, grant->note)
+            .run();
+    }
+}
+
+void Rows::erase(const LockKey& key) { erase_.bind(1, key.type()).bind(2, key.id()).run(); }
+
+void Rows::add_to_history(const Ended& ended) {
+    const Grant& grant = ended.ending.grant;
+    const std::string lock_id = grant.lock_id.to_string();
+    add_history_.bind(1, ended.key.type())
+        .bind(2, ended.key.id())
+        .bind(3, lock_id)
+        .bind(4, grant.owner)
+        .bind(5, number_of(grant.mode))
+        .bind(6, grant.fence)
+        .bind(7, micros(grant.granted_at))
+        .bind(8, micros(grant.expires_at))
+        .bind(9, number_of(ended.ending.how))
+        .bind(10, micros(ended.ending.at))
+        .bind(11, ended.ending.by)
+        .bind(12, ended.ending.why)
+        .bind(13, grant.note)
+        .run();
+}
+
+void Rows::raise_floor(Time floor) { raise_floor_.bind(1, micros(floor)).run(); }
+
+std::size_t Rows::forget_history(Time before, std::size_t limit) {
+    forget_history_.bind(1, micros(before)).bind(2, static_cast<std::int64_t>(limit)).run();
+    return static_cast<std::size_t>(sqlite3_changes(db_));
+}
+
+}  // namespace leasehold::sqlite

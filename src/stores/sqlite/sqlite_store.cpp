@@ -1,0 +1,184 @@
+#include <leasehold/stores/sqlite.hpp>
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/cell_store.hpp"
+#include "stores/sqlite/database.hpp"
+#include "stores/sqlite/rows.hpp"
+#include "stores/sqlite/schema.hpp"
+
+namespace leasehold::sqlite {
+namespace {
+
+// How long to wait for another process's short transaction before it counts as "somebody is writing".
+constexpr int busy_timeout_ms = 20;
+// Opening may meet another process that is just making the tables.
+constexpr int opening_timeout_ms = 10'000;
+
+std::function<Time()> machine_clock() {
+    return [] { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); };
+}
+
+class SqliteStore final : public CellStore {
+public:
+    SqliteStore(const std::string& path, const StoreOptions& options, std::function<Time()> clock)
+        : CellStore{options},
+          machine_clock_{clock ? std::move(clock) : machine_clock()},
+          db_{prepare(path)},
+          rows_{db_.get()},
+          begin_{db_.get(), "begin immediate"},
+          commit_{db_.get(), "commit"},
+          rollback_{db_.get(), "rollback"} {
+        sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
+        read_settings();
+    }
+
+    [[nodiscard]] StoreStatus status() override { return status_; }
+
+protected:
+    Begun begin() override {
+        const int code = begin_.step_code();
+        begin_.reset();
+        if (code == SQLITE_DONE) return Begun::writing;
+        if ((code & 0xFF) == SQLITE_BUSY) return Begun::reading_only;
+        fail(db_.get(), StoreFault::Effect::none, "begin immediate");
+    }
+
+    void load(Work& work) override {
+        const bool writing = in_transaction();
+        for (Slot& slot : work.slots) {
+            if (auto row = rows_.find(slot.key)) {
+                slot.row = *std::move(row);
+                slot.state = Slot::State::ours;
+                if (slot.row.mode == Mode::shared) slot.shares = rows_.shares(slot.key);
+            }
+            if (!writing && slot.intent == Slot::Intent::change) slot.state = Slot::State::blocked;
+        }
+        for (const LockId& id : work.lock_ids) {
+            const bool current = std::ranges::any_of(
+                work.slots, [&](const Slot& slot) { return slot.row.lock_id == id; });
+            if (current) continue;
+            if (auto past = rows_.find_past(id)) work.past.emplace(id, *std::move(past));
+        }
+        work.clock = read_clock();
+    }
+
+    void save_and_commit(Work& work) override {
+        try {
+            for (const Slot& slot : work.slots) {
+                if (slot.forget) {
+                    rows_.erase(slot.key);
+                } else if (slot.cell.changed) {
+                    rows_.write(slot);
+                }
+            }
+            for (const Ended& ended : work.endings) rows_.add_to_history(ended);
+            if (work.raise_floor_to > Time{}) rows_.raise_floor(work.raise_floor_to);
+        } catch (const StoreFault&) {
+            rollback();
+            throw;
+        }
+        const int code = commit_.step_code();
+        commit_.reset();
+        if (code == SQLITE_DONE) return;
+        if ((code & 0xFF) == SQLITE_BUSY) throw Conflict{};
+        const std::string problem = sqlite3_errmsg(db_.get());
+        rollback();
+        // The commit may be in the log although it could not be flushed.
+        throw StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
+                         "sqlite: commit: " + problem};
+    }
+
+    void rollback() noexcept override {
+        if (!in_transaction()) return;
+        (void)rollback_.step_code();
+        rollback_.reset();
+    }
+
+    std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) override {
+        std::unordered_map<LockId, LockKey> keys;
+        for (const LockId& id : lock_ids) {
+            if (auto key = rows_.locate(id)) keys.emplace(id, *std::move(key));
+        }
+        return keys;
+    }
+
+    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
+        return rows_.keys_of(owner, scope);
+    }
+
+    std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
+                                Time moment) override {
+        std::vector<Candidate> candidates;
+        for (auto& [key, expires_at] : rows_.scan(after, limit)) {
+            candidates.push_back({std::move(key), expires_at <= moment});
+        }
+        return candidates;
+    }
+
+    Time read_clock() override { return std::max(machine_clock_(), rows_.time_floor()); }
+
+    std::vector<Holder> list(const List& request, Time now) override {
+        return rows_.list(request, now);
+    }
+
+    std::vector<PastLease> history(const History& request, Time oldest) override {
+        return rows_.history(request, oldest);
+    }
+
+    std::size_t forget_history(Time before, std::size_t limit) override {
+        return rows_.forget_history(before, limit);
+    }
+
+private:
+    [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+
+    static Database prepare(const std::string& path) {
+        Database db = open_database(path);
+        sqlite3_busy_timeout(db.get(), opening_timeout_ms);
+        execute(db.get(), "pragma journal_mode = wal");
+        execute(db.get(), "pragma synchronous = full");
+        migrate(db.get());
+        return db;
+    }
+
+    void read_settings() {
+        status_.name = std::string{"sqlite "} + sqlite3_libversion();
+        status_.durability = Durability::strong;
+        Statement journal{db_.get(), "pragma journal_mode"};
+        if (journal.step(); journal.text(0) != "wal") {
+            status_.durability = Durability::weak;
+            status_.warnings.push_back("journal_mode is " + journal.text(0) +
+                                       ": use a file on a local disk, so that it can be wal");
+        }
+        Statement synchronous{db_.get(), "pragma synchronous"};
+        constexpr std::int64_t full = 2;
+        if (synchronous.step(); synchronous.integer(0) < full) {
+            status_.durability = Durability::weak;
+            status_.warnings.emplace_back("synchronous is below FULL");
+        }
+    }
+
+    const std::function<Time()> machine_clock_;
+    Database db_;
+    Rows rows_;
+    Statement begin_;
+    Statement commit_;
+    Statement rollback_;
+    StoreStatus status_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open(const std::string& path, StoreOptions options,
+                            std::function<Time()> clock) {
+    auto store = std::make_unique<SqliteStore>(path, options, std::move(clock));
+    require_durability(options, store->status());
+    return store;
+}
+
+}  // namespace leasehold::sqlite
