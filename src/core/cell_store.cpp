@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 
 namespace leasehold {
@@ -107,21 +108,26 @@ public:
               return found != work.past.end() ? std::optional{found->second} : std::nullopt;
           }},
           rules_{now, clock, past_, work.endings},
-          trial_{now, clock, past_, trial_endings_} {}
+          trial_{now, clock, past_, trial_endings_},
+          undecided_(work.slots.size()) {}
 
-    [[nodiscard]] Outcome decide(const Request& request, const std::vector<std::size_t>& slots) {
+    // Nothing where a cell that is not ours would have to change: some answers need no lock, the
+    // others must wait, and so must what comes after them on the same cell.
+    [[nodiscard]] std::optional<Outcome> decide(const Request& request,
+                                                const std::vector<std::size_t>& slots) {
         std::vector<const LockKey*> keys;
         std::vector<Cell*> cells;
-        Slot* blocked = nullptr;
+        bool blocked = false;
+        bool after_undecided = false;
         for (const std::size_t index : slots) {
             Slot& slot = work_.slots[index];
             keys.push_back(&slot.key);
             cells.push_back(&slot.cell);
-            if (slot.state == Slot::State::blocked && blocked == nullptr) blocked = &slot;
+            blocked = blocked || slot.state == Slot::State::blocked;
+            after_undecided = after_undecided || undecided_[index];
         }
-        if (blocked == nullptr) return leasehold::decide(rules_, request, keys, cells);
+        if (!blocked) return leasehold::decide(rules_, request, keys, cells);
 
-        // Some answers change nothing and need no lock; the others have to wait.
         std::vector<Cell> copies;
         for (const Cell* cell : cells) copies.push_back(*cell);
         std::vector<Cell*> trial_cells;
@@ -130,8 +136,17 @@ public:
             trial_cells.push_back(&copy);
         }
         Outcome outcome = leasehold::decide(trial_, request, keys, trial_cells);
-        const bool changes = std::ranges::any_of(copies, &Cell::changed);
-        return changes ? rules_.blocked(request, blocked->key, blocked->cell) : outcome;
+        if (!after_undecided && std::ranges::none_of(copies, &Cell::changed)) return outcome;
+        for (const std::size_t index : slots) undecided_[index] = true;
+        return std::nullopt;
+    }
+
+    // The answer to a request that could not be decided.
+    [[nodiscard]] Outcome blocked(const Request& request, const std::vector<std::size_t>& slots) const {
+        const auto at = std::ranges::find_if(slots, [this](std::size_t index) {
+            return work_.slots[index].state == Slot::State::blocked;
+        });
+        return rules_.blocked(request, work_.slots[*at].key, work_.slots[*at].cell);
     }
 
 private:
@@ -140,7 +155,27 @@ private:
     std::vector<Ended> trial_endings_;
     Rules rules_;
     Rules trial_;
+    std::vector<bool> undecided_;  // by slot
 };
+
+// The key of a request that a store may answer in one step, or nothing.
+const LockKey* shortcut_key(const Request& request) {
+    return std::visit(
+        []<class R>(const R& r) -> const LockKey* {
+            if constexpr (std::is_same_v<R, TryLock>) {
+                const bool plain = r.mode == Mode::exclusive && !r.since && r.ttl != until_released;
+                return plain ? &r.key : nullptr;
+            } else if constexpr (std::is_same_v<R, Renew>) {
+                return r.key && r.ttl != until_released ? &*r.key : nullptr;
+            } else if constexpr (std::is_same_v<R, Check> || std::is_same_v<R, Extend> ||
+                                 std::is_same_v<R, Release>) {
+                return r.key ? &*r.key : nullptr;
+            } else {
+                return nullptr;
+            }
+        },
+        request);
+}
 
 // Whether somebody's transaction, and no lease that is alive, stood in the way.
 bool stood_in_the_way(const Outcome& outcome) {
@@ -184,12 +219,15 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
 }
 
 void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
-                               const Indices& which) {
+                               const Indices& all) {
+    Indices which = all;
+    take_shortcut(requests, outcomes, which);
     if (which.empty()) return;
+
     bool settled = false;
     for (int i = 0; i < attempts && !settled; ++i) {
         try {
-            attempt(requests, outcomes, which);
+            attempt(requests, outcomes, which, Way::full);
             settled = true;
         } catch (const Conflict&) {
             rollback();
@@ -214,14 +252,54 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
     }
     if (again.empty()) return;
     try {
-        attempt(requests, outcomes, again);
+        attempt(requests, outcomes, again, Way::full);
     } catch (const Conflict&) {
         rollback();
     }
 }
 
+bool CellStore::shortcut(std::span<const Request> /*requests*/,
+                         std::span<const std::size_t> /*which*/, std::span<Outcome> /*outcomes*/) {
+    return false;
+}
+
+void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outcome> outcomes,
+                              Indices& which) {
+    // Only the first request on a key, and none after one whose keys are not known yet: the order of
+    // requests on one key must stay.
+    Indices eligible;
+    std::unordered_set<LockKey> seen;
+    for (const std::size_t index : which) {
+        const LockKey* key = shortcut_key(requests[index]);
+        if (key == nullptr) {
+            if (which.size() > 1) break;
+        } else if (which.size() == 1 || seen.insert(*key).second) {
+            eligible.push_back(index);
+        }
+    }
+    if (eligible.empty()) return;
+    // In the order of keys, as everywhere: two stores that insert the same keys never deadlock.
+    std::ranges::sort(eligible, {}, [&](std::size_t index) -> const LockKey& {
+        return *shortcut_key(requests[index]);
+    });
+    const auto answered = [&](std::size_t index) {
+        return !std::holds_alternative<std::monostate>(outcomes[index]);
+    };
+    try {
+        if (!shortcut(requests, eligible, outcomes)) return;
+        std::erase_if(which, answered);
+        if (which.empty()) return;
+        // Most of the others are refused, which takes no lock.
+        attempt(requests, outcomes, which, Way::read_only);
+    } catch (const Conflict&) {
+        rollback();
+    }
+    std::erase_if(which, answered);
+}
+
+
 void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
-                        const Indices& which) {
+                        const Indices& which, Way way) {
     // Requests that do not name their keys: find them first.
     std::vector<LockId> to_locate;
     bool writes = false;
@@ -265,13 +343,16 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
     }
     const std::vector<Plan::Entry> entries = plan.lay_out(work);
 
-    const bool writing = writes && begin() == Begun::writing;
-    const Time at = load_and_observe(work);
+    const bool writing = way == Way::full && writes && begin() == Begun::writing;
+    const Time at = load_and_observe(work, writing ? Locking::yes : Locking::no);
     Decisions decisions{work, at, clock_};
     std::vector<Outcome> decided;
     decided.reserve(entries.size());
     for (const Plan::Entry& entry : entries) {
-        decided.push_back(decisions.decide(requests[entry.request], entry.slots));
+        const Request& request = requests[entry.request];
+        std::optional<Outcome> outcome = decisions.decide(request, entry.slots);
+        if (!outcome && way == Way::full) outcome = decisions.blocked(request, entry.slots);
+        decided.push_back(outcome ? *std::move(outcome) : Outcome{});
     }
     const bool changed =
         std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
@@ -286,11 +367,14 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
     }
 }
 
-Time CellStore::load_and_observe(Work& work) {
+Time CellStore::load_and_observe(Work& work, Locking locking) {
     const auto asked = SteadyClock::now();
     load(work);
     for (Slot& slot : work.slots) {
         if (slot.state != Slot::State::missing) slot.cell = cell_of(slot.row, slot.shares);
+        if (locking == Locking::no && slot.intent == Slot::Intent::change) {
+            slot.state = Slot::State::blocked;
+        }
     }
     return clock_.observe(work.clock, asked, SteadyClock::now());
 }
@@ -308,7 +392,7 @@ Outcome CellStore::answer(const History& request) {
     if (request.key && !request.before) {
         Work work;
         work.slots.push_back({.key = *request.key});
-        const Time at = load_and_observe(work);
+        const Time at = load_and_observe(work, Locking::no);
         const PastLookup no_past = [](LockId) { return std::nullopt; };
         Rules{at, clock_, no_past, work.endings}.append_expired(*request.key,
                                                                 work.slots.front().cell, page);
@@ -333,7 +417,7 @@ Outcome CellStore::answer(const Purge& request) {
     Purged purged;
     purged.forgotten = forget_history(moment, request.rows);
     if (begin() == Begun::writing) {
-        const Time decided_at = load_and_observe(work);
+        const Time decided_at = load_and_observe(work, Locking::yes);
         const PastLookup no_past = [](LockId) { return std::nullopt; };
         Rules rules{decided_at, clock_, no_past, work.endings};
         for (Slot& slot : work.slots) {

@@ -81,11 +81,17 @@ protected:
         bool dead = false;  // its expiry lies before the moment asked for
     };
 
+    // May answer some of these requests in one step of its own instead of load and save: each has a
+    // key that no other of them has, and most find it as they expect (a try: free; the others: their
+    // own exclusive lease, alive). What is left unanswered goes the long way. A Conflict leaves all.
+    // False where it did not even try.
+    virtual bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
+                          std::span<Outcome> outcomes);
+
     // Begins a transaction that may write. `reading_only` where somebody else is writing.
     virtual Begun begin() = 0;
-    // Locks what is to be changed, without waiting, and reads everything; sets `work.clock` last.
-    // Outside a transaction, or in one that is reading only, nothing is locked and what is to be
-    // changed is `blocked`.
+    // Reads everything and, in a transaction that is writing, locks what is to be changed, without
+    // waiting; what somebody else has locked is `blocked`. Reads `work.clock` last.
     virtual void load(Work& work) = 0;
     // Writes changed and forgotten slots and the endings, and commits.
     virtual void save_and_commit(Work& work) = 0;
@@ -112,9 +118,14 @@ private:
 
     void apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
                         const Indices& which);
+    // Answers what needs no change of any cell, by reading only; leaves the others unanswered.
+    enum class Way { read_only, full };
     void attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
-                 const Indices& which);
-    [[nodiscard]] Time load_and_observe(Work& work);
+                 const Indices& which, Way way);
+    void take_shortcut(std::span<const Request> requests, std::span<Outcome> outcomes,
+                       Indices& which);
+    enum class Locking { no, yes };
+    [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
     [[nodiscard]] Time now();
     [[nodiscard]] Outcome answer(const List& request);
     [[nodiscard]] Outcome answer(const History& request);

@@ -29,8 +29,9 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyCloc
     const Time latest = last_.time + (answered - last_.asked);
 
     Time now = std::max(reading, last_.time);
-    if (reading + max_leap_ < earliest) {
-        // It was set back: go on by our own steady clock instead of standing still.
+    set_back_ = reading + max_leap_ < earliest;
+    if (set_back_) {
+        // Go on by our own steady clock instead of standing still.
         now = std::max(now, earliest);
     } else if (reading > latest + max_leap_) {
         if (leaps_.size() == max_leaps) leaps_.erase(leaps_.begin());
@@ -38,6 +39,10 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyCloc
     }
     last_ = {now, asked, answered};
     return now;
+}
+
+Time StoreClock::floor() const {
+    return set_back_ ? last_.time + (SteadyClock::now() - last_.answered) : last_.time;
 }
 
 Duration StoreClock::leapt_since(Time moment) const {

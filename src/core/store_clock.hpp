@@ -17,7 +17,7 @@ public:
     Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
 
     // The least time a decision made from now on may use.
-    [[nodiscard]] Time floor() const { return last_.time; }
+    [[nodiscard]] Time floor() const;
 
     // How much of the time since `moment` the store's clock leapt over. A lease written at `moment`
     // has truly lived that much less than the store's clock says.
@@ -36,6 +36,7 @@ private:
 
     Duration max_leap_;
     Reading last_;
+    bool set_back_ = false;  // the store's clock lags behind what it said before
     std::vector<Leap> leaps_;  // oldest first; at most max_leaps
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -154,6 +155,107 @@ delete from lock_history where seq in (
     select seq from (select seq, ended_at from lock_history order by seq limit $2::bigint) oldest
     where ended_at < $1::timestamptz))";
 
+// The shortcuts: one statement decides, changes and commits. Each locks its rows first, without
+// waiting, and takes the time when it has them. They come in two forms, for one request and for many,
+// which differ in where q comes from.
+const std::string try_q_one =
+    "with q as (select $1::text as type, $2::text as id, $3::text as lockid, $4::text as owner, "
+    "$5::text as note, $6::bigint as ttl)";
+const std::string try_q_many =
+    "with q as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], "
+    "$5::text[], $6::bigint[]) as q (type, id, lockid, owner, note, ttl))";
+
+// A key that is free because its last lease was ended, or that was never locked.
+const std::string try_rest = R"(,
+free as materialized (
+    select q.lockid, q.owner, q.note, q.ttl, l.type, l.id, l.fence, l.touched_at
+    from q join locks l on l.type = q.type and l.id = q.id
+    where l.ended <> 0 and l.expiration_time <= clock_timestamp() and l.lockid <> q.lockid
+      and not exists (select from lock_history h where h.lockid = q.lockid)
+    for update of l skip locked
+), timed as (
+    select *, greatest(clock_timestamp(), touched_at, $7::timestamptz) as now from free
+), taken as (
+    update locks l
+    set lockid = t.lockid, expiration_time = t.now + t.ttl * interval '1 microsecond',
+        owner = t.owner, mode = 0,
+        fence = greatest(t.fence + 1, (extract(epoch from t.now) * 1000000)::bigint),
+        granted_at = t.now, touched_at = t.now, note = t.note, ended = 0, ended_at = '-infinity',
+        ended_by = '', ended_why = ''
+    from timed t where l.type = t.type and l.id = t.id
+    returning l.lockid, l.fence, l.granted_at, l.expiration_time
+), added as (
+    insert into locks (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
+    select q.type, q.id, q.lockid, c.now + q.ttl * interval '1 microsecond', q.owner, q.note,
+           (extract(epoch from c.now) * 1000000)::bigint, c.now, c.now
+    from q, (select greatest(clock_timestamp(), time_floor, $7::timestamptz) as now from leasehold) c
+    where not exists (select from locks l where l.type = q.type and l.id = q.id)
+      and not exists (select from lock_history h where h.lockid = q.lockid)
+    on conflict do nothing
+    returning lockid, fence, granted_at, expiration_time
+)
+select * from taken union all select * from added)";
+
+const std::string mine_q_one =
+    "with q as (select $1::text as type, $2::text as id, $3::text as lockid, $4::bigint as by, "
+    "$5::bigint as ttl, $6::bigint as max_hold)";
+const std::string mine_q_many =
+    "with q as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], "
+    "$5::bigint[], $6::bigint[]) as q (type, id, lockid, by, ttl, max_hold))";
+
+// One's own exclusive lease, alive.
+const std::string mine = R"(,
+mine as materialized (
+    select q.by, q.ttl, q.max_hold, l.type, l.id, l.expiration_time, l.granted_at, l.touched_at
+    from q join locks l on l.type = q.type and l.id = q.id
+    where l.lockid = q.lockid and l.ended = 0 and l.mode = 0
+      and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
+    for update of l skip locked
+), timed as (
+    select *, greatest(clock_timestamp(), touched_at, $7::timestamptz) as now from mine
+))";
+
+// Renewing is extending without `by`; -1 stands for no such bound.
+const std::string prolong_rest = mine + R"(
+update locks l
+set expiration_time = greatest(l.expiration_time, least(
+        t.expiration_time + nullif(t.by, -1) * interval '1 microsecond',
+        t.now + t.ttl * interval '1 microsecond',
+        t.granted_at + nullif(t.max_hold, -1) * interval '1 microsecond')),
+    touched_at = t.now
+from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
+returning l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, t.now)";
+
+const std::string release_rest = mine + R"(,
+done as (
+    update locks l
+    set expiration_time = t.now, touched_at = t.now, ended = 2, ended_at = t.now
+    from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
+    returning l.type, l.id, l.lockid, l.owner, l.fence, l.granted_at, t.expiration_time, l.note, t.now
+), kept as (
+    insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time,
+                              ended, ended_at, ended_by, ended_why, note)
+    select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note
+    from done where $8::bigint = 1
+)
+select lockid, owner, fence, granted_at, expiration_time, note, now from done)";
+
+const std::string try_one = try_q_one + try_rest, try_many = try_q_many + try_rest;
+const std::string prolong_one = mine_q_one + prolong_rest, prolong_many = mine_q_many + prolong_rest;
+const std::string release_one = mine_q_one + release_rest, release_many = mine_q_many + release_rest;
+
+// With the clock in each row, also of a key without one.
+const std::string check_rest = R"(
+select l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
+       greatest(clock_timestamp(), l.touched_at, $4::timestamptz)
+from q join locks l on l.type = q.type and l.id = q.id
+where l.lockid = q.lockid and l.ended = 0 and l.mode = 0)";
+const std::string check_one =
+    "with q as (select $1::text as type, $2::text as id, $3::text as lockid)" + check_rest;
+const std::string check_many =
+    "with q as materialized (select * from unnest($1::text[], $2::text[], $3::text[]) "
+    "as q (type, id, lockid))" + check_rest;
+
 }  // namespace sql
 
 // The plans must be the same whether a table has ten rows or ten million, and whatever its statistics
@@ -301,6 +403,171 @@ std::vector<std::string> texts_of(std::span<const LockId> lock_ids) {
     return texts;
 }
 
+// Requests that are to be answered by one statement of each kind.
+class Shortcuts {
+public:
+    Shortcuts(Time floor, bool keep_history) : floor_{floor}, keep_history_{keep_history} {}
+
+    void add(std::size_t index, const TryLock& r) {
+        tries_.add(index, r.key, r.lock_id);
+        owners_.push_back(r.owner);
+        notes_.push_back(r.note);
+        ttls_.push_back((r.max_hold ? std::min(r.ttl, *r.max_hold) : r.ttl).count());
+    }
+    void add(std::size_t index, const Check& r) { checks_.add(index, *r.key, r.lock_id); }
+    void add(std::size_t index, const Extend& r) { prolong(index, r, r.by.count(), r.max_ttl); }
+    void add(std::size_t index, const Renew& r) { prolong(index, r, unbounded, r.ttl); }
+    void add(std::size_t index, const Release& r) { releases_.add(index, *r.key, r.lock_id); }
+    template <class R>
+    void add(std::size_t /*index*/, const R& /*request*/) {}
+
+    [[nodiscard]] std::vector<Command> commands() const {
+        std::vector<Command> commands;
+        if (const auto n = tries_.indices.size(); n == 1) {
+            commands.push_back({sql::try_one, tries_.first()
+                                                  .text(owners_[0])
+                                                  .text(notes_[0])
+                                                  .integer(ttls_[0])
+                                                  .time(floor_)});
+        } else if (n > 1) {
+            commands.push_back({sql::try_many, tries_.all()
+                                                   .texts(owners_)
+                                                   .texts(notes_)
+                                                   .integers(ttls_)
+                                                   .time(floor_)});
+        }
+        if (const auto n = checks_.indices.size(); n > 0) {
+            commands.push_back({n == 1 ? sql::check_one : sql::check_many,
+                                (n == 1 ? checks_.first() : checks_.all()).time(floor_)});
+        }
+        if (const auto n = prolongs_.indices.size(); n == 1) {
+            commands.push_back({sql::prolong_one, prolongs_.first()
+                                                      .integer(bys_[0])
+                                                      .integer(until_[0])
+                                                      .integer(holds_[0])
+                                                      .time(floor_)});
+        } else if (n > 1) {
+            commands.push_back({sql::prolong_many, prolongs_.all()
+                                                       .integers(bys_)
+                                                       .integers(until_)
+                                                       .integers(holds_)
+                                                       .time(floor_)});
+        }
+        if (const auto n = releases_.indices.size(); n == 1) {
+            commands.push_back({sql::release_one, releases_.first()
+                                                      .integer(0)
+                                                      .integer(0)
+                                                      .integer(0)
+                                                      .time(floor_)
+                                                      .integer(keep_history_ ? 1 : 0)});
+        } else if (n > 1) {
+            const std::vector<std::int64_t> none(n);
+            commands.push_back({sql::release_many, releases_.all()
+                                                       .integers(none)
+                                                       .integers(none)
+                                                       .integers(none)
+                                                       .time(floor_)
+                                                       .integer(keep_history_ ? 1 : 0)});
+        }
+        return commands;
+    }
+
+    // Hands out what was done. Returns the latest reading of the clock, if there was any.
+    [[nodiscard]] Time take(const std::vector<Rows>& answers, std::span<const Request> requests,
+                            std::span<Outcome> outcomes) const {
+        Time latest{};
+        std::size_t at = 0;
+        if (!tries_.indices.empty()) {
+            const Rows& rows = answers[at++];
+            const std::vector<std::size_t> places = tries_.places(rows);
+            for (int row = 0; row < rows.size(); ++row) {
+                const std::size_t index = tries_.indices[places[static_cast<std::size_t>(row)]];
+                const auto& request = std::get<TryLock>(requests[index]);
+                const Time now = rows.time(row, 2);
+                outcomes[index] = Lease{.key = request.key,
+                                        .lock_id = request.lock_id,
+                                        .owner = request.owner,
+                                        .mode = Mode::exclusive,
+                                        .fence = rows.integer(row, 1),
+                                        .granted_at = now,
+                                        .expires_at = rows.time(row, 3),
+                                        .note = request.note,
+                                        .store_now = now};
+                latest = std::max(latest, now);
+            }
+        }
+        for (const Named* named : {&checks_, &prolongs_, &releases_}) {
+            if (named->indices.empty()) continue;
+            const Rows& rows = answers[at++];
+            const std::vector<std::size_t> places = named->places(rows);
+            for (int row = 0; row < rows.size(); ++row) {
+                const std::size_t place = places[static_cast<std::size_t>(row)];
+                const Time now = rows.time(row, 6);
+                const Time expires_at = rows.time(row, 4);
+                latest = std::max(latest, now);
+                if (expires_at <= now) continue;  // a check of a lease that has expired
+                outcomes[named->indices[place]] =
+                                  Lease{.key = {named->types[place], named->ids[place]},
+                                        .lock_id = lock_id_from(rows.text(row, 0)),
+                                        .owner = std::string{rows.text(row, 1)},
+                                        .mode = Mode::exclusive,
+                                        .fence = rows.integer(row, 2),
+                                        .granted_at = rows.time(row, 3),
+                                        .expires_at = expires_at,
+                                        .note = std::string{rows.text(row, 5)},
+                                        .store_now = now};
+            }
+        }
+        return latest;
+    }
+
+private:
+    static constexpr std::int64_t unbounded = -1;
+
+    // Requests with their keys and lock ids, side by side.
+    struct Named : KeyColumns {
+        void add(std::size_t index, const LockKey& key, LockId lock_id) {
+            KeyColumns::add(key);
+            lock_ids.push_back(lock_id.to_string());
+            indices.push_back(index);
+        }
+        [[nodiscard]] Parameters first() const {
+            Parameters p;
+            p.text(types[0]).text(ids[0]).text(lock_ids[0]);
+            return p;
+        }
+        [[nodiscard]] Parameters all() const {
+            Parameters p;
+            p.texts(types).texts(ids).texts(lock_ids);
+            return p;
+        }
+        // Which of them each row of an answer is about, by the lock id in its first column.
+        [[nodiscard]] std::vector<std::size_t> places(const Rows& rows) const {
+            std::unordered_map<std::string_view, std::size_t> place_of;
+            for (std::size_t i = 0; i < lock_ids.size(); ++i) place_of.emplace(lock_ids[i], i);
+            std::vector<std::size_t> places;
+            for (int row = 0; row < rows.size(); ++row) places.push_back(place_of.at(rows.text(row, 0)));
+            return places;
+        }
+        std::vector<std::string> lock_ids;
+        std::vector<std::size_t> indices;
+    };
+
+    template <class R>
+    void prolong(std::size_t index, const R& r, std::int64_t by, Duration until) {
+        prolongs_.add(index, *r.key, r.lock_id);
+        bys_.push_back(by);
+        until_.push_back(until.count());
+        holds_.push_back(r.max_hold ? r.max_hold->count() : unbounded);
+    }
+
+    Time floor_;
+    bool keep_history_;
+    Named tries_, checks_, prolongs_, releases_;
+    std::vector<std::string> owners_, notes_;
+    std::vector<std::int64_t> ttls_, bys_, until_, holds_;
+};
+
 class PostgresStore final : public CellStore {
 public:
     PostgresStore(const std::string& conninfo, const StoreOptions& options)
@@ -315,6 +582,21 @@ public:
     }
 
 protected:
+    bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
+                  std::span<Outcome> outcomes) override {
+        Shortcuts shortcuts{clock_.floor(), options_.history == StoreOptions::KeepHistory::on};
+        for (const std::size_t index : which) {
+            std::visit([&](const auto& request) { shortcuts.add(index, request); }, requests[index]);
+        }
+        const std::vector<Command> commands = shortcuts.commands();
+        const auto asked = SteadyClock::now();
+        const std::vector<Rows> answers = run(commands, Commits::yes);
+        const auto answered = SteadyClock::now();
+        const Time latest = shortcuts.take(answers, requests, outcomes);
+        if (latest > Time{}) clock_.observe(latest, asked, answered);
+        return true;
+    }
+
     Begun begin() override {
         // Sent together with the load that follows.
         transaction_ = Transaction::wanted;

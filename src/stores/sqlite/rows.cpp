@@ -69,16 +69,17 @@ Rows::Rows(::sqlite3* db)
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id limit ?3"},
       floor_{db, "select value from leasehold where name = 'time_floor'"},
-      write_{db,
-             "insert into locks (type, id, lockid, expiration_time, owner, mode, fence, granted_at, "
-             "touched_at, note, ended, ended_at, ended_by, ended_why) "
-             "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
-             "on conflict (type, id) do update set lockid = excluded.lockid, "
-             "expiration_time = excluded.expiration_time, owner = excluded.owner, "
-             "mode = excluded.mode, fence = excluded.fence, granted_at = excluded.granted_at, "
-             "touched_at = excluded.touched_at, note = excluded.note, ended = excluded.ended, "
-             "ended_at = excluded.ended_at, ended_by = excluded.ended_by, "
-             "ended_why = excluded.ended_why"},
+      insert_{db,
+              "insert into locks (lockid, expiration_time, owner, mode, fence, granted_at, "
+              "touched_at, note, ended, ended_at, ended_by, ended_why, type, id) "
+              "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+      update_{db,
+              "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "
+              "granted_at = ?6, touched_at = ?7, note = ?8, ended = ?9, ended_at = ?10, "
+              "ended_by = ?11, ended_why = ?12 where type = ?13 and id = ?14"},
+      touch_{db,
+             "update locks set expiration_time = ?1, touched_at = ?2, ended = ?3, ended_at = ?4, "
+             "ended_by = ?5, ended_why = ?6 where type = ?7 and id = ?8"},
       erase_{db, "delete from locks where type = ?1 and id = ?2"},
       write_share_{db,
                    "insert or replace into lock_shares (type, id, lockid, expiration_time, owner, "
@@ -217,23 +218,40 @@ Time Rows::time_floor() {
 
 void Rows::write(const Slot& slot) {
     const LockRow row = row_of(slot);
-    const std::string lock_id = row.lock_id.to_string();
-    write_.bind(1, slot.key.type())
-        .bind(2, slot.key.id())
-        .bind(3, lock_id)
-        .bind(4, micros(row.expires_at))
-        .bind(5, row.owner)
-        .bind(6, number_of(row.mode))
-        .bind(7, row.fence)
-        .bind(8, micros(row.granted_at))
-        .bind(9, micros(row.touched_at))
-        .bind(10, row.note)
-        .bind(11, number_of(row.ended))
-        .bind(12, micros(row.ended_at))
-        .bind(13, row.ended_by)
-        .bind(14, row.ended_why)
-        .run();
-
+    const LockRow& before = slot.row;
+    const bool same_lease = slot.state != Slot::State::missing && row.lock_id == before.lock_id &&
+                            row.mode == before.mode && row.fence == before.fence &&
+                            row.owner == before.owner && row.note == before.note;
+    if (same_lease) {
+        // No index is concerned.
+        touch_.bind(1, micros(row.expires_at))
+            .bind(2, micros(row.touched_at))
+            .bind(3, number_of(row.ended))
+            .bind(4, micros(row.ended_at))
+            .bind(5, row.ended_by)
+            .bind(6, row.ended_why)
+            .bind(7, slot.key.type())
+            .bind(8, slot.key.id())
+            .run();
+    } else {
+        const std::string lock_id = row.lock_id.to_string();
+        (slot.state == Slot::State::missing ? insert_ : update_)
+            .bind(1, lock_id)
+            .bind(2, micros(row.expires_at))
+            .bind(3, row.owner)
+            .bind(4, number_of(row.mode))
+            .bind(5, row.fence)
+            .bind(6, micros(row.granted_at))
+            .bind(7, micros(row.touched_at))
+            .bind(8, row.note)
+            .bind(9, number_of(row.ended))
+            .bind(10, micros(row.ended_at))
+            .bind(11, row.ended_by)
+            .bind(12, row.ended_why)
+            .bind(13, slot.key.type())
+            .bind(14, slot.key.id())
+            .run();
+    }
     const ShareChanges shares = share_changes(slot);
     for (const LockId& removed : shares.removed) {
         const std::string id = removed.to_string();

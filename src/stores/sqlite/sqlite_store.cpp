@@ -49,14 +49,12 @@ protected:
     }
 
     void load(Work& work) override {
-        const bool writing = in_transaction();
         for (Slot& slot : work.slots) {
             if (auto row = rows_.find(slot.key)) {
                 slot.row = *std::move(row);
                 slot.state = Slot::State::ours;
                 if (slot.row.mode == Mode::shared) slot.shares = rows_.shares(slot.key);
             }
-            if (!writing && slot.intent == Slot::Intent::change) slot.state = Slot::State::blocked;
         }
         for (const LockId& id : work.lock_ids) {
             const bool current = std::ranges::any_of(
