@@ -196,6 +196,21 @@ CellStore::CellStore(const StoreOptions& options)
       next_housekeeping_{SteadyClock::now() + housekeeping_interval} {}
 
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    try {
+        apply_in_runs(requests, outcomes);
+    } catch (const Conflict&) {
+        rollback();
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                         "the database kept reporting conflicts with other transactions"};
+    } catch (const StoreFault&) {
+        rollback();
+        throw;
+    }
+    keep_house();
+}
+
+// What works on cells goes into common transactions; lists and the like stand between them.
+void CellStore::apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes) {
     Indices run;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (is_for_cells(requests[i])) {
@@ -215,7 +230,6 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
             requests[i]);
     }
     apply_to_cells(requests, outcomes, run);
-    keep_house();
 }
 
 void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
@@ -239,10 +253,7 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
             for (const std::size_t index : which) apply_to_cells(requests, outcomes, {index});
             return;
         }
-        Refusal busy;
-        busy.kind = Refusal::Kind::busy;
-        busy.store_now = now();
-        outcomes[which.front()] = busy;
+        outcomes[which.front()] = unsettled(requests[which.front()]);
         return;
     }
     // A row may have been locked for a moment only, by another server that was just taking it.
@@ -256,6 +267,21 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
     } catch (const Conflict&) {
         rollback();
     }
+}
+
+Outcome CellStore::unsettled(const Request& request) {
+    if (const auto* wanted = std::get_if<TryLock>(&request)) {
+        const auto located = locate({&wanted->lock_id, 1});
+        if (const auto at = located.find(wanted->lock_id);
+            at != located.end() && at->second != wanted->key) {
+            return StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                              "this lock id names a lease of another key: draw a new one for each key"};
+        }
+    }
+    Refusal busy;
+    busy.kind = Refusal::Kind::busy;
+    busy.store_now = now();
+    return busy;
 }
 
 bool CellStore::shortcut(std::span<const Request> /*requests*/,

@@ -171,6 +171,18 @@ void Connection::connect() {
     connection_ = std::move(fresh);
 }
 
+void Connection::revive() {
+    if (connection_) {
+        pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
+        if (poll(&socket, 1, 0) > 0 &&
+            (PQconsumeInput(connection_.get()) == 0 || (socket.revents & POLLHUP) != 0 ||
+             PQstatus(connection_.get()) != CONNECTION_OK)) {
+            close();
+        }
+    }
+    connect();
+}
+
 void Connection::lose(StoreFault::Effect effect, const std::string& why) {
     close();
     throw StoreFault{effect, StoreFault::Cause::unavailable, "postgres: " + why};

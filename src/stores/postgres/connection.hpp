@@ -90,6 +90,10 @@ public:
 
     void connect();
 
+    // Connects anew where the server has ended the connection while it was idle. Not for use inside a
+    // transaction.
+    void revive();
+
 private:
     struct Finish {
         void operator()(::pg_conn* connection) const noexcept;

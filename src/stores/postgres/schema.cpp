@@ -138,6 +138,10 @@ StoreStatus read_status(PGconn* connection) {
     const auto setting = [&](const char* name) {
         return value_of(connection, (std::string{"show "} + name).c_str()).value_or("");
     };
+    constexpr int oldest_server = 140000;
+    if (PQserverVersion(connection) < oldest_server) {
+        refuse("the server is version " + setting("server_version") + "; 14 or later is needed");
+    }
     if (const auto encoding = setting("server_encoding"); encoding != "UTF8") {
         refuse("the database has encoding " + encoding + "; keys need UTF8");
     }

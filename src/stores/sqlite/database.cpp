@@ -34,33 +34,36 @@ void execute(::sqlite3* db, const char* sql) {
     }
 }
 
-Statement::Statement(::sqlite3* db, std::string_view sql) : db_{db} {
-    ::sqlite3_stmt* raw = nullptr;
-    if (sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
-                           &raw, nullptr) != SQLITE_OK) {
-        fail(db, StoreFault::Effect::none, sql);
+::sqlite3_stmt* Statement::prepared() {
+    if (!statement_) {
+        ::sqlite3_stmt* raw = nullptr;
+        if (sqlite3_prepare_v3(db_, sql_.data(), static_cast<int>(sql_.size()),
+                               SQLITE_PREPARE_PERSISTENT, &raw, nullptr) != SQLITE_OK) {
+            fail(db_, StoreFault::Effect::none, sql_);
+        }
+        statement_.reset(raw);
     }
-    statement_.reset(raw);
+    return statement_.get();
 }
 
 Statement& Statement::bind(int index, std::int64_t value) {
-    sqlite3_bind_int64(statement_.get(), index, value);
+    sqlite3_bind_int64(prepared(), index, value);
     return *this;
 }
 
 Statement& Statement::bind(int index, std::string_view text) {
-    sqlite3_bind_text(statement_.get(), index, text.data(), static_cast<int>(text.size()),
+    sqlite3_bind_text(prepared(), index, text.data(), static_cast<int>(text.size()),
                       SQLITE_STATIC);
     return *this;
 }
 
-int Statement::step_code() { return sqlite3_step(statement_.get()); }
+int Statement::step_code() { return sqlite3_step(prepared()); }
 
 bool Statement::step() {
     switch (step_code()) {
         case SQLITE_ROW: return true;
         case SQLITE_DONE: return false;
-        default: fail(db_, StoreFault::Effect::none, sqlite3_sql(statement_.get()));
+        default: fail(db_, StoreFault::Effect::none, sql_);
     }
 }
 

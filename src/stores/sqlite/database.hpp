@@ -12,10 +12,10 @@ struct sqlite3_stmt;
 
 namespace leasehold::sqlite {
 
-// A prepared statement. Texts that are bound must live until it is reset.
+// A statement, prepared when it is first used. Texts that are bound must live until it is reset.
 class Statement {
 public:
-    Statement(::sqlite3* db, std::string_view sql);
+    Statement(::sqlite3* db, std::string_view sql) : db_{db}, sql_{sql} {}
 
     Statement& bind(int index, std::int64_t value);
     Statement& bind(int index, std::string_view text);
@@ -36,7 +36,10 @@ private:
     struct Finalize {
         void operator()(::sqlite3_stmt* statement) const noexcept;
     };
+    ::sqlite3_stmt* prepared();
+
     ::sqlite3* db_;
+    std::string sql_;
     std::unique_ptr<::sqlite3_stmt, Finalize> statement_;
 };
 

@@ -77,7 +77,9 @@ protected:
             for (const Ended& ended : work.endings) rows_.add_to_history(ended);
             if (work.raise_floor_to > Time{}) rows_.raise_floor(work.raise_floor_to);
         } catch (const StoreFault&) {
+            const bool constraint = (sqlite3_errcode(db_.get()) & 0xFF) == SQLITE_CONSTRAINT;
             rollback();
+            if (constraint) throw Conflict{};
             throw;
         }
         const int code = commit_.step_code();

@@ -1,0 +1,259 @@
+#include "stores/mariadb/connection.hpp"
+
+#include <errmsg.h>
+#include <mysql.h>
+#include <mysqld_error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <new>
+#include <utility>
+
+namespace leasehold::mariadb {
+namespace {
+
+using Effect = StoreFault::Effect;
+using Cause = StoreFault::Cause;
+
+constexpr unsigned oldest_version = 100'600;
+// An unused connection may have been cut by a firewall or a restart: it is tried before it is used.
+constexpr std::chrono::seconds idle_before_ping{5};
+
+// Not in the connector's headers: Galera's "not ready for application use".
+constexpr unsigned wsrep_not_ready = ER_UNKNOWN_COM_ERROR;
+constexpr unsigned row_changed_since_read = ER_CHECKREAD;
+
+bool is_from_connector(unsigned number) { return number >= CR_MIN_ERROR && number <= 2999; }
+
+bool ends_connection(unsigned number) {
+    switch (number) {
+        case ER_CONNECTION_KILLED:
+        case ER_SERVER_SHUTDOWN:
+        case ER_NORMAL_SHUTDOWN:
+        case ER_ABORTING_CONNECTION:
+        case ER_NET_READ_ERROR:
+        case ER_NET_READ_INTERRUPTED:
+        case ER_NET_ERROR_ON_WRITE:
+        case ER_NET_WRITE_INTERRUPTED:
+        case ER_NET_PACKETS_OUT_OF_ORDER: return true;
+        default: return is_from_connector(number);
+    }
+}
+
+bool is_conflict_number(unsigned number) {
+    switch (number) {
+        case ER_DUP_ENTRY:
+        case ER_LOCK_DEADLOCK:
+        case ER_LOCK_WAIT_TIMEOUT:
+        case row_changed_since_read: return true;
+        default: return false;
+    }
+}
+
+Cause cause_of(unsigned number) {
+    switch (number) {
+        case ER_DBACCESS_DENIED_ERROR:
+        case ER_ACCESS_DENIED_ERROR:
+        case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
+        case ER_BAD_DB_ERROR:
+        case ER_NO_DB_ERROR:
+        case ER_TABLEACCESS_DENIED_ERROR:
+        case ER_COLUMNACCESS_DENIED_ERROR:
+        case ER_SPECIFIC_ACCESS_DENIED_ERROR:
+        case ER_NO_SUCH_TABLE:
+        case ER_BAD_FIELD_ERROR:
+        case ER_OPTION_PREVENTS_STATEMENT:
+        case ER_HOST_NOT_PRIVILEGED:
+        case ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
+        case CR_UNKNOWN_HOST:
+        case CR_AUTH_PLUGIN_CANNOT_LOAD:
+        case CR_SSL_CONNECTION_ERROR: return Cause::configuration;
+        case ER_PARSE_ERROR:
+        case CR_COMMANDS_OUT_OF_SYNC: return Cause::internal;
+        default: return Cause::unavailable;
+    }
+}
+
+SqlError error_of(::st_mysql* connection, Effect effect) {
+    return {effect, mysql_errno(connection), std::string{"mariadb: "} + mysql_error(connection)};
+}
+
+// What the failure of statement number `failed` (from 0) means for a script that ends in a commit.
+Effect effect_of(unsigned number, std::size_t failed, std::size_t statements) {
+    if (ends_connection(number)) return Effect::unknown;
+    // The server stops at the first error: the commit was not reached.
+    if (failed + 1 < statements) return Effect::none;
+    return is_conflict_number(number) || number == wsrep_not_ready ? Effect::none : Effect::unknown;
+}
+
+// Reads the results of all statements, and counts those that were answered.
+void read_results(::st_mysql* connection, std::vector<ResultSet>& results, std::size_t& answered) {
+    for (;;) {
+        if (::st_mysql_res* result = mysql_store_result(connection)) {
+            results.emplace_back(result);
+        } else if (mysql_field_count(connection) != 0) {
+            throw error_of(connection, Effect::none);
+        }
+        ++answered;
+        const int more = mysql_next_result(connection);
+        if (more < 0) return;
+        if (more > 0) throw error_of(connection, Effect::none);
+    }
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw StoreFault{Effect::none, Cause::configuration, "mariadb: " + what};
+}
+
+}  // namespace
+
+SqlError::SqlError(Effect effect, unsigned number, const std::string& what)
+    : StoreFault{effect, cause_of(number), what + " (" + std::to_string(number) + ")"},
+      number_{number} {}
+
+bool SqlError::is_conflict() const noexcept {
+    return effect() == Effect::none && is_conflict_number(number_);
+}
+
+bool SqlError::is_disconnection() const noexcept { return ends_connection(number_); }
+
+void ResultSet::Free::operator()(::st_mysql_res* result) const noexcept { mysql_free_result(result); }
+
+bool ResultSet::next() {
+    row_ = mysql_fetch_row(result_.get());
+    if (row_ == nullptr) return false;
+    lengths_ = mysql_fetch_lengths(result_.get());
+    return true;
+}
+
+std::int64_t ResultSet::integer(unsigned column) const {
+    const std::string_view digits = text(column);
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+}
+
+std::string_view ResultSet::text(unsigned column) const {
+    if (row_[column] == nullptr) return {};
+    return {row_[column], lengths_[column]};
+}
+
+Script& Script::add(std::string_view statement) {
+    if (statements_ > 0) text_ += ';';
+    text_ += statement;
+    ++statements_;
+    return *this;
+}
+
+void Script::clear() {
+    text_.clear();
+    statements_ = 0;
+}
+
+std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement) {
+    std::vector<ResultSet> results;
+    if (mysql_real_query(connection, statement.data(), statement.size()) != 0) {
+        throw error_of(connection, Effect::none);
+    }
+    std::size_t answered = 0;
+    read_results(connection, results, answered);
+    return results;
+}
+
+void Link::Close::operator()(::st_mysql* connection) const noexcept { mysql_close(connection); }
+
+Link::Link(Connection target, Duration io_timeout)
+    : target_{std::move(target)},
+      io_timeout_s_{static_cast<unsigned>(std::clamp<std::int64_t>(
+          std::chrono::ceil<std::chrono::seconds>(io_timeout).count(), 1, 3600))} {}
+
+bool Link::connect() {
+    const auto now = SteadyClock::now();
+    if (connection_ && now - last_used_ > idle_before_ping && mysql_ping(connection_.get()) != 0) {
+        connection_.reset();
+    }
+    last_used_ = now;
+    if (connection_) return false;
+    connection_ = open();
+    return true;
+}
+
+Link::Handle Link::open() const {
+    // The connector's own first-time setup is not thread-safe.
+    static const int initialised = mysql_library_init(0, nullptr, nullptr);
+    if (initialised != 0) throw std::bad_alloc{};
+
+    Handle handle{mysql_init(nullptr)};
+    if (!handle) throw std::bad_alloc{};
+    const auto set = [&](mysql_option option, const void* value) {
+        mysql_optionsv(handle.get(), option, value);
+    };
+    set(MYSQL_OPT_CONNECT_TIMEOUT, &io_timeout_s_);
+    set(MYSQL_OPT_READ_TIMEOUT, &io_timeout_s_);
+    set(MYSQL_OPT_WRITE_TIMEOUT, &io_timeout_s_);
+    set(MYSQL_SET_CHARSET_NAME, "binary");
+    const bool by_socket = !target_.socket.empty();
+    if (mysql_real_connect(handle.get(), by_socket ? "localhost" : target_.host.c_str(),
+                           target_.user.c_str(), target_.password.c_str(),
+                           target_.database.empty() ? nullptr : target_.database.c_str(),
+                           target_.port, by_socket ? target_.socket.c_str() : nullptr,
+                           CLIENT_MULTI_STATEMENTS) == nullptr) {
+        throw error_of(handle.get(), Effect::none);
+    }
+    if (mariadb_connection(handle.get()) == 0 ||
+        mysql_get_server_version(handle.get()) < oldest_version) {
+        refuse(std::string{"the server is "} + mysql_get_server_info(handle.get()) +
+               "; MariaDB 10.6 or later is needed");
+    }
+
+    const std::string io_timeout = std::to_string(io_timeout_s_);
+    Script settings;
+    settings.add("set session transaction isolation level read committed")
+        // Nothing waits for a row of somebody else's.
+        .add("set innodb_lock_wait_timeout = 0, autocommit = 1, completion_type = 0, "
+             "time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', "
+             "check_constraint_checks = 1, sql_select_limit = default, max_statement_time = 0, "
+             "wait_timeout = 31536000")
+        // A statement whose client has given up must not wait for a table for ever.
+        .add("set lock_wait_timeout = " + io_timeout)
+        // Long lists of keys are looked up one by one, without estimates first.
+        .add("set eq_range_index_dive_limit = 1, in_predicate_conversion_threshold = 0");
+    (void)mariadb::run(handle.get(), settings.text());
+    return handle;
+}
+
+std::vector<ResultSet> Link::run(const Script& script) {
+    return run(script.text(), script.statements(), Last::commits_nothing);
+}
+
+std::vector<ResultSet> Link::run(std::string_view statement) {
+    return run(statement, 1, Last::commits_nothing);
+}
+
+std::vector<ResultSet> Link::commit(const Script& script) {
+    return run(script.text(), script.statements(), Last::commits);
+}
+
+std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, Last last) {
+    if (!connection_) {
+        throw StoreFault{Effect::none, Cause::unavailable, "mariadb: the connection was lost"};
+    }
+    std::vector<ResultSet> results;
+    std::size_t answered = 0;
+    try {
+        if (mysql_real_query(connection_.get(), text.data(), text.size()) != 0) {
+            throw error_of(connection_.get(), Effect::none);
+        }
+        read_results(connection_.get(), results, answered);
+        return results;
+    } catch (const SqlError& error) {
+        const Effect effect = last == Last::commits
+                                  ? effect_of(error.number(), answered, statements)
+                                  : Effect::none;
+        if (error.is_disconnection()) disconnect();
+        if (effect == error.effect()) throw;
+        throw SqlError{effect, error};
+    }
+}
+
+}  // namespace leasehold::mariadb

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/stores/mariadb.hpp>
+#include <leasehold/time.hpp>
+
+struct st_mysql;
+struct st_mysql_res;
+
+namespace leasehold::mariadb {
+
+// A fault with the number that the server or the connector gave it.
+class SqlError : public StoreFault {
+public:
+    SqlError(Effect effect, unsigned number, const std::string& what);
+    // The same error, with what it means for the work that was under way.
+    SqlError(Effect effect, const SqlError& error)
+        : StoreFault{effect, error.cause(), error.what()}, number_{error.number_} {}
+
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+    // Another transaction was in the way, and this one did nothing.
+    [[nodiscard]] bool is_conflict() const noexcept;
+    // The connection is of no more use.
+    [[nodiscard]] bool is_disconnection() const noexcept;
+
+private:
+    unsigned number_;
+};
+
+// Rows that a statement returned, all of them in memory.
+class ResultSet {
+public:
+    explicit ResultSet(::st_mysql_res* result) : result_{result} {}
+
+    // Goes to the next row; false after the last.
+    bool next();
+
+    [[nodiscard]] bool is_null(unsigned column) const { return row_[column] == nullptr; }
+    // Null is 0.
+    [[nodiscard]] std::int64_t integer(unsigned column) const;
+    // Null is empty. Valid until next().
+    [[nodiscard]] std::string_view text(unsigned column) const;
+
+private:
+    struct Free {
+        void operator()(::st_mysql_res* result) const noexcept;
+    };
+    std::unique_ptr<::st_mysql_res, Free> result_;
+    char** row_ = nullptr;
+    unsigned long* lengths_ = nullptr;
+};
+
+// Statements that travel together, in one round trip.
+class Script {
+public:
+    // `statement` has no semicolon at its end.
+    Script& add(std::string_view statement);
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] std::size_t statements() const { return statements_; }
+    [[nodiscard]] bool empty() const { return statements_ == 0; }
+    void clear();
+
+private:
+    std::string text_;
+    std::size_t statements_ = 0;
+};
+
+// Runs one statement on a connection of somebody's; throws SqlError with effect none.
+[[nodiscard]] std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement);
+
+// Our one connection to the server. One that fails is closed at once, and a transaction on it ends by
+// that; it is opened again by connect() alone, so that no statement ever runs outside the transaction
+// it belongs to. Not thread-safe.
+class Link {
+public:
+    Link(Connection target, Duration io_timeout);
+
+    [[nodiscard]] bool connected() const { return connection_ != nullptr; }
+    // To be called outside a transaction. True where it was not connected before. Throws StoreFault
+    // with effect none where the server cannot be reached or is none of ours.
+    bool connect();
+    void disconnect() noexcept { connection_.reset(); }
+
+    // Runs statements that commit nothing: where one fails, the effect is none.
+    std::vector<ResultSet> run(const Script& script);
+    std::vector<ResultSet> run(std::string_view statement);
+    // Runs statements that change something: the last one is the commit, or commits by itself.
+    std::vector<ResultSet> commit(const Script& script);
+
+    [[nodiscard]] ::st_mysql* get() const { return connection_.get(); }
+
+private:
+    enum class Last { commits, commits_nothing };
+    struct Close {
+        void operator()(::st_mysql* connection) const noexcept;
+    };
+    using Handle = std::unique_ptr<::st_mysql, Close>;
+
+    [[nodiscard]] Handle open() const;
+    std::vector<ResultSet> run(std::string_view text, std::size_t statements, Last last);
+
+    const Connection target_;
+    const unsigned io_timeout_s_;
+    Handle connection_;
+    SteadyClock::time_point last_used_{};
+};
+
+}  // namespace leasehold::mariadb

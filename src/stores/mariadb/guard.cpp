@@ -1,0 +1,171 @@
+#include <leasehold/stores/mariadb.hpp>
+
+#include <mysql.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "core/columns.hpp"
+#include "core/guarded.hpp"
+#include "stores/mariadb/connection.hpp"
+#include "stores/mariadb/rows.hpp"
+
+// Everything here runs in the caller's transaction, under the caller's settings and isolation level.
+// It must neither wait for a row (a deadlock would cost the caller the transaction) nor lock a gap
+// (which InnoDB does for a locking read that finds nothing): so it looks first, and locks only a row
+// that is there, without waiting.
+namespace leasehold::mariadb {
+namespace {
+
+// A store has a row for the moment of its own transaction only: that is worth waiting for.
+constexpr std::chrono::milliseconds patience{100};
+constexpr std::chrono::milliseconds first_pause{1};
+
+void require_transaction(::st_mysql* connection) {
+    unsigned status = 0;
+    mariadb_get_infov(connection, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    if ((status & SERVER_STATUS_IN_TRANS) != 0 || (status & SERVER_STATUS_AUTOCOMMIT) == 0) return;
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                     "mariadb: guard needs an open transaction; begin one with START TRANSACTION"};
+}
+
+// Settings for one statement alone. In SERIALIZABLE even a plain read locks: it must not wait either.
+std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string& statement) {
+    return run(connection, "set statement innodb_lock_wait_timeout = 0, time_zone = '+00:00' for " +
+                               statement);
+}
+
+Time clock(::st_mysql* connection) {
+    auto now = run_undisturbed(connection, std::string{clock_query});
+    now.front().next();
+    return time_from(now.front().integer(0));
+}
+
+std::string where(const LockKey& key) {
+    return " where type = " + literal(key.type()) + " and id = " + literal(key.id());
+}
+
+std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, const char* locking) {
+    auto found = run_undisturbed(connection, "select " + std::string{row_columns} +
+                                                 " from locks force index (primary)" + where(key) +
+                                                 locking);
+    if (!found.front().next()) return std::nullopt;
+    return row_at(found.front(), 0);
+}
+
+std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id,
+                                const char* locking) {
+    auto found = run_undisturbed(connection, "select " + std::string{share_columns} +
+                                                 " from lock_shares force index (primary)" + where(key) +
+                                                 " and lockid = " + literal(lock_id.to_string()) +
+                                                 locking);
+    if (!found.front().next()) return std::nullopt;
+    return share_at(found.front(), 0);
+}
+
+bool is_shared(const LockRow& row) {
+    return row.mode == Mode::shared && row.ended == Gone::unknown;
+}
+
+// The slot with the row and, of a shared one, this lease alone. `blocked` where another transaction
+// has hold of it. Locked if the lease is there, and not touched if not.
+Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
+    Slot slot{.key = key, .intent = Slot::Intent::change};
+    auto row = find_row(connection, key, "");
+    if (!row) return slot;
+    slot.state = Slot::State::ours;
+    slot.row = *std::move(row);
+
+    if (is_shared(slot.row)) {
+        auto share = find_share(connection, key, lock_id, "");
+        if (!share) return slot;
+        row = find_row(connection, key, " lock in share mode skip locked");
+        share = find_share(connection, key, lock_id, " for update skip locked");
+        if (!row || !share) {
+            slot.state = Slot::State::blocked;
+            return slot;
+        }
+        slot.shares.push_back(*std::move(share));
+    } else if (slot.row.lock_id == lock_id && slot.row.ended == Gone::unknown) {
+        row = find_row(connection, key, " for update skip locked");
+        if (!row) {
+            slot.state = Slot::State::blocked;
+            return slot;
+        }
+    } else {
+        return slot;
+    }
+    slot.row = *std::move(row);
+    return slot;
+}
+
+Slot load(::st_mysql* connection, const LockKey& key, LockId lock_id) {
+    const auto give_up = SteadyClock::now() + patience;
+    for (auto pause = first_pause;; pause *= 2) {
+        Slot slot = look_and_lock(connection, key, lock_id);
+        if (slot.state != Slot::State::blocked || SteadyClock::now() + pause > give_up) {
+            slot.cell = cell_of(slot.row, slot.shares);
+            return slot;
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+std::optional<Ended> find_past(::st_mysql* connection, LockId lock_id) {
+    auto found = run_undisturbed(connection, select_past({&lock_id, 1}));
+    if (!found.front().next()) return std::nullopt;
+    return ended_at(found.front());
+}
+
+Refusal busy(Time now) {
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::busy;
+    refusal.store_now = now;
+    return refusal;
+}
+
+// Judges with `decide` once the lease is locked. The clock is read after that.
+template <class Decide>
+Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, Decide decide) {
+    require_transaction(connection);
+    try {
+        Slot slot = load(connection, key, lock_id);
+        const Time now = clock(connection);
+        if (slot.state == Slot::State::blocked) return std::unexpected{busy(now)};
+        const PastLookup past = [&](LockId id) { return find_past(connection, id); };
+        return decide(slot, now, past);
+    } catch (const SqlError& error) {
+        if (error.is_conflict()) return std::unexpected{busy(clock(connection))};
+        throw;
+    }
+}
+
+}  // namespace
+
+Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id) {
+    return judge(transaction, key, lock_id,
+                 [&](const Slot& slot, Time now, const PastLookup& past) {
+                     return check_guarded(slot, lock_id, now, past);
+                 });
+}
+
+Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id) {
+    return judge(transaction, key, lock_id, [&](Slot& slot, Time now, const PastLookup& past) {
+        std::vector<Ended> endings;
+        auto released = release_guarded(slot, lock_id, now, past, endings);
+        if (!released) return released;
+        if (slot.shares.empty()) {
+            const KeyedRow row{&slot.key, row_of(slot)};
+            (void)run_undisturbed(transaction, overwrite_rows({&row, 1}));
+        } else {
+            // The other shares are not known here: the row that stands for them all stays as it is.
+            const KeyedId share{&slot.key, lock_id};
+            (void)run_undisturbed(transaction, delete_shares({&share, 1}));
+        }
+        (void)run_undisturbed(transaction, add_to_history(endings));
+        return released;
+    });
+}
+
+}  // namespace leasehold::mariadb

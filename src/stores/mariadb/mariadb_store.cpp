@@ -1,0 +1,420 @@
+#include <leasehold/stores/mariadb.hpp>
+
+#include <mysql.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "core/cell_store.hpp"
+#include "core/columns.hpp"
+#include "stores/mariadb/connection.hpp"
+#include "stores/mariadb/rows.hpp"
+#include "stores/mariadb/schema.hpp"
+
+namespace leasehold::mariadb {
+namespace {
+
+// How many rows one statement reads or writes, and how long a script gets before it is sent: far
+// below max_allowed_packet, whatever the rows hold.
+constexpr std::size_t rows_per_statement = 256;
+constexpr std::size_t long_script_bytes = 1'000'000;
+
+// Calls `use` with one part of the items after the other.
+template <class T, class Use>
+void in_parts(const std::vector<T>& items, Use use) {
+    for (std::size_t at = 0; at < items.size(); at += rows_per_statement) {
+        use(std::span{items}.subspan(at, std::min(rows_per_statement, items.size() - at)));
+    }
+}
+
+bool only_prolonged(const LockRow& before, const LockRow& after) {
+    return after.lock_id == before.lock_id && after.fence == before.fence &&
+           after.ended == before.ended && after.mode == before.mode &&
+           after.granted_at == before.granted_at && after.owner == before.owner &&
+           after.note == before.note;
+}
+
+class MariadbStore final : public CellStore {
+public:
+    MariadbStore(const Connection& target, const StoreOptions& options)
+        : CellStore{options}, link_{target, options.io_timeout} {
+        connect();
+        migrate(link_);
+    }
+
+    [[nodiscard]] StoreStatus status() override {
+        const std::lock_guard lock{status_mutex_};
+        return status_;
+    }
+
+protected:
+    Begun begin() override {
+        if (transaction_ == Transaction::open) rollback();
+        connect();
+        transaction_ = Transaction::wanted;
+        return Begun::writing;
+    }
+
+    void load(Work& work) override {
+        if (transaction_ == Transaction::none) connect();
+        guarded([&] { bring(work); });
+    }
+
+    void save_and_commit(Work& work) override {
+        guarded([&] {
+            Script script;
+            if (transaction_ != Transaction::open) {
+                script.add("start transaction");
+                transaction_ = Transaction::open;
+            }
+            const auto add = [&](const std::string& statement) {
+                if (script.text().size() > long_script_bytes) {
+                    link_.run(script);
+                    script.clear();
+                }
+                script.add(statement);
+            };
+            write(work, add);
+            script.add("commit");
+            link_.commit(script);
+            transaction_ = Transaction::none;
+        });
+    }
+
+    void rollback() noexcept override {
+        const bool open = std::exchange(transaction_, Transaction::none) == Transaction::open;
+        if (!open || !link_.connected()) return;
+        try {
+            link_.run("rollback");
+        } catch (const StoreFault&) {
+            link_.disconnect();
+        }
+    }
+
+    std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) override {
+        connect();
+        std::unordered_map<LockId, LockKey> keys;
+        in_parts(std::vector(lock_ids.begin(), lock_ids.end()), [&](std::span<const LockId> part) {
+            auto rows = query(select_keys(part));
+            while (rows.next()) keys.emplace(lock_id_from(rows.text(0)), key_at(rows, 1));
+        });
+        return keys;
+    }
+
+    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
+        connect();
+        std::vector<LockKey> keys;
+        auto rows = query(select_keys(owner, scope));
+        while (rows.next()) keys.push_back(key_at(rows, 0));
+        sort_and_unite(keys);
+        return keys;
+    }
+
+    std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
+                                Time moment) override {
+        connect();
+        std::vector<Candidate> candidates;
+        auto rows = query(select_from(after, limit));
+        while (rows.next()) {
+            candidates.push_back({key_at(rows, 0), time_from(rows.integer(2)) <= moment});
+        }
+        return candidates;
+    }
+
+    Time read_clock() override {
+        connect();
+        return time_of(query(clock_query));
+    }
+
+    std::vector<Holder> list(const List& request, Time now) override {
+        connect();
+        std::vector<Holder> holders;
+        auto rows = query(select_holders(request, now));
+        while (rows.next()) holders.push_back(holder_at(rows));
+        return holders;
+    }
+
+    std::vector<PastLease> history(const History& request, Time oldest) override {
+        connect();
+        std::vector<PastLease> page;
+        auto rows = query(select_history(request, oldest));
+        while (rows.next()) page.push_back(past_at(rows));
+        return page;
+    }
+
+    std::size_t forget_history(Time before, std::size_t limit) override {
+        connect();
+        auto range = query("select min(seq), max(seq) from (select seq, ended_at from lock_history "
+                           "order by seq limit " + std::to_string(limit) +
+                           ") oldest where ended_at < " + std::to_string(micros(before)));
+        if (!range.next() || range.is_null(0)) return 0;
+        Script script;
+        script.add("delete from lock_history where seq between " + std::string{range.text(0)} +
+                   " and " + std::string{range.text(1)} +
+                   " and ended_at < " + std::to_string(micros(before)));
+        try {
+            link_.commit(script);
+            return mysql_affected_rows(link_.get());
+        } catch (const SqlError& error) {
+            if (error.is_conflict()) return 0;  // another server is at it
+            throw;
+        }
+    }
+
+private:
+    enum class Transaction { none, wanted, open };
+
+    void connect() {
+        if (link_.connect()) read_settings();
+    }
+
+    ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
+
+    static Time time_of(ResultSet clock) {
+        clock.next();
+        return time_from(clock.integer(0));
+    }
+
+    // Whatever goes wrong in a transaction, it is over.
+    template <class Do>
+    void guarded(Do work) {
+        try {
+            work();
+        } catch (const SqlError& error) {
+            rollback();
+            if (error.is_conflict()) throw Conflict{};
+            throw;
+        } catch (...) {
+            rollback();
+            throw;
+        }
+    }
+
+    void bring(Work& work) {
+        const bool locking = transaction_ == Transaction::wanted;
+        std::vector<const LockKey*> to_lock;
+        std::vector<const LockKey*> to_read;
+        for (const Slot& slot : work.slots) {
+            const bool lock = locking && slot.intent == Slot::Intent::change;
+            (lock ? to_lock : to_read).push_back(&slot.key);
+        }
+        Script script;
+        if (locking) {
+            script.add("start transaction");
+            transaction_ = Transaction::open;
+        }
+        in_parts(to_lock, [&](Keys part) { script.add(select_and_lock(part)); });
+        const std::size_t locked_results = script.statements() - (locking ? 1 : 0);
+        in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
+        const std::size_t read_results = script.statements() - (locking ? 1 : 0);
+        if (locking) {
+            in_parts(work.lock_ids, [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
+        }
+        script.add(clock_query);
+
+        std::vector<ResultSet> results = link_.run(script);
+        for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+            if (i < locked_results) take_locked(work, results[i]);
+            else if (i < read_results) take_read(work, results[i]);
+            else take_past(work, results[i]);
+        }
+        work.clock = time_of(std::move(results.back()));
+
+        if (locking) {
+            tell_missing_from_blocked(work);
+            bring_shares(work);
+        } else {
+            for (Slot& slot : work.slots) {
+                if (slot.intent == Slot::Intent::change) slot.state = Slot::State::blocked;
+            }
+            bring_past(work);
+        }
+    }
+
+    // A row that was to be locked and did not come is missing, or somebody's transaction has it.
+    void tell_missing_from_blocked(Work& work) {
+        std::vector<const LockKey*> absent;
+        for (const Slot& slot : work.slots) {
+            if (slot.intent == Slot::Intent::change && slot.state == Slot::State::missing) {
+                absent.push_back(&slot.key);
+            }
+        }
+        if (absent.empty()) return;
+        Script script;
+        in_parts(absent, [&](Keys part) { script.add(select_with_shares(part)); });
+        script.add(clock_query);
+        std::vector<ResultSet> results = link_.run(script);
+        for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+            take_read(work, results[i], Slot::State::blocked);
+        }
+        work.clock = time_of(std::move(results.back()));
+    }
+
+    // Nobody changes the shares of a row that we have locked.
+    void bring_shares(Work& work) {
+        std::vector<const LockKey*> shared;
+        for (const Slot& slot : work.slots) {
+            if (slot.intent == Slot::Intent::change && slot.state == Slot::State::ours &&
+                slot.row.mode == Mode::shared && slot.row.ended == Gone::unknown) {
+                shared.push_back(&slot.key);
+            }
+        }
+        in_parts(shared, [&](Keys part) {
+            auto rows = query(select_shares(part));
+            while (rows.next()) {
+                if (Slot* slot = find(work, rows)) slot->shares.push_back(share_at(rows, 2));
+            }
+        });
+    }
+
+    void bring_past(Work& work) {
+        std::vector<LockId> wanted;
+        for (const LockId& id : work.lock_ids) {
+            const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
+                return slot.row.lock_id == id ||
+                       std::ranges::find(slot.shares, id, &Grant::lock_id) != slot.shares.end();
+            });
+            if (!current) wanted.push_back(id);
+        }
+        in_parts(wanted, [&](std::span<const LockId> part) {
+            auto rows = query(select_past(part));
+            take_past(work, rows);
+        });
+    }
+
+    static Slot* find(Work& work, const ResultSet& rows) {
+        const auto key = std::pair{rows.text(0), rows.text(1)};
+        const auto slot = std::ranges::lower_bound(work.slots, key, {}, [](const Slot& s) {
+            return std::pair{std::string_view{s.key.type()}, std::string_view{s.key.id()}};
+        });
+        const bool found =
+            slot != work.slots.end() && slot->key.type() == key.first && slot->key.id() == key.second;
+        return found ? &*slot : nullptr;
+    }
+
+    static void take_locked(Work& work, ResultSet& rows) {
+        while (rows.next()) {
+            Slot* slot = find(work, rows);
+            if (slot == nullptr) continue;
+            slot->state = Slot::State::ours;
+            slot->row = row_at(rows, 2);
+        }
+    }
+
+    static void take_read(Work& work, ResultSet& rows, Slot::State state = Slot::State::ours) {
+        constexpr unsigned first_share_column = 2 + row_column_count;
+        while (rows.next()) {
+            Slot* slot = find(work, rows);
+            if (slot == nullptr) continue;
+            if (slot->state == Slot::State::missing) {
+                slot->state = state;
+                slot->row = row_at(rows, 2);
+            }
+            if (rows.is_null(first_share_column)) continue;
+            const auto place = std::ranges::upper_bound(
+                slot->shares, rows.integer(first_share_column + 3), {}, &Grant::fence);
+            slot->shares.insert(place, share_at(rows, first_share_column));
+        }
+    }
+
+    static void take_past(Work& work, ResultSet& rows) {
+        while (rows.next()) {
+            Ended ended = ended_at(rows);
+            work.past.emplace(ended.ending.grant.lock_id, std::move(ended));
+        }
+    }
+
+    template <class Add>
+    void write(const Work& work, const Add& add) {
+        std::vector<const LockKey*> forgotten;
+        std::vector<KeyedRow> made;
+        std::vector<KeyedRow> overwritten;
+        std::vector<KeyedRow> prolonged;
+        std::vector<KeyedId> ended_shares;
+        std::vector<KeyedShare> shares;
+        for (const Slot& slot : work.slots) {
+            if (!slot.forget && !slot.cell.changed) continue;
+            const ShareChanges changes = share_changes(slot);
+            for (const LockId& id : changes.removed) ended_shares.emplace_back(&slot.key, id);
+            if (slot.forget) {
+                forgotten.push_back(&slot.key);
+                continue;
+            }
+            for (const Grant* grant : changes.written) shares.push_back({&slot.key, grant});
+            KeyedRow keyed{&slot.key, row_of(slot)};
+            if (slot.state == Slot::State::missing) made.push_back(std::move(keyed));
+            else if (only_prolonged(slot.row, keyed.row)) prolonged.push_back(std::move(keyed));
+            else overwritten.push_back(std::move(keyed));
+        }
+        // New rows first: where another transaction makes one of them too, nothing is done in vain.
+        in_parts(made, [&](auto part) { add(insert_rows(part)); });
+        in_parts(overwritten, [&](auto part) { add(overwrite_rows(part)); });
+        in_parts(prolonged, [&](auto part) { add(prolong_rows(part)); });
+        in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
+        in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
+        in_parts(shares, [&](auto part) { add(write_shares(part)); });
+        in_parts(work.endings, [&](auto part) { add(add_to_history(part)); });
+        if (work.raise_floor_to > Time{}) add(raise_floor(work.raise_floor_to));
+    }
+
+    void read_settings() {
+        auto rows = query("show variables where variable_name in ('version', "
+                          "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', "
+                          "'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format')");
+        std::unordered_map<std::string, std::string> settings;
+        while (rows.next()) settings.emplace(rows.text(0), rows.text(1));
+
+        const bool logs = settings["log_bin"] == "ON" || settings["log_bin"] == "1";
+        if (logs && settings["binlog_format"] == "STATEMENT") {
+            link_.disconnect();
+            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                             "mariadb: binlog_format is STATEMENT, which InnoDB refuses with READ "
+                             "COMMITTED; set it to MIXED or ROW"};
+        }
+        StoreStatus status;
+        const std::string& version = settings["version"];
+        status.name = "mariadb " + version.substr(0, version.find('-'));
+        const auto warn = [&](const std::string& setting, const std::string& right) {
+            status.warnings.push_back(setting + " is " + settings[setting] + ": " + right);
+        };
+        if (settings["innodb_flush_log_at_trx_commit"] != "1") {
+            warn("innodb_flush_log_at_trx_commit", "a crash can lose commits; set it to 1");
+        }
+        if (const std::string& method = settings["innodb_flush_method"];
+            method == "nosync" || method == "littlesync") {
+            warn("innodb_flush_method", "a power cut can lose commits; use O_DIRECT or fsync");
+        }
+        if (logs && settings["sync_binlog"] != "1") {
+            warn("sync_binlog", "a power cut can lose commits from the binary log; set it to 1");
+        }
+        status.durability = status.warnings.empty() ? Durability::strong : Durability::weak;
+        if (settings["innodb_doublewrite"] == "OFF" || settings["innodb_doublewrite"] == "0") {
+            warn("innodb_doublewrite",
+                 "a power cut can tear pages unless the file system writes them atomically");
+        }
+        {
+            const std::lock_guard lock{status_mutex_};
+            status_ = status;
+        }
+        try {
+            require_durability(options_, status);
+        } catch (const StoreFault&) {
+            link_.disconnect();
+            throw;
+        }
+    }
+
+    Link link_;
+    Transaction transaction_ = Transaction::none;
+    std::mutex status_mutex_;
+    StoreStatus status_;  // guarded by status_mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open(const Connection& connection, StoreOptions options) {
+    return std::make_unique<MariadbStore>(connection, options);
+}
+
+}  // namespace leasehold::mariadb

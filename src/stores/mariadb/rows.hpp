@@ -1,0 +1,79 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/cell_store.hpp"
+#include "stores/mariadb/connection.hpp"
+
+// The SQL on Leasehold's tables, as text, and how to read what it returns. Values stand in it in a form
+// that needs no escaping and means the same bytes in every session, whatever its character set and
+// sql_mode: it runs on our connection and on the caller's of guard().
+namespace leasehold::mariadb {
+
+void append_literal(std::string& sql, std::string_view bytes);
+[[nodiscard]] std::string literal(std::string_view bytes);
+
+// The server's clock and no less than the floor. sysdate(6) is read where it stands, unlike now(6).
+inline constexpr std::string_view clock_query =
+    "select greatest(cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
+    "ifnull((select value from leasehold where name = 'time_floor'), 0))";
+
+using Keys = std::span<const LockKey* const>;
+
+// Columns: type, id, and those of row_at().
+[[nodiscard]] std::string select_and_lock(Keys keys);
+// The same without locking, in one snapshot with the shares: columns of share_at() follow.
+[[nodiscard]] std::string select_with_shares(Keys keys);
+// Columns: type, id, and those of share_at(), in the order of fences.
+[[nodiscard]] std::string select_shares(Keys keys);
+[[nodiscard]] std::string select_past(std::span<const LockId> lock_ids);
+// Columns: lockid, type, id.
+[[nodiscard]] std::string select_keys(std::span<const LockId> lock_ids);
+// Columns: type, id.
+[[nodiscard]] std::string select_keys(const std::string& owner, OwnerScope scope);
+// Columns: type, id, expiration_time.
+[[nodiscard]] std::string select_from(const std::optional<LockKey>& after, std::size_t limit);
+[[nodiscard]] std::string select_holders(const List& request, Time now);
+[[nodiscard]] std::string select_history(const History& request, Time oldest);
+
+inline constexpr std::string_view row_columns =
+    "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
+    "ended_by, ended_why";
+inline constexpr unsigned row_column_count = 12;
+inline constexpr std::string_view share_columns =
+    "lockid, expiration_time, owner, fence, granted_at, note";
+
+[[nodiscard]] LockKey key_at(const ResultSet& row, unsigned column);
+[[nodiscard]] LockRow row_at(const ResultSet& row, unsigned column);
+[[nodiscard]] Grant share_at(const ResultSet& row, unsigned column);
+[[nodiscard]] Holder holder_at(const ResultSet& row);
+[[nodiscard]] Ended ended_at(const ResultSet& row);
+[[nodiscard]] PastLease past_at(const ResultSet& row);
+
+struct KeyedRow {
+    const LockKey* key;
+    LockRow row;
+};
+struct KeyedShare {
+    const LockKey* key;
+    const Grant* grant;
+};
+using KeyedId = std::pair<const LockKey*, LockId>;
+
+// Fails with a duplicate where the row exists.
+[[nodiscard]] std::string insert_rows(std::span<const KeyedRow> rows);
+// Rows that exist and are locked by us.
+[[nodiscard]] std::string overwrite_rows(std::span<const KeyedRow> rows);
+// The same where only expiry and touched_at differ.
+[[nodiscard]] std::string prolong_rows(std::span<const KeyedRow> rows);
+[[nodiscard]] std::string delete_rows(Keys keys);
+[[nodiscard]] std::string write_shares(std::span<const KeyedShare> shares);
+[[nodiscard]] std::string delete_shares(std::span<const KeyedId> shares);
+[[nodiscard]] std::string add_to_history(std::span<const Ended> endings);
+[[nodiscard]] std::string raise_floor(Time floor);
+
+}  // namespace leasehold::mariadb

@@ -1,0 +1,258 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Everything this store says to PostgreSQL while it works.
+namespace leasehold::postgres::sql {
+
+// Keys travel as arrays, so that one statement serves a batch of any size.
+
+inline constexpr std::string_view begin = "begin";
+inline constexpr std::string_view commit = "commit";
+inline constexpr std::string_view rollback = "rollback";
+inline constexpr std::string_view clock = "select clock_timestamp(), time_floor from leasehold";
+
+// Locks what nobody else has locked, without waiting, and reads the rest as it is committed.
+inline constexpr std::string_view lock_rows = R"(
+with q as materialized (
+    select * from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
+), mine as materialized (
+    select q.n, l.* from q join locks l on l.type = q.type and l.id = q.id
+    order by q.n for update of l skip locked
+)
+select n, true, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
+       ended_at, ended_by, ended_why
+from mine
+union all
+select q.n, false, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
+       ended_at, ended_by, ended_why
+from q join locks l on l.type = q.type and l.id = q.id
+where q.n not in (select n from mine))";
+
+inline constexpr std::string_view read_rows = R"(
+select n, true, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
+       ended_at, ended_by, ended_why
+from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
+join locks l on l.type = q.type and l.id = q.id)";
+
+inline constexpr std::string_view read_shares = R"(
+select n, lockid, expiration_time, owner, fence, granted_at, note
+from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
+join lock_shares s on s.type = q.type and s.id = q.id
+order by n, fence)";
+
+inline constexpr std::string_view read_past = R"(
+select h.type, h.id, h.lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at,
+       ended_by, ended_why, note, seq
+from unnest($1::text[]) as q (lockid) join lock_history h on h.lockid = q.lockid
+order by seq)";
+
+inline constexpr std::string_view update_rows = R"(
+update locks l
+set lockid = v.lockid, expiration_time = v.expiration_time, owner = v.owner, mode = v.mode,
+    fence = v.fence, granted_at = v.granted_at, touched_at = v.touched_at, note = v.note,
+    ended = v.ended, ended_at = v.ended_at, ended_by = v.ended_by, ended_why = v.ended_why
+from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[],
+            $7::bigint[], $8::timestamptz[], $9::timestamptz[], $10::text[], $11::bigint[],
+            $12::timestamptz[], $13::text[], $14::text[])
+    as v (type, id, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
+          ended_at, ended_by, ended_why)
+where l.type = v.type and l.id = v.id)";
+
+inline constexpr std::string_view insert_rows = R"(
+insert into locks (type, id, lockid, expiration_time, owner, mode, fence, granted_at, touched_at,
+                   note, ended, ended_at, ended_by, ended_why)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[],
+                     $7::bigint[], $8::timestamptz[], $9::timestamptz[], $10::text[], $11::bigint[],
+                     $12::timestamptz[], $13::text[], $14::text[]))";
+
+inline constexpr std::string_view delete_rows = R"(
+delete from locks l using unnest($1::text[], $2::text[]) as v (type, id)
+where l.type = v.type and l.id = v.id)";
+
+inline constexpr std::string_view write_shares = R"(
+insert into lock_shares (type, id, lockid, expiration_time, owner, fence, granted_at, note)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[],
+                     $7::timestamptz[], $8::text[])
+on conflict (type, id, lockid) do update
+set expiration_time = excluded.expiration_time, note = excluded.note)";
+
+inline constexpr std::string_view delete_shares = R"(
+delete from lock_shares s using unnest($1::text[], $2::text[], $3::text[]) as v (type, id, lockid)
+where s.type = v.type and s.id = v.id and s.lockid = v.lockid)";
+
+inline constexpr std::string_view add_history = R"(
+insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended,
+                          ended_at, ended_by, ended_why, note)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+                     $7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::timestamptz[],
+                     $11::text[], $12::text[], $13::text[]))";
+
+inline constexpr std::string_view raise_floor =
+    "update leasehold set time_floor = greatest(time_floor, $1::timestamptz)";
+
+inline constexpr std::string_view locate = R"(
+select lockid, type, id from locks where lockid = any ($1::text[])
+union all select lockid, type, id from lock_shares where lockid = any ($1::text[])
+union all select lockid, type, id from lock_history where lockid = any ($1::text[]))";
+
+// $1 the owner itself, $2 to $3 the range of owners below it.
+inline constexpr std::string_view keys_of = R"(
+select type, id from locks where ended = 0 and owner <> '' and owner = $1::text
+union select type, id from lock_shares where owner <> '' and owner = $1::text
+union select type, id from locks
+      where ended = 0 and owner <> '' and owner > $2::text and owner < $3::text
+union select type, id from lock_shares where owner <> '' and owner > $2::text and owner < $3::text)";
+
+inline constexpr std::string_view scan = R"(
+select type, id, expiration_time <= $3::timestamptz from locks
+where (type, id) > ($1::text, $2::text) order by type, id limit $4::bigint)";
+
+// $2, $3, $4 the last of the page before; $5 a type or ''; $6 whether to ask for an owner, $7 the
+// owner, $8 to $9 the range of owners below.
+inline constexpr std::string_view list = R"(
+select type, id, owner, 0::bigint, fence, granted_at, expiration_time, note
+from locks
+where mode = 0 and ended = 0 and expiration_time > $1::timestamptz
+  and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
+  and ($5::text = '' or type = $5::text)
+  and ($6::bigint = 0 or owner = $7::text or (owner > $8::text and owner < $9::text))
+union all
+select type, id, owner, 1::bigint, fence, granted_at, expiration_time, note
+from lock_shares
+where expiration_time > $1::timestamptz
+  and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
+  and ($5::text = '' or type = $5::text)
+  and ($6::bigint = 0 or owner = $7::text or (owner > $8::text and owner < $9::text))
+order by type, id, fence limit $10::bigint)";
+
+inline constexpr std::string_view history = R"(
+select type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by,
+       ended_why, note, seq
+from lock_history where seq < $1::bigint and ended_at >= $2::timestamptz
+order by seq desc limit $3::bigint)";
+
+inline constexpr std::string_view history_of_key = R"(
+select type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by,
+       ended_why, note, seq
+from lock_history
+where seq < $1::bigint and ended_at >= $2::timestamptz and type = $4::text and id = $5::text
+order by seq desc limit $3::bigint)";
+
+inline constexpr std::string_view forget_history = R"(
+delete from lock_history where seq in (
+    select seq from (select seq, ended_at from lock_history order by seq limit $2::bigint) oldest
+    where ended_at < $1::timestamptz))";
+
+// The shortcuts: one statement decides, changes and commits. Each locks its rows first, without
+// waiting, and takes the time when it has them; $1 is the least time to use. They come in two forms,
+// for one request and for many, which differ in where q comes from.
+
+inline const std::string try_q_one =
+    "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::text as owner, "
+    "$6::text as note, $7::bigint as ttl)";
+inline const std::string try_q_many =
+    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], "
+    "$6::text[], $7::bigint[]) as q (type, id, lockid, owner, note, ttl))";
+
+// A key that is free because its last lease was ended, or that was never locked.
+inline const std::string try_rest = R"(,
+free as materialized (
+    select q.*, l.fence, l.touched_at
+    from q join locks l on l.type = q.type and l.id = q.id
+    where l.ended <> 0 and l.expiration_time <= clock_timestamp() and l.lockid <> q.lockid
+      and not exists (select from lock_history h where h.lockid = q.lockid)
+    for update of l skip locked
+), timed as (
+    select *, greatest(clock_timestamp(), touched_at, $1::timestamptz) as now from free
+), taken as (
+    update locks l
+    set lockid = t.lockid, expiration_time = t.now + t.ttl * interval '1 microsecond',
+        owner = t.owner, mode = 0,
+        fence = greatest(t.fence + 1, (extract(epoch from t.now) * 1000000)::bigint),
+        granted_at = t.now, touched_at = t.now, note = t.note, ended = 0, ended_at = '-infinity',
+        ended_by = '', ended_why = ''
+    from timed t where l.type = t.type and l.id = t.id
+    returning l.lockid, l.fence, l.granted_at, l.expiration_time
+), added as (
+    insert into locks (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
+    select q.type, q.id, q.lockid, c.now + q.ttl * interval '1 microsecond', q.owner, q.note,
+           (extract(epoch from c.now) * 1000000)::bigint, c.now, c.now
+    from q, (select greatest(clock_timestamp(), time_floor, $1::timestamptz) as now from leasehold) c
+    where not exists (select from locks l where l.type = q.type and l.id = q.id)
+      and not exists (select from lock_history h where h.lockid = q.lockid)
+    on conflict do nothing
+    returning lockid, fence, granted_at, expiration_time
+)
+select * from taken union all select * from added)";
+
+inline const std::string try_one = try_q_one + try_rest;
+inline const std::string try_many = try_q_many + try_rest;
+
+// One's own exclusive lease, alive.
+inline const std::string mine = R"(,
+mine as materialized (
+    select q.*, l.expiration_time, l.granted_at, l.touched_at
+    from q join locks l on l.type = q.type and l.id = q.id
+    where l.lockid = q.lockid and l.ended = 0 and l.mode = 0
+      and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
+    for update of l skip locked
+), timed as (
+    select *, greatest(clock_timestamp(), touched_at, $1::timestamptz) as now from mine
+))";
+
+// Renewing is extending without `by`; -1 stands for no such bound.
+inline const std::string prolong_q_one =
+    "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
+    "$6::bigint as ttl, $7::bigint as max_hold)";
+inline const std::string prolong_q_many =
+    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], "
+    "$6::bigint[], $7::bigint[]) as q (type, id, lockid, by, ttl, max_hold))";
+inline const std::string prolong_rest = mine + R"(
+update locks l
+set expiration_time = greatest(l.expiration_time, least(
+        t.expiration_time + nullif(t.by, -1) * interval '1 microsecond',
+        t.now + t.ttl * interval '1 microsecond',
+        t.granted_at + nullif(t.max_hold, -1) * interval '1 microsecond')),
+    touched_at = t.now
+from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
+returning l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, t.now)";
+
+inline const std::string prolong_one = prolong_q_one + prolong_rest;
+inline const std::string prolong_many = prolong_q_many + prolong_rest;
+
+inline const std::string named_q_one =
+    "with q as (select $2::text as type, $3::text as id, $4::text as lockid)";
+inline const std::string named_q_many =
+    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[]) "
+    "as q (type, id, lockid))";
+
+// $5 is 1 where history is kept.
+inline const std::string release_rest = mine + R"(,
+done as (
+    update locks l
+    set expiration_time = t.now, touched_at = t.now, ended = 2, ended_at = t.now
+    from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
+    returning l.type, l.id, l.lockid, l.owner, l.fence, l.granted_at, t.expiration_time, l.note, t.now
+), kept as (
+    insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time,
+                              ended, ended_at, ended_by, ended_why, note)
+    select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note
+    from done where $5::bigint = 1
+)
+select lockid, owner, fence, granted_at, expiration_time, note, now from done)";
+
+inline const std::string release_one = named_q_one + release_rest;
+inline const std::string release_many = named_q_many + release_rest;
+
+inline const std::string check_rest = R"(
+select l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
+       greatest(clock_timestamp(), l.touched_at, $1::timestamptz)
+from q join locks l on l.type = q.type and l.id = q.id
+where l.lockid = q.lockid and l.ended = 0 and l.mode = 0)";
+
+inline const std::string check_one = named_q_one + check_rest;
+inline const std::string check_many = named_q_many + check_rest;
+
+}  // namespace leasehold::postgres::sql
