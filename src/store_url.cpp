@@ -105,7 +105,7 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     }
     const bool passes_parameters_on = url.scheme == "postgres" || url.scheme == "postgresql";
     for (const auto& [name, value] : url.parameters_) {
-        if (passes_parameters_on || (url.scheme == "mariadb" && name == "socket")) continue;
+        if (passes_parameters_on || ((url.scheme == "mariadb" || url.scheme == "mysql") && name == "socket")) continue;
         throw BadRequest{"the store's URL has an unknown parameter '" + name +
                          "'; known are durability, history, retention_s, max_clock_leap_ms, "
                          "io_timeout_ms"};
@@ -138,6 +138,7 @@ std::string StoreUrl::path() const {
     std::string path = decoded(rest_);
     if (path.starts_with("//")) path.erase(0, 2);
     if (path.empty()) throw BadRequest{"the store's URL names no file: sqlite:path/to/file.db"};
+    if (path.contains('\0')) throw BadRequest{"the store's URL has a zero byte in its path"};
     return path;
 }
 

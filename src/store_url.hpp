@@ -20,6 +20,8 @@ public:
     std::string scheme;
     StoreOptions options;
 
+    [[nodiscard]] bool is_bare() const { return rest_.empty(); }
+
     // For sqlite: what stands between scheme and parameters.
     [[nodiscard]] std::string path() const;
 

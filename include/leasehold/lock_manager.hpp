@@ -79,7 +79,7 @@ public:
     [[nodiscard]] std::vector<PastLease> history(History query = {});
 
     // Forgets everything that ended longer than the retention ago; returns how many keys and ended
-    // leases that were. Busy managers do this by themselves, a slice a minute.
+    // leases that were. A store in use does this by itself, little by little.
     std::size_t purge();
 
     // Hands a request over without waiting. `reply` is called exactly once, on another thread or on
@@ -87,11 +87,15 @@ public:
     // A request out of bounds throws BadRequest here, and `reply` is not called.
     void submit(Request request, std::function<void(Outcome)> reply);
 
+    // Throws BadRequest where a request exceeds the limits.
+    void validate(const Request& request) const;
+
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] StoreStatus status();
 
 private:
     Outcome ask(Request request);
+    void apply_limits(Request& request) const;
 
     const Limits limits_;
     std::unique_ptr<Store> store_;

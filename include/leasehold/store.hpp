@@ -47,7 +47,7 @@ struct Check {
     LockId lock_id{};
 };
 
-// Adds to the expiry, up to `max_ttl` ahead of now.
+// Adds to the expiry, up to `max_ttl` ahead of now. (LockManager sets `max_ttl` and every `max_hold`.)
 struct Extend {
     std::optional<LockKey> key{};
     LockId lock_id{};

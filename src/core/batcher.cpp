@@ -15,6 +15,14 @@ bool is_busy(const Outcome& outcome) {
     return refusal != nullptr && refusal->kind == Refusal::Kind::busy;
 }
 
+void give_the_unanswered(std::span<Outcome> outcomes, const StoreFault& fault) {
+    for (Outcome& outcome : outcomes) {
+        if (!std::holds_alternative<std::monostate>(outcome)) continue;
+        // Made anew: copies of an exception share their text, and these go to different threads.
+        outcome = StoreFault{fault.effect(), fault.cause(), fault.what()};
+    }
+}
+
 Outcome overfull(std::size_t queued) {
     return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                       "the store cannot keep up: " + std::to_string(queued) +
@@ -159,15 +167,13 @@ void Batcher::lead(Group& group) {
 void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
     try {
         store_.apply(requests, outcomes);
+        give_the_unanswered(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
+                                       "the store gave no answer to this request"});
     } catch (const StoreFault& fault) {
-        for (Outcome& outcome : outcomes) {
-            if (std::holds_alternative<std::monostate>(outcome)) outcome = fault;
-        }
+        give_the_unanswered(outcomes, fault);
     } catch (const std::exception& error) {
-        const StoreFault fault{StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()};
-        for (Outcome& outcome : outcomes) {
-            if (std::holds_alternative<std::monostate>(outcome)) outcome = fault;
-        }
+        give_the_unanswered(
+            outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()});
     }
 }
 
@@ -175,7 +181,7 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
     Outcome& outcome = group.outcomes[submitted.index];
     if (is_busy(outcome) && Clock::now() < submitted.give_up) {
         const std::lock_guard lock{mutex_};
-        if (!closing_) {
+        if (!closing_ && deferred_.size() < limits_.queued_requests) {
             deferred_.push_back({Clock::now() + longest_pause / 2,
                                  std::move(group.requests[submitted.index]),
                                  std::move(submitted.reply), submitted.give_up});

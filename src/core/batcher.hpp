@@ -95,7 +95,7 @@ private:
     std::mutex mutex_;
     std::deque<std::shared_ptr<Group>> groups_;         // guarded by mutex_; not led yet
     std::deque<std::shared_ptr<Group>> to_dispatch_;    // guarded by mutex_; each owns a lane
-    std::vector<Deferred> deferred_;                    // guarded by mutex_
+    std::vector<Deferred> deferred_;                    // guarded by mutex_; bounded as the queue is
     bool closing_ = false;                              // guarded by mutex_
     std::size_t unanswered_ = 0;                        // guarded by mutex_; submitted requests
     std::condition_variable dispatcher_wakes_;

@@ -19,7 +19,8 @@ Result<Lease> DistLock::unlock(std::string name, std::string owner) {
     if (!released) return std::unexpected{std::move(released.error())};
     if (!released->empty()) return std::move(released->front());
 
-    Refusal refusal;
+    // Nobody has this lock id: the refusal brings the store's time.
+    Refusal refusal = locks_.check(key, LockId::random()).error();
     refusal.holders = locks_.holders(key);
     if (!refusal.holders.empty()) {
         refusal.kind = Refusal::Kind::held;

@@ -21,8 +21,11 @@ public:
     // Nothing where `deadline` or `ended` came first.
     [[nodiscard]] std::optional<Outcome> wait(const std::stop_token& ended,
                                               SteadyClock::time_point deadline) {
+        // The end of an endless lease lies beyond what can be waited for.
+        constexpr std::chrono::hours longest{1};
         std::unique_lock lock{mutex_};
-        filled_.wait_until(lock, ended, deadline, [this] { return outcome_.has_value(); });
+        filled_.wait_until(lock, ended, std::min(deadline, SteadyClock::now() + longest),
+                           [this] { return outcome_.has_value(); });
         return std::exchange(outcome_, std::nullopt);
     }
 
@@ -78,12 +81,20 @@ struct KeepAlive::State {
 
     [[nodiscard]] std::optional<Outcome> ask(const std::stop_token& ended) const {
         const auto mailbox = std::make_shared<Mailbox>();
-        locks.submit(Renew{lease.key, lease.lock_id, options.ttl, locks.limits().max_hold},
+        locks.submit(renewal(),
                      [mailbox](Outcome outcome) { mailbox->put(std::move(outcome)); });
         return mailbox->wait(ended, valid_until);
     }
 
+    [[nodiscard]] Renew renewal() const {
+        return {.key = lease.key, .lock_id = lease.lock_id, .ttl = options.ttl};
+    }
+
     void lose(const Loss& loss) {
+        {
+            const std::lock_guard lock{mutex};
+            valid_until = std::min(valid_until, SteadyClock::now());
+        }
         stop.request_stop();
         if (options.on_lost) options.on_lost(loss);
     }
@@ -106,6 +117,7 @@ KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point as
         state_->every + state_->margin >= state_->options.ttl) {
         throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
     }
+    locks.validate(state_->renewal());
     thread_ = std::jthread{[state = state_.get()](const std::stop_token& ended) { state->run(ended); }};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/batcher.hpp"
@@ -137,13 +138,29 @@ LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
 
 LockManager::~LockManager() = default;
 
+void LockManager::validate(const Request& request) const { std::visit(Bounds{limits_}, request); }
+
+// Limits that only the store can judge travel with the request.
+void LockManager::apply_limits(Request& request) const {
+    std::visit(
+        [this]<class R>(R& r) {
+            if constexpr (requires { r.max_hold; }) {
+                if (limits_.max_hold) r.max_hold = std::min(r.max_hold.value_or(Duration::max()), *limits_.max_hold);
+            }
+            if constexpr (std::is_same_v<R, Extend>) r.max_ttl = limits_.max_ttl;
+        },
+        request);
+}
+
 Outcome LockManager::ask(Request request) {
-    std::visit(Bounds{limits_}, request);
+    validate(request);
+    apply_limits(request);
     return batcher_->ask(std::move(request));
 }
 
 void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
-    std::visit(Bounds{limits_}, request);
+    validate(request);
+    apply_limits(request);
     batcher_->submit(std::move(request), std::move(reply));
 }
 
@@ -155,8 +172,7 @@ Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
                     .mode = options.mode,
                     .ttl = options.ttl.value_or(limits_.default_ttl),
                     .note = std::move(options.note),
-                    .since = options.since,
-                    .max_hold = limits_.max_hold}));
+                    .since = options.since}));
 }
 
 Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
@@ -175,8 +191,7 @@ Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
                        .owner = std::move(options.owner),
                        .mode = options.mode,
                        .ttl = options.ttl.value_or(limits_.default_ttl),
-                       .note = std::move(options.note),
-                       .max_hold = limits_.max_hold}));
+                       .note = std::move(options.note)}));
 }
 
 Result<Lease> LockManager::check(LockKey key, LockId lock_id) {
@@ -188,20 +203,19 @@ Result<Lease> LockManager::check(LockId lock_id) {
 }
 
 Result<Lease> LockManager::extend(LockKey key, LockId lock_id, Duration by) {
-    return as_result<Lease>(
-        ask(Extend{std::move(key), lock_id, by, limits_.max_ttl, limits_.max_hold}));
+    return as_result<Lease>(ask(Extend{.key = std::move(key), .lock_id = lock_id, .by = by}));
 }
 
 Result<Lease> LockManager::extend(LockId lock_id, Duration by) {
-    return as_result<Lease>(ask(Extend{{}, lock_id, by, limits_.max_ttl, limits_.max_hold}));
+    return as_result<Lease>(ask(Extend{.key = {}, .lock_id = lock_id, .by = by}));
 }
 
 Result<Lease> LockManager::renew(LockKey key, LockId lock_id, Duration ttl) {
-    return as_result<Lease>(ask(Renew{std::move(key), lock_id, ttl, limits_.max_hold}));
+    return as_result<Lease>(ask(Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl}));
 }
 
 Result<Lease> LockManager::renew(LockId lock_id, Duration ttl) {
-    return as_result<Lease>(ask(Renew{{}, lock_id, ttl, limits_.max_hold}));
+    return as_result<Lease>(ask(Renew{.key = {}, .lock_id = lock_id, .ttl = ttl}));
 }
 
 Result<Lease> LockManager::release(LockKey key, LockId lock_id) {

@@ -91,6 +91,12 @@ PastLease to_past(const Ended& ended, std::int64_t sequence) {
 
 Time Rules::now_for(const Cell& cell) const { return std::max(now_, cell.touched); }
 
+bool Rules::only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const {
+    // When its expiry was written: of leases that share a key, no later time than the grant is known.
+    const Time written = grant.mode == Mode::exclusive ? cell.touched : grant.granted_at;
+    return !alive(grant, moment) && alive(grant, moment - clock_.leapt_since(written));
+}
+
 Grant* Rules::find_alive(Cell& cell, LockId lock_id) const {
     const Time now = now_for(cell);
     for (Grant& grant : cell.grants) {
@@ -141,6 +147,12 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         }
     }
     if (!conflicts.empty()) return held(std::move(conflicts), now);
+    const bool takes_over = mine == nullptr || mine->mode != request.mode;
+    if (takes_over && std::ranges::any_of(cell.grants, [&](const Grant& grant) {
+            return only_looks_expired(cell, grant, now);
+        })) {
+        return leap_fault();
+    }
     if (mine != nullptr) return convert_or_renew(request, cell, *mine, now);
     if (living >= Limits::shared_holders) return held(holders(request.key, cell), now);
 
@@ -149,10 +161,6 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         if (!cell.grants.empty()) refusal.by = cell.grants.back().owner;
         else if (cell.last) refusal.by = cell.last->grant.owner;
         return refusal;
-    }
-    const Duration leapt = clock_.leapt_since(cell.touched);
-    for (const Grant& grant : cell.grants) {
-        if (!alive(grant, now) && alive(grant, now - leapt)) return leap_fault();
     }
     return grant(request, cell, now);
 }
@@ -317,7 +325,7 @@ std::vector<Holder> Rules::holders(const LockKey& key, const Cell& cell) const {
 
 bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
     for (const Grant& grant : cell.grants) {
-        if (alive(grant, moment)) return false;
+        if (alive(grant, moment) || only_looks_expired(cell, grant, moment)) return false;
     }
     if (cell.grants.empty() && cell.last && cell.last->at > moment) return false;
     for (std::size_t i = cell.grants.size(); i-- > 0;) {

@@ -85,6 +85,8 @@ public:
 
 private:
     [[nodiscard]] Time now_for(const Cell& cell) const;
+    // Whether the lease is past its expiry at `moment` only because the store's clock leapt.
+    [[nodiscard]] bool only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const;
     Grant* find_alive(Cell&, LockId) const;
     Outcome grant(const TryLock&, Cell&, Time now);
     Outcome convert_or_renew(const TryLock&, Cell&, Grant& mine, Time now);

@@ -6,7 +6,7 @@ ScopedLock::~ScopedLock() {
     if (locks_ == nullptr) return;
     try {
         locks_->release(lease_.key, lease_.lock_id);
-    } catch (const StoreFault&) {
+    } catch (const std::exception&) {
         // The expiry ends what we could not.
     }
 }

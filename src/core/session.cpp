@@ -4,12 +4,13 @@ namespace leasehold {
 
 Session::Session(LockManager& locks, std::string owner) : locks_{locks}, owner_{std::move(owner)} {
     if (owner_.empty()) throw BadRequest{"a session needs an owner"};
+    locks_.validate(ReleaseAll{.owner = owner_});
 }
 
 Session::~Session() {
     try {
         end();
-    } catch (const StoreFault&) {
+    } catch (const std::exception&) {
         // The expiry ends what we could not.
     }
 }

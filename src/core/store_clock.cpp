@@ -21,28 +21,33 @@ SteadyClock::time_point SteadyClock::now() noexcept {
 Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered) {
     if (last_.time == Time{}) {
         last_ = {reading, asked, answered};
-        return reading;
+        return highest_ = reading;
     }
     // The last reading was made before its answer came, this one after it was asked for, and the
     // other way round: the clock should stand between these two.
     const Time earliest = last_.time + (asked - last_.answered);
     const Time latest = last_.time + (answered - last_.asked);
 
-    Time now = std::max(reading, last_.time);
+    Time now = std::max(reading, highest_);
     set_back_ = reading + max_leap_ < earliest;
     if (set_back_) {
         // Go on by our own steady clock instead of standing still.
         now = std::max(now, earliest);
     } else if (reading > latest + max_leap_) {
-        if (leaps_.size() == max_leaps) leaps_.erase(leaps_.begin());
+        if (leaps_.size() == max_leaps) {
+            // As one, they count for leases written before the later of them.
+            leaps_[1].size += leaps_[0].size;
+            leaps_.erase(leaps_.begin());
+        }
         leaps_.push_back({reading, reading - latest});
     }
     last_ = {now, asked, answered};
-    return now;
+    return highest_ = now;
 }
 
-Time StoreClock::floor() const {
-    return set_back_ ? last_.time + (SteadyClock::now() - last_.answered) : last_.time;
+Time StoreClock::floor() {
+    if (set_back_) highest_ = std::max(highest_, last_.time + (SteadyClock::now() - last_.answered));
+    return highest_;
 }
 
 Duration StoreClock::leapt_since(Time moment) const {

@@ -16,8 +16,8 @@ public:
     // the time to decide by: at least the reading and never less than any time before.
     Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
 
-    // The least time a decision made from now on may use.
-    [[nodiscard]] Time floor() const;
+    // The least time a decision made from now on may use. Later ones are never below it.
+    [[nodiscard]] Time floor();
 
     // How much of the time since `moment` the store's clock leapt over. A lease written at `moment`
     // has truly lived that much less than the store's clock says.
@@ -36,6 +36,7 @@ private:
 
     Duration max_leap_;
     Reading last_;
+    Time highest_{};         // ever used, or given as the floor
     bool set_back_ = false;  // the store's clock lags behind what it said before
     std::vector<Leap> leaps_;  // oldest first; at most max_leaps
 };

@@ -26,8 +26,11 @@ std::size_t sequence_length(std::string_view text) {
     return 0;
 }
 
-bool is_control(char c, Lines lines) {
+// Whether the text begins with one of the characters U+0000 to U+001F or U+007F to U+009F.
+bool begins_with_control(std::string_view text, Lines lines) {
+    const char c = text[0];
     if (lines == Lines::many && (c == '\t' || c == '\n' || c == '\r')) return false;
+    if (c == '\xC2') return text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0;
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
@@ -41,7 +44,7 @@ std::optional<std::string> text_problem(std::string_view what, std::string_view 
                std::to_string(max_bytes) + " are allowed";
     }
     for (std::size_t at = 0; at < text.size();) {
-        if (is_control(text[at], lines)) {
+        if (begins_with_control(text.substr(at), lines)) {
             return name + " contains a control character at byte " + std::to_string(at);
         }
         const std::size_t length = sequence_length(text.substr(at));

@@ -36,6 +36,17 @@ std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string
                                statement);
 }
 
+enum class Locking { none, shared, exclusive };
+
+// A query with a locking clause, which skips a row that another transaction has.
+std::vector<ResultSet> select(::st_mysql* connection, const std::string& query, Locking locking) {
+    if (locking == Locking::none) return run_undisturbed(connection, query);
+    return run(connection,
+               std::string{for_skip_locked} + query +
+                   (locking == Locking::shared ? " lock in share mode" : " for update") +
+                   " skip locked");
+}
+
 Time clock(::st_mysql* connection) {
     auto now = run_undisturbed(connection, std::string{clock_query});
     now.front().next();
@@ -46,20 +57,22 @@ std::string where(const LockKey& key) {
     return " where type = " + literal(key.type()) + " and id = " + literal(key.id());
 }
 
-std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, const char* locking) {
-    auto found = run_undisturbed(connection, "select " + std::string{row_columns} +
-                                                 " from locks force index (primary)" + where(key) +
-                                                 locking);
+std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, Locking locking) {
+    auto found = select(connection,
+                        "select " + std::string{row_columns} + " from locks force index (primary)" +
+                            where(key),
+                        locking);
     if (!found.front().next()) return std::nullopt;
     return row_at(found.front(), 0);
 }
 
 std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id,
-                                const char* locking) {
-    auto found = run_undisturbed(connection, "select " + std::string{share_columns} +
-                                                 " from lock_shares force index (primary)" + where(key) +
-                                                 " and lockid = " + literal(lock_id.to_string()) +
-                                                 locking);
+                                Locking locking) {
+    auto found = select(connection,
+                        "select " + std::string{share_columns} +
+                            " from lock_shares force index (primary)" + where(key) +
+                            " and lockid = " + literal(lock_id.to_string()),
+                        locking);
     if (!found.front().next()) return std::nullopt;
     return share_at(found.front(), 0);
 }
@@ -72,23 +85,23 @@ bool is_shared(const LockRow& row) {
 // has hold of it. Locked if the lease is there, and not touched if not.
 Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     Slot slot{.key = key, .intent = Slot::Intent::change};
-    auto row = find_row(connection, key, "");
+    auto row = find_row(connection, key, Locking::none);
     if (!row) return slot;
     slot.state = Slot::State::ours;
     slot.row = *std::move(row);
 
     if (is_shared(slot.row)) {
-        auto share = find_share(connection, key, lock_id, "");
+        auto share = find_share(connection, key, lock_id, Locking::none);
         if (!share) return slot;
-        row = find_row(connection, key, " lock in share mode skip locked");
-        share = find_share(connection, key, lock_id, " for update skip locked");
+        row = find_row(connection, key, Locking::shared);
+        share = find_share(connection, key, lock_id, Locking::exclusive);
         if (!row || !share) {
             slot.state = Slot::State::blocked;
             return slot;
         }
         slot.shares.push_back(*std::move(share));
     } else if (slot.row.lock_id == lock_id && slot.row.ended == Gone::unknown) {
-        row = find_row(connection, key, " for update skip locked");
+        row = find_row(connection, key, Locking::exclusive);
         if (!row) {
             slot.state = Slot::State::blocked;
             return slot;

@@ -149,8 +149,8 @@ std::string literal(std::string_view bytes) {
 }
 
 std::string select_and_lock(Keys keys) {
-    return "select type, id, " + std::string{row_columns} + " from locks force index (primary) where " +
-           where_key_in(keys) + " for update skip locked";
+    return std::string{for_skip_locked} + "select type, id, " + std::string{row_columns} +
+           " from locks force index (primary) where " + where_key_in(keys) + " for update skip locked";
 }
 
 std::string select_with_shares(Keys keys) {

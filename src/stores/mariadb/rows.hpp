@@ -22,6 +22,10 @@ inline constexpr std::string_view clock_query =
     "select greatest(cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
     "ifnull((select value from leasehold where name = 'time_floor'), 0))";
 
+// Before every statement with SKIP LOCKED: MariaDB 10.11 fails it with a commit error (1180) when it
+// skips a row in a session whose innodb_lock_wait_timeout is 0. It does not wait in any case.
+inline constexpr std::string_view for_skip_locked = "set statement innodb_lock_wait_timeout = 1 for ";
+
 using Keys = std::span<const LockKey* const>;
 
 // Columns: type, id, and those of row_at().

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/cell_store.hpp"
 #include "core/rules.hpp"
 #include "stores/memory/past_ring.hpp"
 
@@ -16,6 +17,8 @@ namespace leasehold::memory {
 namespace {
 
 constexpr std::size_t shard_count = 16;
+// More than a machine has cores, so that nobody ever waits for another's turn.
+constexpr std::size_t threads_at_once = 1024;
 // Above this many keys a shard forgets free keys early.
 constexpr std::size_t crowded_keys = 65'536;
 // How many hash buckets a grant of a new key looks through for something to forget.
@@ -52,7 +55,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::size_t concurrency() const noexcept override { return SIZE_MAX; }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return threads_at_once; }
 
     [[nodiscard]] StoreStatus status() override {
         return {.name = "memory",
@@ -367,7 +370,9 @@ private:
 }  // namespace
 
 std::unique_ptr<Store> open(StoreOptions options, std::function<Time()> clock) {
-    return std::make_unique<MemoryStore>(options, std::move(clock));
+    auto store = std::make_unique<MemoryStore>(options, std::move(clock));
+    require_durability(options, store->status());
+    return store;
 }
 
 }  // namespace leasehold::memory

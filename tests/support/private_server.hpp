@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/process.hpp"
+
+namespace leasehold::testing {
+
+struct PrivateServerOptions {
+    // For PostgreSQL "fsync=off", for MariaDB "--innodb-flush-log-at-trx-commit=0".
+    std::vector<std::string> settings = {};
+    // "NAME=value" for the server alone, as in "LD_PRELOAD=...", "FAKETIME=+1h".
+    std::vector<std::string> environment = {};
+};
+
+// A real PostgreSQL of our own: new data in a temporary folder, a port of 127.0.0.1, durable
+// default settings, the superuser "postgres" without a password, and the database "locks". It ends
+// with this object, or with the process. Throws std::runtime_error with the end of the server's
+// log, or with the Debian package that is missing. url() and port() are for any thread, the rest
+// for one thread at a time.
+class PrivatePostgres {
+public:
+    explicit PrivatePostgres(PrivateServerOptions options = {});
+    ~PrivatePostgres();
+    PrivatePostgres(const PrivatePostgres&) = delete;
+    PrivatePostgres& operator=(const PrivatePostgres&) = delete;
+
+    std::uint16_t port() const { return port_; }
+    std::string url(std::string_view database = "locks") const { return url(database, port_); }
+    // The same server by another port, a TcpGate's.
+    std::string url(std::string_view database, std::uint16_t port) const;
+
+    void create_database(const std::string& name);
+
+    // SIGKILL; returns when every process of the server is gone.
+    void kill();
+    // After kill(): the same data, the same port; returns when it accepts connections.
+    void start();
+    // SIGSTOP; returns when every process of the server stands still.
+    void pause();
+    void resume();
+
+private:
+    void launch();
+    void execute(const std::string& database, const std::string& sql) const;
+
+    PrivateServerOptions options_;
+    TemporaryFolder folder_;
+    std::uint16_t port_ = 0;
+    std::optional<ChildProcess> server_;
+};
+
+// The same with MariaDB: the user "app" with the password "secret" may do everything. Character set
+// and collation are the server's built-in defaults.
+class PrivateMariadb {
+public:
+    explicit PrivateMariadb(PrivateServerOptions options = {});
+    PrivateMariadb(const PrivateMariadb&) = delete;
+    PrivateMariadb& operator=(const PrivateMariadb&) = delete;
+
+    std::uint16_t port() const { return port_; }
+    std::string url(std::string_view database = "locks") const { return url(database, port_); }
+    std::string url(std::string_view database, std::uint16_t port) const;
+
+    void create_database(const std::string& name);
+
+    void kill();
+    void start();
+    void pause();
+    void resume();
+
+private:
+    void launch();
+    void execute(const std::string& sql) const;
+
+    PrivateServerOptions options_;
+    TemporaryFolder folder_;
+    std::uint16_t port_ = 0;
+    std::optional<ChildProcess> server_;
+};
+
+// One server for the whole process, started at the first call, ended at exit.
+PrivatePostgres& shared_postgres();
+PrivateMariadb& shared_mariadb();
+
+}  // namespace leasehold::testing

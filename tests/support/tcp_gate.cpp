@@ -1,0 +1,350 @@
+#include "support/tcp_gate.hpp"
+
+#include <linux/sockios.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "support/process.hpp"
+
+namespace leasehold::testing {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void throw_errno(const std::string& what) {
+    throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+// Without this a small segment would wait for the other side's acknowledgement, and a reset would
+// overtake it.
+void send_at_once(int socket) {
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+// A reset throws away what the kernel has not sent yet, so that goes out first if the other side
+// takes it.
+void reset(int socket) {
+    const auto deadline = std::chrono::steady_clock::now() + 1s;
+    int unsent = 0;
+    while (::ioctl(socket, SIOCOUTQNSD, &unsent) == 0 && unsent > 0 &&
+           std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(1ms);
+    }
+    const linger now{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    ::close(socket);
+}
+
+int listen_on(std::uint16_t& port) {
+    for (int attempt = 1;; ++attempt) {
+        port = free_port();
+        const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (listener < 0) throw_errno("cannot make a socket");
+        const int on = 1;
+        ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+            ::listen(listener, SOMAXCONN) == 0) {
+            return listener;
+        }
+        ::close(listener);
+        if (attempt == 5) throw_errno("cannot listen");
+    }
+}
+
+bool would_block() { return errno == EAGAIN || errno == EINTR; }
+
+}  // namespace
+
+class TcpGate::Connection {
+public:
+    class Stream {
+    public:
+        bool empty() const { return begin_ == end_; }
+        std::size_t size() const { return end_ - begin_; }
+        bool wants_to_read() const { return empty() && !ended_; }
+        bool end_passed() const { return end_passed_; }
+
+        // False if the connection is broken.
+        bool receive(int from) {
+            const ssize_t received = ::recv(from, buffer_.data(), buffer_.size(), 0);
+            if (received < 0) return would_block();
+            begin_ = 0;
+            end_ = static_cast<std::size_t>(received);
+            ended_ = received == 0;
+            return true;
+        }
+        // How many bytes went, or nothing if the connection is broken.
+        std::optional<std::size_t> send(int to, std::size_t most) {
+            const ssize_t sent = ::send(to, buffer_.data() + begin_, most, MSG_NOSIGNAL);
+            if (sent < 0) return would_block() ? std::optional<std::size_t>(0) : std::nullopt;
+            begin_ += static_cast<std::size_t>(sent);
+            return static_cast<std::size_t>(sent);
+        }
+        void pass_end(int to) {
+            if (!ended_ || !empty() || end_passed_) return;
+            ::shutdown(to, SHUT_WR);
+            end_passed_ = true;
+        }
+
+    private:
+        std::array<char, 65536> buffer_;
+        std::size_t begin_ = 0;
+        std::size_t end_ = 0;
+        bool ended_ = false;       // the sender closed
+        bool end_passed_ = false;  // and the receiver was told
+    };
+
+    Connection(int client_socket, int server_socket)
+        : client(client_socket), server(server_socket) {}
+    ~Connection() {
+        for (const int socket : {client, server}) {
+            if (socket >= 0) ::close(socket);
+        }
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    void break_off() {
+        reset(std::exchange(client, -1));
+        reset(std::exchange(server, -1));
+    }
+
+    int client;
+    int server;
+    bool connecting = true;   // to the server
+    bool answer_due = false;  // the client's bytes were forwarded, and nothing came back yet
+    Stream requests;
+    Stream answers;
+};
+
+TcpGate::TcpGate(const std::string& host, std::uint16_t upstream_port) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int failure =
+        ::getaddrinfo(host.c_str(), std::to_string(upstream_port).c_str(), &hints, &found);
+    if (failure != 0) throw std::runtime_error(host + ": " + ::gai_strerror(failure));
+    std::memcpy(&upstream_, found->ai_addr, found->ai_addrlen);
+    upstream_size_ = found->ai_addrlen;
+    ::freeaddrinfo(found);
+
+    wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_ < 0) throw_errno("cannot make an eventfd");
+    listener_ = listen_on(port_);
+
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { work(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TcpGate::~TcpGate() {
+    control([this] { stopping_ = true; });
+    thread_.join();
+    ::close(listener_);
+    ::close(wake_);
+}
+
+void TcpGate::cut() {
+    control([this] {
+        cuts_ += open_.size();
+        for (auto& connection : open_) connection.break_off();
+        open_.clear();
+    });
+}
+
+void TcpGate::refuse() {
+    control([this] {
+        if (!std::exchange(accepting_, false)) return;
+        while (accept_connection()) {
+        }
+        // Stops listening and keeps the port.
+        ::shutdown(listener_, SHUT_RDWR);
+    });
+}
+
+void TcpGate::accept() {
+    control([this] {
+        if (!std::exchange(accepting_, true)) ::listen(listener_, SOMAXCONN);
+    });
+}
+
+void TcpGate::hold() {
+    control([this] { passing_ = Passing::none; });
+}
+
+void TcpGate::hold_answers() {
+    control([this] { passing_ = Passing::client_bytes; });
+}
+
+void TcpGate::let_go() {
+    control([this] {
+        passing_ = Passing::all;
+        client_bytes_to_pass_.reset();
+        answers_to_pass_.reset();
+    });
+}
+
+void TcpGate::cut_after_client_bytes(std::size_t n) {
+    control([this, n] { client_bytes_to_pass_ = n; });
+}
+
+void TcpGate::cut_before_answer(std::size_t answers_to_pass) {
+    control([this, answers_to_pass] {
+        answers_to_pass_ = answers_to_pass;
+        for (auto& connection : open_) connection.answer_due = false;
+    });
+}
+
+void TcpGate::control(std::function<void()> change) {
+    std::unique_lock lock(mutex_);
+    changes_.push_back(std::move(change));
+    const std::size_t mine = ++changes_asked_;
+    ::eventfd_write(wake_, 1);
+    changed_.wait(lock, [&] { return changes_made_ >= mine; });
+}
+
+void TcpGate::work() {
+    std::vector<pollfd> events;
+    while (!stopping_) {
+        events.assign({{wake_, POLLIN, 0}, {accepting_ ? listener_ : -1, POLLIN, 0}});
+        for (const auto& connection : open_) {
+            short client = 0;
+            short server = 0;
+            if (connection.connecting) {
+                server |= POLLOUT;
+            } else if (passing_ != Passing::none) {
+                if (connection.requests.wants_to_read()) client |= POLLIN;
+                if (!connection.requests.empty()) server |= POLLOUT;
+                if (passing_ == Passing::all) {
+                    if (connection.answers.wants_to_read()) server |= POLLIN;
+                    if (!connection.answers.empty()) client |= POLLOUT;
+                }
+            }
+            // A socket polled for nothing would still report its end, again and again.
+            events.push_back({client != 0 ? connection.client : -1, client, 0});
+            events.push_back({server != 0 ? connection.server : -1, server, 0});
+        }
+        if (::poll(events.data(), events.size(), -1) < 0) continue;
+
+        if (events[0].revents != 0) {
+            run_changes();
+            continue;
+        }
+        std::size_t event = 2;
+        for (auto connection = open_.begin(); connection != open_.end(); event += 2) {
+            const bool ready = events[event].revents != 0 || events[event + 1].revents != 0;
+            const Next next = ready ? forward(*connection) : Next::go_on;
+            if (next == Next::cut) ++cuts_;
+            if (next == Next::cut || next == Next::give_up) connection->break_off();
+            connection = next == Next::go_on ? std::next(connection) : open_.erase(connection);
+        }
+        if (events[1].revents != 0) accept_connection();
+    }
+    for (auto& connection : open_) connection.break_off();
+    open_.clear();
+}
+
+void TcpGate::run_changes() {
+    eventfd_t ignored = 0;
+    ::eventfd_read(wake_, &ignored);
+    const std::lock_guard lock(mutex_);
+    for (auto& change : changes_) change();
+    changes_made_ += changes_.size();
+    changes_.clear();
+    changed_.notify_all();
+}
+
+bool TcpGate::accept_connection() {
+    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client < 0) return false;
+    ++connections_;
+    const int server = ::socket(upstream_.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (server < 0 ||
+        (::connect(server, reinterpret_cast<const sockaddr*>(&upstream_), upstream_size_) != 0 &&
+         errno != EINPROGRESS)) {
+        if (server >= 0) ::close(server);
+        reset(client);
+        return true;
+    }
+    send_at_once(client);
+    send_at_once(server);
+    open_.emplace_back(client, server);
+    return true;
+}
+
+TcpGate::Next TcpGate::forward(Connection& connection) {
+    if (connection.connecting) {
+        int error = 0;
+        socklen_t size = sizeof error;
+        ::getsockopt(connection.server, SOL_SOCKET, SO_ERROR, &error, &size);
+        connection.connecting = false;
+        return error == 0 ? Next::go_on : Next::give_up;
+    }
+    Next next = Next::go_on;
+    if (passing_ != Passing::none) next = forward_requests(connection);
+    if (passing_ == Passing::all && next == Next::go_on) next = forward_answers(connection);
+    const bool ended = connection.requests.end_passed() && connection.answers.end_passed();
+    return next == Next::go_on && ended ? Next::end : next;
+}
+
+TcpGate::Next TcpGate::forward_requests(Connection& connection) {
+    auto& requests = connection.requests;
+    if (requests.wants_to_read() && !requests.receive(connection.client)) return Next::give_up;
+    if (!requests.empty()) {
+        const std::size_t most =
+            std::min(requests.size(), client_bytes_to_pass_.value_or(SIZE_MAX));
+        if (most > 0) {
+            const auto sent = requests.send(connection.server, most);
+            if (!sent) return Next::give_up;
+            if (*sent > 0) connection.answer_due = true;
+            if (client_bytes_to_pass_) *client_bytes_to_pass_ -= *sent;
+            client_bytes_ += *sent;
+        }
+        if (client_bytes_to_pass_ == 0U) {
+            client_bytes_to_pass_.reset();
+            return Next::cut;
+        }
+    }
+    requests.pass_end(connection.server);
+    return Next::go_on;
+}
+
+TcpGate::Next TcpGate::forward_answers(Connection& connection) {
+    auto& answers = connection.answers;
+    if (answers.wants_to_read()) {
+        if (!answers.receive(connection.server)) return Next::give_up;
+        const bool is_answer = !answers.empty() && std::exchange(connection.answer_due, false);
+        if (is_answer && answers_to_pass_ && (*answers_to_pass_)-- == 0) {
+            answers_to_pass_.reset();
+            return Next::cut;
+        }
+    }
+    if (!answers.empty() && !answers.send(connection.client, answers.size())) return Next::give_up;
+    answers.pass_end(connection.client);
+    return Next::go_on;
+}
+
+}  // namespace leasehold::testing

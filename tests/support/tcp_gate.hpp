@@ -1,0 +1,102 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leasehold::testing {
+
+// A TCP proxy on a port of 127.0.0.1 that can fail like a network.
+// Thread-safe. A control is in effect when its call returns. Cutting is a reset (RST) to both
+// sides; bytes already forwarded reach the other side before it.
+class TcpGate {
+public:
+    TcpGate(const std::string& host, std::uint16_t upstream_port);
+    ~TcpGate();
+    TcpGate(const TcpGate&) = delete;
+    TcpGate& operator=(const TcpGate&) = delete;
+
+    std::uint16_t port() const { return port_; }
+
+    // Every open connection.
+    void cut();
+    // New connections find nobody listening, until accept(). Open ones stay.
+    void refuse();
+    void accept();
+
+    // Connections open and stay open, but nothing passes in either direction, not even their end.
+    void hold();
+    // The client's bytes pass, the server's wait.
+    void hold_answers();
+    // Everything passes again, what waited included; a cut that was asked for and has not happened
+    // is off.
+    void let_go();
+
+    // Lets n more bytes pass from clients to the server, over all connections, and cuts the
+    // connection that brought the last of them. With n = 0 the next byte a client sends is dropped
+    // and its connection cut. Happens once.
+    void cut_after_client_bytes(std::size_t n);
+    // Drops the next answer and cuts its connection: the server has acted, the client never learns
+    // it. An answer is what a server says to bytes its client sent after this call. Lets the given
+    // number of answers pass first. Happens once.
+    void cut_before_answer(std::size_t answers_to_pass = 0);
+
+    // Since the gate was made: connections accepted, of these cut by the gate, bytes forwarded to
+    // the server.
+    std::size_t connections() const { return connections_; }
+    std::size_t cuts() const { return cuts_; }
+    std::size_t client_bytes() const { return client_bytes_; }
+
+private:
+    enum class Passing { all, client_bytes, none };
+    enum class Next { go_on, end, cut, give_up };  // given up: one side broke it or is not there
+    class Connection;
+
+    // Runs the change on the gate's thread and waits for it.
+    void control(std::function<void()> change);
+    void work();
+    void run_changes();
+    // False if none was waiting.
+    bool accept_connection();
+    Next forward(Connection& connection);
+    Next forward_requests(Connection& connection);
+    Next forward_answers(Connection& connection);
+
+    std::uint16_t port_ = 0;
+    sockaddr_storage upstream_ = {};
+    socklen_t upstream_size_ = 0;
+    int listener_ = -1;
+    int wake_ = -1;
+
+    // The gate's thread alone.
+    Passing passing_ = Passing::all;
+    bool accepting_ = true;
+    bool stopping_ = false;
+    std::optional<std::size_t> client_bytes_to_pass_;
+    std::optional<std::size_t> answers_to_pass_;
+    std::list<Connection> open_;
+
+    std::atomic<std::size_t> connections_ = 0;
+    std::atomic<std::size_t> cuts_ = 0;
+    std::atomic<std::size_t> client_bytes_ = 0;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::function<void()>> changes_;  // guarded by mutex_
+    std::size_t changes_asked_ = 0;               // guarded by mutex_
+    std::size_t changes_made_ = 0;                // guarded by mutex_
+
+    std::thread thread_;
+};
+
+}  // namespace leasehold::testing

@@ -1,0 +1,376 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <leasehold/keep_alive.hpp>
+#include <leasehold/stores/memory.hpp>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "unit/faulty_store.hpp"
+#include "unit/gated_store.hpp"
+#include "unit/manual_clock.hpp"
+#include "unit/waiting.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const LockKey key{"Job", "nightly"};
+
+// Hears of losses.
+class Ear {
+public:
+    [[nodiscard]] std::function<void(const KeepAlive::Loss&)> on_lost() {
+        return [this](const KeepAlive::Loss& loss) {
+            const std::lock_guard lock{mutex_};
+            told_at_ = SteadyClock::now();
+            thread_ = std::this_thread::get_id();
+            losses_.push_back(loss);
+        };
+    }
+
+    [[nodiscard]] std::size_t count() const {
+        const std::lock_guard lock{mutex_};
+        return losses_.size();
+    }
+
+    [[nodiscard]] bool wait_for_loss() const {
+        return eventually([this] { return count() > 0; });
+    }
+
+    [[nodiscard]] KeepAlive::Loss loss() const {
+        const std::lock_guard lock{mutex_};
+        return losses_.at(0);
+    }
+
+    [[nodiscard]] SteadyClock::time_point told_at() const {
+        const std::lock_guard lock{mutex_};
+        return told_at_;
+    }
+
+    [[nodiscard]] std::thread::id thread() const {
+        const std::lock_guard lock{mutex_};
+        return thread_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<KeepAlive::Loss> losses_;  // guarded by mutex_
+    SteadyClock::time_point told_at_;      // guarded by mutex_
+    std::thread::id thread_;               // guarded by mutex_
+};
+
+// A lock manager on a memory store behind faults and a gate, with a lease to keep.
+class KeepAliveTest : public ::testing::Test {
+protected:
+    explicit KeepAliveTest(Limits limits = {}) : locks{make_store(), limits} {}
+
+    // `ttl` is also what KeepAlive will renew for.
+    void take(Duration wanted_ttl) {
+        ttl = wanted_ttl;
+        asked_at = SteadyClock::now();
+        lease = locks.try_lock(key, {.owner = "alice", .ttl = ttl}).value();
+    }
+
+    [[nodiscard]] KeepAlive::Options options() { return {.ttl = ttl, .on_lost = ear.on_lost()}; }
+
+    // Renewed `times` after now.
+    [[nodiscard]] static bool renewed(const KeepAlive& keep_alive, int times) {
+        for (; times > 0; --times) {
+            const auto before = keep_alive.valid_until();
+            if (!eventually([&] { return keep_alive.valid_until() > before; })) return false;
+        }
+        return true;
+    }
+
+    ManualClock manual;  // added to the steady clock
+    FaultyStore* faults = nullptr;
+    GatedStore* gate = nullptr;
+    LockManager locks;
+    Ear ear;
+    Lease lease{.key = key};
+    SteadyClock::time_point asked_at;
+    Duration ttl{};
+
+private:
+    std::unique_ptr<Store> make_store() {
+        auto faulty = std::make_unique<FaultyStore>(memory::open({}, [this] {
+            const Duration steady = SteadyClock::now().time_since_epoch();
+            return manual.now() + steady;
+        }));
+        faults = faulty.get();
+        auto gated = std::make_unique<GatedStore>(std::move(faulty));
+        gate = gated.get();
+        return gated;
+    }
+};
+
+TEST_F(KeepAliveTest, RenewsALeaseBeyondItsTime) {
+    take(400ms);
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() > asked_at + 2 * ttl; }));
+    EXPECT_FALSE(keep_alive.lost());
+    EXPECT_FALSE(keep_alive.stop_token().stop_requested());
+    EXPECT_GT(keep_alive.valid_until(), asked_at + 2 * ttl);
+    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_EQ(ear.count(), 0U);
+}
+
+TEST_F(KeepAliveTest, TheFirstRenewalFollowsAtOnce) {
+    take(24h);
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    EXPECT_TRUE(renewed(keep_alive, 1));
+}
+
+TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
+    take(600ms);
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    ASSERT_TRUE(ear.wait_for_loss());
+    const auto loss = ear.loss();
+    ASSERT_TRUE(std::holds_alternative<Refusal>(loss));
+    EXPECT_EQ(std::get<Refusal>(loss).kind, Refusal::Kind::gone);
+    EXPECT_EQ(std::get<Refusal>(loss).reason, Gone::released);
+    EXPECT_TRUE(keep_alive.lost());
+    EXPECT_TRUE(keep_alive.stop_token().stop_requested());
+    EXPECT_NE(ear.thread(), std::this_thread::get_id());
+    EXPECT_EQ(ear.count(), 1U);
+}
+
+TEST_F(KeepAliveTest, TellsItsHolderWhoBrokeTheLeaseAndWhy) {
+    take(600ms);
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    ASSERT_TRUE(locks.break_lock(key, lease.fence, "root", "on holiday"));
+    ASSERT_TRUE(ear.wait_for_loss());
+    const auto loss = ear.loss();
+    ASSERT_TRUE(std::holds_alternative<Refusal>(loss));
+    EXPECT_EQ(std::get<Refusal>(loss).reason, Gone::broken);
+    EXPECT_EQ(std::get<Refusal>(loss).by, "root");
+    EXPECT_EQ(std::get<Refusal>(loss).why, "on holiday");
+}
+
+TEST_F(KeepAliveTest, TellsItsHolderWhoTookTheKey) {
+    take(600ms);
+    gate->close();
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    ASSERT_TRUE(gate->wait_until_held());
+    manual.advance(1h);  // the store's clock is ahead of ours
+    std::array<Request, 1> take_over{
+        TryLock{.key = key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}};
+    std::array<Outcome, 1> outcome;
+    faults->inner().apply(take_over, outcome);
+    ASSERT_TRUE(std::holds_alternative<Lease>(outcome[0]));
+    gate->open();
+    ASSERT_TRUE(ear.wait_for_loss());
+    const auto loss = ear.loss();
+    ASSERT_TRUE(std::holds_alternative<Refusal>(loss));
+    EXPECT_EQ(std::get<Refusal>(loss).reason, Gone::taken);
+    EXPECT_EQ(std::get<Refusal>(loss).by, "bob");
+}
+
+TEST_F(KeepAliveTest, ALostLeaseIsNotValidAnyMore) {
+    take(24h);
+    auto often = options();
+    often.every = 10ms;
+    const KeepAlive keep_alive{locks, lease, asked_at, often};
+    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    ASSERT_TRUE(ear.wait_for_loss());
+    EXPECT_LE(keep_alive.valid_until(), SteadyClock::now());
+}
+
+TEST_F(KeepAliveTest, TellsItsHolderInTimeThoughTheStoreDoesNotAnswer) {
+    take(1s);
+    gate->close();
+    auto early = options();
+    early.margin = 400ms;
+    const KeepAlive keep_alive{locks, lease, asked_at, early};
+    const auto valid_until = keep_alive.valid_until();
+    EXPECT_EQ(valid_until, asked_at + lease.remaining() - 400ms);
+    ASSERT_TRUE(gate->wait_until_held());
+
+    ASSERT_TRUE(ear.wait_for_loss());
+    EXPECT_TRUE(keep_alive.lost());
+    EXPECT_GE(ear.told_at(), valid_until);
+    EXPECT_LT(ear.told_at(), asked_at + lease.remaining());
+    EXPECT_EQ(gate->batch_sizes().size(), 2U);  // the try, and the renewal that is still stuck
+    EXPECT_TRUE(std::holds_alternative<StoreFault>(ear.loss()));
+    gate->open();
+}
+
+TEST_F(KeepAliveTest, TheStopTokenStopsTheWork) {
+    take(600ms);
+    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = ttl}};
+    std::atomic<bool> stopped{false};
+    const std::stop_callback work{keep_alive.stop_token(), [&] { stopped = true; }};
+    EXPECT_FALSE(stopped);
+    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    EXPECT_TRUE(eventually([&] { return stopped.load(); }));
+}
+
+TEST_F(KeepAliveTest, SurvivesFaultsThatPass) {
+    take(2s);
+    for (const Fails how :
+         {Fails::before_effect, Fails::before_effect_unknown, Fails::after_effect}) {
+        faults->fail(0, how, 3);
+        auto often = options();
+        often.every = 100ms;
+        const KeepAlive keep_alive{locks, lease, asked_at, often};
+        ASSERT_TRUE(eventually([&] { return faults->hits() == 3; }));
+        EXPECT_TRUE(renewed(keep_alive, 2));
+        EXPECT_FALSE(keep_alive.lost());
+    }
+    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_EQ(ear.count(), 0U);
+}
+
+TEST_F(KeepAliveTest, TellsItsHolderOfTheFaultThatDoesNotPass) {
+    take(500ms);
+    faults->fail(0, Fails::before_effect, 1'000'000);
+    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    const auto valid_until = keep_alive.valid_until();
+    ASSERT_TRUE(ear.wait_for_loss());
+    EXPECT_GE(ear.told_at(), valid_until);
+    const auto loss = ear.loss();
+    ASSERT_TRUE(std::holds_alternative<StoreFault>(loss));
+    EXPECT_STREQ(std::get<StoreFault>(loss).what(), "the connection was lost");
+    EXPECT_GT(faults->hits(), 1U);
+}
+
+TEST_F(KeepAliveTest, ASlowAnswerShortensTheHoldersTime) {
+    take(5s);
+    gate->close();
+    auto wanted = options();
+    wanted.margin = 1s;
+    const KeepAlive keep_alive{locks, lease, asked_at, wanted};
+    ASSERT_TRUE(gate->wait_until_held());
+    const auto asked_before = SteadyClock::now();
+    const auto first = keep_alive.valid_until();
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() > asked_before + 200ms; }));
+    gate->let_pass();
+    ASSERT_TRUE(eventually([&] { return keep_alive.valid_until() != first; }));
+    EXPECT_LE(keep_alive.valid_until(), asked_before + ttl - 1s);
+    gate->open();
+}
+
+TEST_F(KeepAliveTest, TheFirstAnswersSlownessCountsToo) {
+    take(5s);
+    gate->close();
+    const KeepAlive keep_alive{locks, lease, asked_at - 2s, options()};
+    EXPECT_EQ(keep_alive.valid_until(), asked_at - 2s + lease.remaining() - ttl / 10);
+    gate->open();
+}
+
+TEST_F(KeepAliveTest, ALeaseThatIsOverAlreadyIsLostAtOnce) {
+    take(5s);
+    gate->close();
+    const KeepAlive keep_alive{locks, lease, asked_at - 1h, options()};
+    EXPECT_TRUE(ear.wait_for_loss());
+    gate->open();
+}
+
+TEST_F(KeepAliveTest, MayBeDestroyedWhileARenewalIsUnderWay) {
+    take(24h);
+    gate->close();
+    {
+        const KeepAlive keep_alive{locks, lease, asked_at, options()};
+        ASSERT_TRUE(gate->wait_until_held());
+    }
+    gate->open();
+    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_EQ(ear.count(), 0U);
+}
+
+TEST_F(KeepAliveTest, BeingDestroyedIsNoLossAndReleasesNothing) {
+    take(24h);
+    std::stop_token token;
+    {
+        const KeepAlive keep_alive{locks, lease, asked_at, options()};
+        token = keep_alive.stop_token();
+        ASSERT_TRUE(renewed(keep_alive, 1));
+    }
+    EXPECT_FALSE(token.stop_requested());
+    EXPECT_EQ(ear.count(), 0U);
+    EXPECT_TRUE(locks.check(key, lease.lock_id));
+}
+
+TEST_F(KeepAliveTest, RefusesOptionsThatCannotWork) {
+    take(1s);
+    const auto make = [&](KeepAlive::Options bad) {
+        KeepAlive{locks, lease, asked_at, std::move(bad)};
+    };
+    EXPECT_THROW(make({.ttl = 0s}), BadRequest);
+    EXPECT_THROW(make({.ttl = -1s}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .every = 0s}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .every = -1s}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .margin = -1ms}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .every = 1s}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .every = 500ms, .margin = 500ms}), BadRequest);
+    EXPECT_NO_THROW(make({.ttl = 1s, .every = 500ms, .margin = 499ms}));
+}
+
+TEST_F(KeepAliveTest, RefusesATtlTheManagerWouldRefuse) {
+    take(1s);
+    const auto make = [&](KeepAlive::Options bad) {
+        KeepAlive{locks, lease, asked_at, std::move(bad)};
+    };
+    EXPECT_THROW(make({.ttl = locks.limits().min_ttl / 2}), BadRequest);
+    EXPECT_THROW(make({.ttl = locks.limits().max_ttl * 2}), BadRequest);
+    EXPECT_THROW(make({.ttl = until_released}), BadRequest);
+}
+
+Limits endless() {
+    Limits limits;
+    limits.allow_endless = true;
+    return limits;
+}
+
+class EndlessKeepAliveTest : public KeepAliveTest {
+protected:
+    EndlessKeepAliveTest() : KeepAliveTest{endless()} {}
+};
+
+TEST_F(EndlessKeepAliveTest, KeepsALeaseWithoutAnEnd) {
+    take(until_released);
+    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = 1s, .every = 10ms}};
+    EXPECT_EQ(keep_alive.valid_until(), SteadyClock::time_point::max());
+    ASSERT_TRUE(eventually([&] { return gate->batch_sizes().size() > 3; }));
+    EXPECT_FALSE(keep_alive.lost());
+}
+
+TEST_F(EndlessKeepAliveTest, WaitsForASlowAnswerInsteadOfAskingAgain) {
+    take(until_released);
+    gate->close();
+    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = 1s, .every = 10ms}};
+    ASSERT_TRUE(gate->wait_until_held());
+    const auto held_at = SteadyClock::now();
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() > held_at + 100ms; }));
+    EXPECT_EQ(gate->batch_sizes().size(), 2U);
+    gate->open();
+}
+
+Limits held_for_a_second() {
+    Limits limits;
+    limits.max_hold = 1s;
+    return limits;
+}
+
+class BoundedKeepAliveTest : public KeepAliveTest {
+protected:
+    BoundedKeepAliveTest() : KeepAliveTest{held_for_a_second()} {}
+};
+
+TEST_F(BoundedKeepAliveTest, TellsItsHolderBeforeTheLongestHoldEnds) {
+    take(600ms);
+    auto early = options();
+    early.margin = 300ms;
+    const KeepAlive keep_alive{locks, lease, asked_at, early};
+    ASSERT_TRUE(ear.wait_for_loss());
+    EXPECT_LT(ear.told_at(), asked_at + 1s);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <leasehold/lease.hpp>
+#include <leasehold/store.hpp>
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::sys_days;
+
+const Time morning = Time{sys_days{2026y / 11 / 15}} + 9h + 20min;
+
+Holder alice() {
+    return {.key = {"Order", "1"},
+            .owner = "alice/tab-2",
+            .mode = Mode::exclusive,
+            .fence = 7,
+            .since = morning,
+            .until = morning + 5min,
+            .note = ""};
+}
+
+Refusal held_by(std::vector<Holder> holders) {
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::held;
+    refusal.holders = std::move(holders);
+    return refusal;
+}
+
+Refusal gone(Gone reason, std::string by = "", std::string why = "") {
+    Refusal refusal;
+    refusal.reason = reason;
+    refusal.by = std::move(by);
+    refusal.why = std::move(why);
+    return refusal;
+}
+
+TEST(LeaseText, PrintsTimesToTheMicrosecondInUtc) {
+    EXPECT_EQ(to_string(morning), "2026-11-15T09:20:00.000000Z");
+    EXPECT_EQ(to_string(morning + 1us), "2026-11-15T09:20:00.000001Z");
+    EXPECT_EQ(to_string(morning - 1us), "2026-11-15T09:19:59.999999Z");
+    EXPECT_EQ(to_string(Time{}), "1970-01-01T00:00:00.000000Z");
+    EXPECT_EQ(to_string(Time{} - 1us), "1969-12-31T23:59:59.999999Z");
+    EXPECT_EQ(to_string(Time{sys_days{2028y / 2 / 29}}), "2028-02-29T00:00:00.000000Z");
+    EXPECT_EQ(to_string(never), "never");
+}
+
+TEST(LeaseText, AHeldKeyNamesItsHolder) {
+    EXPECT_EQ(held_by({alice()}).message(),
+              "Order/1 is held by alice/tab-2 since 2026-11-15T09:20:00.000000Z until "
+              "2026-11-15T09:25:00.000000Z");
+}
+
+TEST(LeaseText, AHeldKeyShowsTheNote) {
+    Holder holder = alice();
+    holder.note = "back at ten";
+    EXPECT_TRUE(held_by({holder}).message().ends_with("(back at ten)"));
+}
+
+TEST(LeaseText, AnAnonymousHolderIsSomebody) {
+    Holder holder = alice();
+    holder.owner = "";
+    EXPECT_TRUE(held_by({holder}).message().starts_with("Order/1 is held by somebody since"));
+}
+
+TEST(LeaseText, AnEndlessLeaseSaysSo) {
+    Holder holder = alice();
+    holder.until = never;
+    EXPECT_TRUE(held_by({holder}).message().ends_with(" until it is released"));
+}
+
+TEST(LeaseText, SharedHoldersAreCounted) {
+    Holder holder = alice();
+    holder.mode = Mode::shared;
+    const std::string message = held_by({holder, holder, holder}).message();
+    EXPECT_TRUE(message.starts_with("Order/1 is shared by alice/tab-2")) << message;
+    EXPECT_TRUE(message.ends_with(" and 2 more")) << message;
+}
+
+TEST(LeaseText, AKeyThatIsJustBeingTakenHasNobodyToNameYet) {
+    EXPECT_EQ(held_by({}).message(), "somebody else holds the key");
+}
+
+TEST(LeaseText, ALostLeaseSaysWhy) {
+    EXPECT_EQ(gone(Gone::unknown).message(), "no such lease is known");
+    EXPECT_EQ(gone(Gone::expired).message(), "the lease has expired");
+    EXPECT_EQ(gone(Gone::released).message(), "the lease has been released");
+    EXPECT_EQ(gone(Gone::taken, "bob").message(), "the lease has expired and bob took the key");
+    EXPECT_EQ(gone(Gone::taken).message(), "the lease has expired and somebody took the key");
+    EXPECT_EQ(gone(Gone::broken, "root", "on holiday").message(),
+              "the lease was broken by root: on holiday");
+    EXPECT_EQ(gone(Gone::broken, "root").message(), "the lease was broken by root");
+}
+
+TEST(LeaseText, ABusyLeaseAsksForPatience) {
+    Refusal refusal;
+    refusal.kind = Refusal::Kind::busy;
+    EXPECT_EQ(refusal.message(), "an open transaction is using this lock; try again in a moment");
+}
+
+TEST(LeaseText, EveryWordIsTheDesigns) {
+    EXPECT_STREQ(to_string(Mode::exclusive), "exclusive");
+    EXPECT_STREQ(to_string(Mode::shared), "shared");
+    EXPECT_STREQ(to_string(Gone::unknown), "unknown");
+    EXPECT_STREQ(to_string(Gone::expired), "expired");
+    EXPECT_STREQ(to_string(Gone::released), "released");
+    EXPECT_STREQ(to_string(Gone::taken), "taken");
+    EXPECT_STREQ(to_string(Gone::broken), "broken");
+    EXPECT_STREQ(to_string(Refusal::Kind::held), "held");
+    EXPECT_STREQ(to_string(Refusal::Kind::gone), "gone");
+    EXPECT_STREQ(to_string(Refusal::Kind::busy), "busy");
+    EXPECT_STREQ(to_string(Durability::none), "none");
+    EXPECT_STREQ(to_string(Durability::weak), "weak");
+    EXPECT_STREQ(to_string(Durability::strong), "strong");
+}
+
+TEST(LeaseText, RemainingIsCountedFromTheStoresClock) {
+    Lease lease{.key = {"Order", "1"}, .expires_at = morning + 5min, .store_now = morning};
+    EXPECT_EQ(lease.remaining(), 5min);
+    lease.expires_at = never;
+    EXPECT_EQ(lease.remaining(), until_released);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
