@@ -53,7 +53,7 @@ enum class Gone : std::uint8_t {
     unknown,   // the store knows nothing (any more) of such a lease under this key
     expired,   // its time was up; nobody has taken the key since
     released,  // by its holder, or with all leases of its owner
-    taken,     // its time was up and another owner was granted the key
+    taken,     // its time was up and the key was granted again
     broken,    // by an administrator
 };
 

@@ -24,7 +24,7 @@ struct Limits {
     // Also how far ahead of now extend() can push an expiry.
     Duration max_ttl = std::chrono::hours{24};
     // How long one lease can be held in all, however often it is extended or renewed.
-    std::optional<Duration> max_hold;
+    std::optional<Duration> max_hold{};
     // Whether a ttl may be `until_released`.
     bool allow_endless = false;
 

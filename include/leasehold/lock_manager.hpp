@@ -94,7 +94,7 @@ public:
     [[nodiscard]] StoreStatus status();
 
 private:
-    Outcome ask(Request request);
+    Outcome ask(Request&& request);
     void apply_limits(Request& request) const;
 
     const Limits limits_;

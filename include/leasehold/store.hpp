@@ -17,6 +17,9 @@
 // What a store is asked and what it answers. Applications use LockManager, which makes these.
 namespace leasehold {
 
+// Where a lock id comes from: one that was drawn for this very request cannot have been used before.
+enum class Drawn : std::uint8_t { before, for_this };
+
 // Takes the key, or is refused as held. Repeating it with the same lock id gives the same lease, or
 // says how that lease ended: a lock id that died never lives again.
 struct TryLock {
@@ -28,6 +31,7 @@ struct TryLock {
     std::string note{};
     std::optional<Fence> since{};  // grant only if nobody was granted the key after this fence
     std::optional<Duration> max_hold{};
+    Drawn drawn = Drawn::before;
 };
 
 // Takes every key or none. `lock_ids[i]` is for `keys[i]`; the keys are sorted and different.
@@ -39,6 +43,7 @@ struct TryLockAll {
     Duration ttl{};
     std::string note{};
     std::optional<Duration> max_hold{};
+    Drawn drawn = Drawn::before;
 };
 
 // Is this lease alive? Writes nothing.

@@ -43,7 +43,7 @@ Batcher::~Batcher() {
     dispatcher_.join();
 }
 
-Outcome Batcher::ask(Request request) {
+Outcome Batcher::ask(Request&& request) {
     Outcome outcome = ask_once(request);
     if (!is_busy(outcome)) return outcome;
     const auto give_up = Clock::now() + limits_.busy_patience;

@@ -34,7 +34,7 @@ public:
     ~Batcher();
 
     // Waits for the answer. A StoreFault is an outcome here, not an exception.
-    [[nodiscard]] Outcome ask(Request request);
+    [[nodiscard]] Outcome ask(Request&& request);
 
     // Does not wait.
     void submit(Request request, Reply reply);

@@ -1,16 +1,21 @@
 #include "core/cell_store.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <type_traits>
 #include <unordered_set>
 #include <utility>
+
+#include "core/columns.hpp"
 
 namespace leasehold {
 namespace {
 
 constexpr std::chrono::minutes housekeeping_interval{1};
 constexpr std::size_t housekeeping_rows = 500;
-constexpr int attempts = 5;
+constexpr int attempts = 3;
+// How much time at most a process that comes later can lack of what was used.
+constexpr std::chrono::seconds floor_interval{1};
 
 template <class R>
 constexpr bool works_on_cells = !std::is_same_v<R, List> && !std::is_same_v<R, History> &&
@@ -104,6 +109,9 @@ public:
     Decisions(Work& work, Time now, const StoreClock& clock)
         : work_{work},
           past_{[&work](LockId id) -> std::optional<Ended> {
+              for (const Ended& ended : work.endings | std::views::reverse) {
+                  if (ended.ending.grant.lock_id == id) return ended;
+              }
               const auto found = work.past.find(id);
               return found != work.past.end() ? std::optional{found->second} : std::nullopt;
           }},
@@ -344,15 +352,30 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
 
     Work work;
     Plan plan;
+    // What is granted earlier in this batch cannot be found in the database yet.
+    std::vector<std::pair<const LockKey*, const std::string*>> tried;
     for (const std::size_t index : which) {
         std::visit(
             [&]<class R>(const R& r) {
                 const auto intent = only_reads<R> ? Slot::Intent::read : Slot::Intent::change;
                 if constexpr (requires { r.keys; }) {
                     plan.add(index, r.keys, intent);
-                    work.lock_ids.insert(work.lock_ids.end(), r.lock_ids.begin(), r.lock_ids.end());
+                    for (std::size_t i = 0; i < r.keys.size(); ++i) {
+                        located.emplace(r.lock_ids[i], r.keys[i]);
+                        tried.emplace_back(&r.keys[i], &r.owner);
+                    }
+                    if (r.drawn == Drawn::before) {
+                        work.lock_ids.insert(work.lock_ids.end(), r.lock_ids.begin(),
+                                             r.lock_ids.end());
+                    }
                 } else if constexpr (std::is_same_v<R, ReleaseAll>) {
-                    plan.add(index, r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope), intent);
+                    std::vector<LockKey> keys =
+                        r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope);
+                    for (const auto& [key, owner] : tried) {
+                        if (!r.key && owner_matches(*owner, r.owner, r.scope)) keys.push_back(*key);
+                    }
+                    sort_and_unite(keys);
+                    plan.add(index, std::move(keys), intent);
                 } else if constexpr (requires { r.key.has_value(); r.lock_id; }) {
                     work.lock_ids.push_back(r.lock_id);
                     const auto found = located.find(r.lock_id);
@@ -362,7 +385,11 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
                     plan.add(index, std::move(keys), intent);
                 } else if constexpr (works_on_cells<R>) {
                     plan.add(index, {r.key}, intent);
-                    if constexpr (requires { r.lock_id; }) work.lock_ids.push_back(r.lock_id);
+                    if constexpr (std::is_same_v<R, TryLock>) {
+                        located.emplace(r.lock_id, r.key);
+                        tried.emplace_back(&r.key, &r.owner);
+                        if (r.drawn == Drawn::before) work.lock_ids.push_back(r.lock_id);
+                    }
                 }
             },
             requests[index]);
@@ -384,6 +411,7 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
         std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
     if (changed) {
         if (!keeps_history()) work.endings.clear();
+        if (floor_is_due(at)) work.raise_floor_to = at;
         save_and_commit(work);
     } else if (writing) {
         rollback();
@@ -402,7 +430,17 @@ Time CellStore::load_and_observe(Work& work, Locking locking) {
             slot.state = Slot::State::blocked;
         }
     }
-    return clock_.observe(work.clock, asked, SteadyClock::now());
+    Time now = clock_.observe(work.clock, asked, SteadyClock::now());
+    for (const Slot& slot : work.slots) {
+        if (slot.state != Slot::State::missing) clock_.at_least(slot.row.touched_at);
+    }
+    return std::max(now, clock_.floor());
+}
+
+bool CellStore::floor_is_due(Time now) {
+    if (now < floor_raised_at_ + floor_interval) return false;
+    floor_raised_at_ = now;
+    return true;
 }
 
 Time CellStore::now() {
@@ -441,7 +479,6 @@ Outcome CellStore::answer(const Purge& request) {
         }
     }
     Purged purged;
-    purged.forgotten = forget_history(moment, request.rows);
     if (begin() == Begun::writing) {
         const Time decided_at = load_and_observe(work, Locking::yes);
         const PastLookup no_past = [](LockId) { return std::nullopt; };
@@ -451,10 +488,14 @@ Outcome CellStore::answer(const Purge& request) {
             slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
             if (slot.forget) ++purged.forgotten;
         }
-        if (!keeps_history()) work.endings.clear();
+        // What ended before the retention is not even written down.
+        std::erase_if(work.endings, [&](const Ended& ended) {
+            return !keeps_history() || ended.ending.at < moment;
+        });
         work.raise_floor_to = decided_at;
         save_and_commit(work);
     }
+    purged.forgotten += forget_history(moment, request.rows);
     purged.complete = candidates.size() < request.rows;
     if (purged.complete) {
         purge_after_.reset();
@@ -469,7 +510,7 @@ void CellStore::keep_house() {
     next_housekeeping_ = SteadyClock::now() + housekeeping_interval;
     try {
         (void)answer(Purge{housekeeping_rows});
-    } catch (const StoreFault&) {
+    } catch (const std::exception&) {
         // Nobody asked for it; the next request will meet the fault if it lasts.
     } catch (const Conflict&) {
         rollback();
@@ -498,6 +539,7 @@ Cell cell_of(const LockRow& row, std::vector<Grant> shares) {
                 .expires_at = row.expires_at,
                 .note = row.note};
     if (row.ended != Gone::unknown) {
+        if (row.mode == Mode::shared) grant.fence = 0;
         cell.last = std::make_shared<const Ending>(
             Ending{std::move(grant), row.ended, row.ended_at, row.ended_by, row.ended_why});
     } else if (row.mode == Mode::shared) {
@@ -517,7 +559,7 @@ LockRow row_of(const Slot& slot) {
         const Ending& last = *cell.last;
         row.lock_id = last.grant.lock_id;
         row.owner = last.grant.owner;
-        row.mode = last.grant.mode;
+        row.mode = last.grant.fence == cell.fence ? Mode::exclusive : Mode::shared;
         row.granted_at = last.grant.granted_at;
         row.note = last.grant.note;
         row.expires_at = last.at;
@@ -554,7 +596,8 @@ ShareChanges share_changes(const Slot& slot) {
     for (const Grant& grant : slot.cell.grants) {
         if (grant.mode != Mode::shared) continue;
         const Grant* old = share_of(slot.shares, grant.lock_id);
-        if (old == nullptr || old->expires_at != grant.expires_at || old->note != grant.note) {
+        if (old == nullptr || old->expires_at != grant.expires_at || old->fence != grant.fence ||
+            old->note != grant.note) {
             changes.written.push_back(&grant);
         }
     }

@@ -14,7 +14,8 @@
 namespace leasehold {
 
 // A row of table `locks`: what a database keeps of one key.
-//   free        `ended` tells how its last lease ended, the other columns are that lease's
+//   free        `ended` tells how its last lease ended, the other columns are that lease's; mode
+//               `shared` means that the fence, the key's highest, was another's
 //   exclusive   the columns are the lease's
 //   shared      the leases are rows of `lock_shares`; this row stands for all of them, with a lock id
 //               that nobody knows and the latest expiry, so that who looks here only sees it taken
@@ -110,6 +111,9 @@ protected:
     virtual std::vector<PastLease> history(const History& request, Time oldest) = 0;
     virtual std::size_t forget_history(Time before, std::size_t limit) = 0;
 
+    // Whether the floor of time should be raised with the change that is being made.
+    [[nodiscard]] bool floor_is_due(Time now);
+
     const StoreOptions options_;
     StoreClock clock_;
 
@@ -138,6 +142,7 @@ private:
     }
     void keep_house();
 
+    Time floor_raised_at_{};
     std::optional<LockKey> purge_after_;
     SteadyClock::time_point next_housekeeping_;
 };

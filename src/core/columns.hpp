@@ -31,10 +31,10 @@ namespace leasehold {
     return LockId::parse(text).value_or(LockId{});
 }
 
-// The owners below a path, in the order of bytes: after < owner < before.
+// The owners below a path, in the order of bytes: from <= owner < before.
 struct PathRange {
-    explicit PathRange(const std::string& path) : after{path + '/'}, before{path + '0'} {}
-    std::string after;
+    explicit PathRange(const std::string& path) : from{path + '/'}, before{path + '0'} {}
+    std::string from;
     std::string before;  // '0' follows '/'
 };
 

@@ -20,9 +20,16 @@ std::optional<std::string> key_problem(std::string_view type, std::string_view i
     return part_problem("the key's id", id, Limits::id_bytes);
 }
 
+std::size_t hash_of(const std::string& type, const std::string& id) {
+    const std::size_t seed = std::hash<std::string>{}(type);
+    const std::size_t hash = std::hash<std::string>{}(id);
+    return hash ^ (seed + 0x9E3779B97F4A7C15ULL + (hash << 6) + (hash >> 2));
+}
+
 }  // namespace
 
-LockKey::LockKey(std::string type, std::string id) : type_{std::move(type)}, id_{std::move(id)} {
+LockKey::LockKey(std::string type, std::string id)
+    : type_{std::move(type)}, id_{std::move(id)}, hash_{hash_of(type_, id_)} {
     if (auto problem = key_problem(type_, id_)) throw BadRequest{*problem};
 }
 
@@ -32,9 +39,3 @@ std::expected<LockKey, std::string> LockKey::parse(std::string_view type, std::s
 }
 
 }  // namespace leasehold
-
-std::size_t std::hash<leasehold::LockKey>::operator()(const leasehold::LockKey& key) const noexcept {
-    const std::size_t type = std::hash<std::string>{}(key.type());
-    const std::size_t id = std::hash<std::string>{}(key.id());
-    return id ^ (type + 0x9E3779B97F4A7C15ULL + (id << 6) + (id >> 2));
-}

@@ -152,7 +152,7 @@ void LockManager::apply_limits(Request& request) const {
         request);
 }
 
-Outcome LockManager::ask(Request request) {
+Outcome LockManager::ask(Request&& request) {
     validate(request);
     apply_limits(request);
     return batcher_->ask(std::move(request));
@@ -172,7 +172,9 @@ Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
                     .mode = options.mode,
                     .ttl = options.ttl.value_or(limits_.default_ttl),
                     .note = std::move(options.note),
-                    .since = options.since}));
+                    .since = options.since,
+                    .max_hold = {},
+                    .drawn = options.lock_id ? Drawn::before : Drawn::for_this}));
 }
 
 Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
@@ -191,7 +193,9 @@ Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
                        .owner = std::move(options.owner),
                        .mode = options.mode,
                        .ttl = options.ttl.value_or(limits_.default_ttl),
-                       .note = std::move(options.note)}));
+                       .note = std::move(options.note),
+                       .max_hold = {},
+                       .drawn = Drawn::for_this}));
 }
 
 Result<Lease> LockManager::check(LockKey key, LockId lock_id) {

@@ -126,11 +126,15 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     const Time now = now_for(cell);
 
     // The same request again, after an answer was lost.
-    if (Grant* same = find_alive(cell, request.lock_id)) {
-        if (same->mode == request.mode) return to_lease(request.key, *same, now);
-    } else if (const Refusal ended = gone(request.key, cell, request.lock_id, now);
-               ended.reason != Gone::unknown) {
-        return ended;
+    if (request.drawn == Drawn::before) {
+        if (Grant* same = find_alive(cell, request.lock_id)) {
+            if (same->mode == request.mode) return to_lease(request.key, *same, now);
+        } else if (const Refusal ended = gone(request.key, cell, request.lock_id, now);
+                   ended.reason != Gone::unknown) {
+            return ended;
+        } else if (const auto elsewhere = past_(request.lock_id)) {
+            return gone_by(elsewhere->ending, now);
+        }
     }
 
     Grant* mine = nullptr;
@@ -158,8 +162,10 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
 
     if (request.since && cell.fence != *request.since) {
         Refusal refusal = gone_because(cell.fence == 0 ? Gone::unknown : Gone::taken, now);
-        if (!cell.grants.empty()) refusal.by = cell.grants.back().owner;
-        else if (cell.last) refusal.by = cell.last->grant.owner;
+        for (const Grant& grant : cell.grants) {
+            if (grant.fence == cell.fence) refusal.by = grant.owner;
+        }
+        if (cell.last && cell.last->grant.fence == cell.fence) refusal.by = cell.last->grant.owner;
         return refusal;
     }
     return grant(request, cell, now);
@@ -193,7 +199,8 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
         if (alive(old, now)) continue;
         const bool together = old.mode == Mode::shared && request.mode == Mode::shared;
         end(request.key, cell, i,
-            {old, together ? Gone::expired : Gone::taken, now, together ? "" : request.owner, {}});
+            together ? Ending{old, Gone::expired, now, {}, {}}
+                     : Ending{old, Gone::taken, now, request.owner, {}});
     }
     cell.fence = fence_after(cell, now);
     cell.touched = now;
@@ -228,7 +235,8 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                                          .ttl = request.ttl,
                                          .note = request.note,
                                          .since = {},
-                                         .max_hold = request.max_hold},
+                                         .max_hold = request.max_hold,
+                                         .drawn = request.drawn},
                                  *cells[i]);
         if (auto* lease = std::get_if<Lease>(&outcome)) {
             leases.push_back(std::move(*lease));
@@ -351,12 +359,17 @@ void Rules::append_expired(const LockKey& key, const Cell& cell,
 
 Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& cell) const {
     const Time now = now_for(cell);
-    const bool tries =
-        std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
-    if (tries && !cell.grants.empty()) {
+    const auto* one = std::get_if<TryLock>(&request);
+    const auto* all = std::get_if<TryLockAll>(&request);
+    if (one != nullptr || all != nullptr) {
+        const std::string& owner = one != nullptr ? one->owner : all->owner;
         std::vector<Holder> holders;
-        for (const Grant& grant : cell.grants) holders.push_back(to_holder(key, grant));
-        return held(std::move(holders), now);
+        for (const Grant& grant : cell.grants) {
+            const bool mine = (!owner.empty() && grant.owner == owner) ||
+                              (one != nullptr && grant.lock_id == one->lock_id);
+            if (!mine) holders.push_back(to_holder(key, grant));
+        }
+        if (!holders.empty()) return held(std::move(holders), now);
     }
     Refusal refusal;
     refusal.kind = Refusal::Kind::busy;

@@ -78,7 +78,7 @@ public:
     void append_expired(const LockKey&, const Cell&, std::vector<PastLease>& history) const;
 
     // The answer to a request that would have to change a cell which somebody's transaction holds on
-    // to. Until that ends, even an expired lease keeps the key; a free one is busy.
+    // to. Until that ends, even another's expired lease keeps the key; everything else is busy.
     [[nodiscard]] Outcome blocked(const Request&, const LockKey&, const Cell&) const;
 
     [[nodiscard]] Time now() const { return now_; }

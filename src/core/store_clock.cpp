@@ -34,15 +34,27 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyCloc
         // Go on by our own steady clock instead of standing still.
         now = std::max(now, earliest);
     } else if (reading > latest + max_leap_) {
-        if (leaps_.size() == max_leaps) {
-            // As one, they count for leases written before the later of them.
-            leaps_[1].size += leaps_[0].size;
-            leaps_.erase(leaps_.begin());
-        }
-        leaps_.push_back({reading, reading - latest});
+        note_leap(reading, reading - latest);
     }
     last_ = {now, asked, answered};
     return highest_ = now;
+}
+
+void StoreClock::at_least(Time used) {
+    if (used <= highest_) return;
+    // What was written before that time has lived less than it seems.
+    if (used > highest_ + max_leap_) note_leap(used, used - highest_);
+    highest_ = used;
+    last_.time = used;
+}
+
+void StoreClock::note_leap(Time after, Duration size) {
+    if (leaps_.size() == max_leaps) {
+        // As one, they count for leases written before the later of them.
+        leaps_[1].size += leaps_[0].size;
+        leaps_.erase(leaps_.begin());
+    }
+    leaps_.push_back({after, size});
 }
 
 Time StoreClock::floor() {

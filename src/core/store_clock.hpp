@@ -16,6 +16,9 @@ public:
     // the time to decide by: at least the reading and never less than any time before.
     Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
 
+    // Somebody has used this time already, perhaps while the store's clock stood further ahead.
+    void at_least(Time used);
+
     // The least time a decision made from now on may use. Later ones are never below it.
     [[nodiscard]] Time floor();
 
@@ -24,6 +27,8 @@ public:
     [[nodiscard]] Duration leapt_since(Time moment) const;
 
 private:
+    void note_leap(Time after, Duration size);
+
     struct Reading {
         Time time{};
         SteadyClock::time_point asked{};

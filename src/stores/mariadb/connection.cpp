@@ -3,6 +3,7 @@
 #include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <charconv>
@@ -16,14 +17,16 @@ using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
 constexpr unsigned oldest_version = 100'600;
-// An unused connection may have been cut by a firewall or a restart: it is tried before it is used.
+// A firewall may have cut an unused connection without a word: it is tried before it is used.
 constexpr std::chrono::seconds idle_before_ping{5};
 
 // Not in the connector's headers: Galera's "not ready for application use".
 constexpr unsigned wsrep_not_ready = ER_UNKNOWN_COM_ERROR;
 constexpr unsigned row_changed_since_read = ER_CHECKREAD;
 
-bool is_from_connector(unsigned number) { return number >= CR_MIN_ERROR && number <= 2999; }
+bool is_from_connector(unsigned number) {
+    return number >= CR_MIN_ERROR && number <= 2999;
+}
 
 bool ends_connection(unsigned number) {
     switch (number) {
@@ -45,6 +48,7 @@ bool is_conflict_number(unsigned number) {
         case ER_DUP_ENTRY:
         case ER_LOCK_DEADLOCK:
         case ER_LOCK_WAIT_TIMEOUT:
+        case ER_AUTOINC_READ_FAILED:
         case row_changed_since_read: return true;
         default: return false;
     }
@@ -101,6 +105,13 @@ void read_results(::st_mysql* connection, std::vector<ResultSet>& results, std::
     }
 }
 
+// Whether the server has closed an idle connection: then there is something to read from it. Better
+// seen now than after a commit was sent, when nobody knows whether it arrived.
+bool was_closed(::st_mysql* connection) {
+    pollfd socket{.fd = mysql_get_socket(connection), .events = POLLIN, .revents = 0};
+    return poll(&socket, 1, 0) != 0;
+}
+
 [[noreturn]] void refuse(const std::string& what) {
     throw StoreFault{Effect::none, Cause::configuration, "mariadb: " + what};
 }
@@ -115,9 +126,13 @@ bool SqlError::is_conflict() const noexcept {
     return effect() == Effect::none && is_conflict_number(number_);
 }
 
-bool SqlError::is_disconnection() const noexcept { return ends_connection(number_); }
+bool SqlError::is_disconnection() const noexcept {
+    return ends_connection(number_);
+}
 
-void ResultSet::Free::operator()(::st_mysql_res* result) const noexcept { mysql_free_result(result); }
+void ResultSet::Free::operator()(::st_mysql_res* result) const noexcept {
+    mysql_free_result(result);
+}
 
 bool ResultSet::next() {
     row_ = mysql_fetch_row(result_.get());
@@ -160,7 +175,9 @@ std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement) {
     return results;
 }
 
-void Link::Close::operator()(::st_mysql* connection) const noexcept { mysql_close(connection); }
+void Link::Close::operator()(::st_mysql* connection) const noexcept {
+    mysql_close(connection);
+}
 
 Link::Link(Connection target, Duration io_timeout)
     : target_{std::move(target)},
@@ -169,7 +186,8 @@ Link::Link(Connection target, Duration io_timeout)
 
 bool Link::connect() {
     const auto now = SteadyClock::now();
-    if (connection_ && now - last_used_ > idle_before_ping && mysql_ping(connection_.get()) != 0) {
+    if (connection_ && (was_closed(connection_.get()) || (now - last_used_ > idle_before_ping &&
+                                                          mysql_ping(connection_.get()) != 0))) {
         connection_.reset();
     }
     last_used_ = now;
@@ -208,12 +226,14 @@ Link::Handle Link::open() const {
 
     const std::string io_timeout = std::to_string(io_timeout_s_);
     Script settings;
-    settings.add("set session transaction isolation level read committed")
+    settings
+        .add("set session transaction isolation level read committed")
         // Nothing waits for a row of somebody else's.
-        .add("set innodb_lock_wait_timeout = 0, autocommit = 1, completion_type = 0, "
-             "time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', "
-             "check_constraint_checks = 1, sql_select_limit = default, max_statement_time = 0, "
-             "wait_timeout = 31536000")
+        .add(
+            "set innodb_lock_wait_timeout = 0, autocommit = 1, completion_type = 0, "
+            "time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', "
+            "check_constraint_checks = 1, sql_select_limit = default, max_statement_time = 0, "
+            "wait_timeout = 31536000")
         // A statement whose client has given up must not wait for a table for ever.
         .add("set lock_wait_timeout = " + io_timeout)
         // Long lists of keys are looked up one by one, without estimates first.
@@ -247,9 +267,8 @@ std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, 
         read_results(connection_.get(), results, answered);
         return results;
     } catch (const SqlError& error) {
-        const Effect effect = last == Last::commits
-                                  ? effect_of(error.number(), answered, statements)
-                                  : Effect::none;
+        const Effect effect =
+            last == Last::commits ? effect_of(error.number(), answered, statements) : Effect::none;
         if (error.is_disconnection()) disconnect();
         if (effect == error.effect()) throw;
         throw SqlError{effect, error};

@@ -75,9 +75,9 @@ private:
 // Runs one statement on a connection of somebody's; throws SqlError with effect none.
 [[nodiscard]] std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement);
 
-// Our one connection to the server. One that fails is closed at once, and a transaction on it ends by
-// that; it is opened again by connect() alone, so that no statement ever runs outside the transaction
-// it belongs to. Not thread-safe.
+// Our one connection to the server. One that fails is closed at once, and a transaction on it ends
+// by that; it is opened again by connect() alone, so that no statement ever runs outside the
+// transaction it belongs to. Not thread-safe.
 class Link {
 public:
     Link(Connection target, Duration io_timeout);

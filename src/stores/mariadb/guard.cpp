@@ -11,16 +11,17 @@
 #include "stores/mariadb/connection.hpp"
 #include "stores/mariadb/rows.hpp"
 
-// Everything here runs in the caller's transaction, under the caller's settings and isolation level.
-// It must neither wait for a row (a deadlock would cost the caller the transaction) nor lock a gap
-// (which InnoDB does for a locking read that finds nothing): so it looks first, and locks only a row
-// that is there, without waiting.
+// Everything here runs in the caller's transaction, under the caller's settings and isolation
+// level. It must neither wait for a row (a deadlock would cost the caller the transaction) nor lock
+// a gap (which InnoDB does for a locking read that finds nothing): so it looks first, and locks
+// only a row that is there, without waiting.
 namespace leasehold::mariadb {
 namespace {
 
-// A store has a row for the moment of its own transaction only: that is worth waiting for.
-constexpr std::chrono::milliseconds patience{100};
+// How long to ask again while another transaction has the lease. A store has it for a moment only.
+constexpr std::chrono::milliseconds patience{1000};
 constexpr std::chrono::milliseconds first_pause{1};
+constexpr std::chrono::milliseconds longest_pause{16};
 
 void require_transaction(::st_mysql* connection) {
     unsigned status = 0;
@@ -30,10 +31,11 @@ void require_transaction(::st_mysql* connection) {
                      "mariadb: guard needs an open transaction; begin one with START TRANSACTION"};
 }
 
-// Settings for one statement alone. In SERIALIZABLE even a plain read locks: it must not wait either.
+// Settings for one statement alone. In SERIALIZABLE even a plain read locks: it must not wait
+// either.
 std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string& statement) {
-    return run(connection, "set statement innodb_lock_wait_timeout = 0, time_zone = '+00:00' for " +
-                               statement);
+    return run(connection,
+               "set statement innodb_lock_wait_timeout = 0, time_zone = '+00:00' for " + statement);
 }
 
 enum class Locking { none, shared, exclusive };
@@ -58,21 +60,21 @@ std::string where(const LockKey& key) {
 }
 
 std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, Locking locking) {
-    auto found = select(connection,
-                        "select " + std::string{row_columns} + " from locks force index (primary)" +
-                            where(key),
-                        locking);
+    auto found = select(
+        connection,
+        "select " + std::string{row_columns} + " from locks force index (primary)" + where(key),
+        locking);
     if (!found.front().next()) return std::nullopt;
     return row_at(found.front(), 0);
 }
 
 std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id,
                                 Locking locking) {
-    auto found = select(connection,
-                        "select " + std::string{share_columns} +
-                            " from lock_shares force index (primary)" + where(key) +
-                            " and lockid = " + literal(lock_id.to_string()),
-                        locking);
+    auto found =
+        select(connection,
+               "select " + std::string{share_columns} + " from lock_shares force index (primary)" +
+                   where(key) + " and lockid = " + literal(lock_id.to_string()),
+               locking);
     if (!found.front().next()) return std::nullopt;
     return share_at(found.front(), 0);
 }
@@ -115,7 +117,7 @@ Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
 
 Slot load(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     const auto give_up = SteadyClock::now() + patience;
-    for (auto pause = first_pause;; pause *= 2) {
+    for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         Slot slot = look_and_lock(connection, key, lock_id);
         if (slot.state != Slot::State::blocked || SteadyClock::now() + pause > give_up) {
             slot.cell = cell_of(slot.row, slot.shares);

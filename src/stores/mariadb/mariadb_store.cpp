@@ -1,7 +1,5 @@
 #include <leasehold/stores/mariadb.hpp>
 
-#include <mysql.h>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "stores/mariadb/connection.hpp"
 #include "stores/mariadb/rows.hpp"
 #include "stores/mariadb/schema.hpp"
+#include "stores/mariadb/shortcuts.hpp"
 
 namespace leasehold::mariadb {
 namespace {
@@ -38,9 +37,12 @@ bool only_prolonged(const LockRow& before, const LockRow& after) {
 class MariadbStore final : public CellStore {
 public:
     MariadbStore(const Connection& target, const StoreOptions& options)
-        : CellStore{options}, link_{target, options.io_timeout} {
-        connect();
+        : CellStore{options},
+          link_{target, options.io_timeout},
+          floor_trust_{std::min<Duration>(options.retention / 2, std::chrono::minutes{1})} {
+        link_.connect();
         migrate(link_);
+        prepare();
     }
 
     [[nodiscard]] StoreStatus status() override {
@@ -49,6 +51,45 @@ public:
     }
 
 protected:
+    bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
+                  std::span<Outcome> outcomes) override {
+        // Several releases, or one without history, take no longer the long way.
+        const auto is_release = [&](std::size_t index) {
+            return std::holds_alternative<Release>(requests[index]);
+        };
+        if (std::ranges::any_of(which, is_release) &&
+            (which.size() > 1 || options_.history == StoreOptions::KeepHistory::off)) {
+            return false;
+        }
+        connect();
+        if (SteadyClock::now() - floor_read_ > floor_trust_) {
+            const auto before = SteadyClock::now();
+            clock_.observe(read_clock(), before, SteadyClock::now());
+        }
+        Shortcuts shortcuts{clock_.floor()};
+        for (const std::size_t index : which) {
+            std::visit([&](const auto& request) { shortcuts.add(index, request); },
+                       requests[index]);
+        }
+        const Script script = shortcuts.script();
+        if (script.text().size() > long_script_bytes) return false;
+        const auto asked = SteadyClock::now();
+        std::vector<ResultSet> results;
+        try {
+            guarded([&] {
+                transaction_ = Transaction::open;
+                results = shortcuts.only_checks() ? link_.run(script) : link_.commit(script);
+                transaction_ = Transaction::none;
+            });
+        } catch (const SqlError& error) {
+            if (!shortcuts.found_no_lease(error)) throw;
+            return true;
+        }
+        const Time latest = shortcuts.take(results, outcomes);
+        if (latest > Time{}) clock_.observe(latest, asked, SteadyClock::now());
+        return true;
+    }
+
     Begun begin() override {
         if (transaction_ == Transaction::open) rollback();
         connect();
@@ -145,17 +186,21 @@ protected:
 
     std::size_t forget_history(Time before, std::size_t limit) override {
         connect();
-        auto range = query("select min(seq), max(seq) from (select seq, ended_at from lock_history "
-                           "order by seq limit " + std::to_string(limit) +
-                           ") oldest where ended_at < " + std::to_string(micros(before)));
+        auto range = query(
+            "select min(seq), max(seq) from (select seq, ended_at from lock_history "
+            "order by seq limit " +
+            std::to_string(limit) + ") oldest where ended_at < " + std::to_string(micros(before)));
         if (!range.next() || range.is_null(0)) return 0;
         Script script;
-        script.add("delete from lock_history where seq between " + std::string{range.text(0)} +
-                   " and " + std::string{range.text(1)} +
-                   " and ended_at < " + std::to_string(micros(before)));
+        script
+            .add("delete from lock_history where seq between " + std::string{range.text(0)} +
+                 " and " + std::string{range.text(1)} + " and ended_at < " +
+                 std::to_string(micros(before)))
+            .add("select row_count()");
         try {
-            link_.commit(script);
-            return mysql_affected_rows(link_.get());
+            std::vector<ResultSet> results = link_.commit(script);
+            results.front().next();
+            return static_cast<std::size_t>(results.front().integer(0));
         } catch (const SqlError& error) {
             if (error.is_conflict()) return 0;  // another server is at it
             throw;
@@ -166,12 +211,19 @@ private:
     enum class Transaction { none, wanted, open };
 
     void connect() {
-        if (link_.connect()) read_settings();
+        if (link_.connect()) prepare();
+    }
+
+    // What every new connection is used for first.
+    void prepare() {
+        read_settings();
+        link_.run(Shortcuts::preparation());
     }
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
 
-    static Time time_of(ResultSet clock) {
+    Time time_of(ResultSet clock) {
+        floor_read_ = SteadyClock::now();
         clock.next();
         return time_from(clock.integer(0));
     }
@@ -209,15 +261,19 @@ private:
         in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
         const std::size_t read_results = script.statements() - (locking ? 1 : 0);
         if (locking) {
-            in_parts(work.lock_ids, [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
+            in_parts(work.lock_ids,
+                     [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
         }
         script.add(clock_query);
 
         std::vector<ResultSet> results = link_.run(script);
         for (std::size_t i = 0; i + 1 < results.size(); ++i) {
-            if (i < locked_results) take_locked(work, results[i]);
-            else if (i < read_results) take_read(work, results[i]);
-            else take_past(work, results[i]);
+            if (i < locked_results)
+                take_locked(work, results[i]);
+            else if (i < read_results)
+                take_read(work, results[i]);
+            else
+                take_past(work, results[i]);
         }
         work.clock = time_of(std::move(results.back()));
 
@@ -225,9 +281,6 @@ private:
             tell_missing_from_blocked(work);
             bring_shares(work);
         } else {
-            for (Slot& slot : work.slots) {
-                if (slot.intent == Slot::Intent::change) slot.state = Slot::State::blocked;
-            }
             bring_past(work);
         }
     }
@@ -288,8 +341,8 @@ private:
         const auto slot = std::ranges::lower_bound(work.slots, key, {}, [](const Slot& s) {
             return std::pair{std::string_view{s.key.type()}, std::string_view{s.key.id()}};
         });
-        const bool found =
-            slot != work.slots.end() && slot->key.type() == key.first && slot->key.id() == key.second;
+        const bool found = slot != work.slots.end() && slot->key.type() == key.first &&
+                           slot->key.id() == key.second;
         return found ? &*slot : nullptr;
     }
 
@@ -343,9 +396,12 @@ private:
             }
             for (const Grant* grant : changes.written) shares.push_back({&slot.key, grant});
             KeyedRow keyed{&slot.key, row_of(slot)};
-            if (slot.state == Slot::State::missing) made.push_back(std::move(keyed));
-            else if (only_prolonged(slot.row, keyed.row)) prolonged.push_back(std::move(keyed));
-            else overwritten.push_back(std::move(keyed));
+            if (slot.state == Slot::State::missing)
+                made.push_back(std::move(keyed));
+            else if (only_prolonged(slot.row, keyed.row))
+                prolonged.push_back(std::move(keyed));
+            else
+                overwritten.push_back(std::move(keyed));
         }
         // New rows first: where another transaction makes one of them too, nothing is done in vain.
         in_parts(made, [&](auto part) { add(insert_rows(part)); });
@@ -359,9 +415,10 @@ private:
     }
 
     void read_settings() {
-        auto rows = query("show variables where variable_name in ('version', "
-                          "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', "
-                          "'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format')");
+        auto rows = query(
+            "show variables where variable_name in ('version', "
+            "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', "
+            "'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format')");
         std::unordered_map<std::string, std::string> settings;
         while (rows.next()) settings.emplace(rows.text(0), rows.text(1));
 
@@ -407,6 +464,10 @@ private:
 
     Link link_;
     Transaction transaction_ = Transaction::none;
+    // Shortcuts go without reading the floor that purges leave, if that was done not long ago: what
+    // a purge forgot meanwhile had ended a retention before, and so before the last reading.
+    const Duration floor_trust_;
+    SteadyClock::time_point floor_read_{};
     std::mutex status_mutex_;
     StoreStatus status_;  // guarded by status_mutex_
 };

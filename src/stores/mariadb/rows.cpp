@@ -88,7 +88,8 @@ std::string owner_condition(const std::string& owner, OwnerScope scope) {
     std::string sql = "(owner = " + literal(owner);
     if (scope == OwnerScope::below) {
         const PathRange range{owner};
-        sql += " or (owner > " + literal(range.after) + " and owner < " + literal(range.before) + ')';
+        sql +=
+            " or (owner >= " + literal(range.from) + " and owner < " + literal(range.before) + ')';
     }
     return sql += ')';
 }
@@ -124,11 +125,11 @@ std::string insert_into_locks(std::span<const KeyedRow> rows) {
 
 void append_literal(std::string& sql, std::string_view bytes) {
     const auto is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= ':') || c == '_' ||
-               c == ' ';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= ':') ||
+               c == '_' || c == ' ';
     };
     if (std::ranges::all_of(bytes, is_plain)) {
-        sql += "_binary'";
+        sql += '\'';
         sql += bytes;
     } else {
         static constexpr std::string_view digits = "0123456789abcdef";
@@ -150,11 +151,13 @@ std::string literal(std::string_view bytes) {
 
 std::string select_and_lock(Keys keys) {
     return std::string{for_skip_locked} + "select type, id, " + std::string{row_columns} +
-           " from locks force index (primary) where " + where_key_in(keys) + " for update skip locked";
+           " from locks force index (primary) where " + where_key_in(keys) +
+           " for update skip locked";
 }
 
 std::string select_with_shares(Keys keys) {
-    return "select l.type, l.id, l.lockid, l.expiration_time, l.owner, l.mode, l.fence, l.granted_at, "
+    return "select l.type, l.id, l.lockid, l.expiration_time, l.owner, l.mode, l.fence, "
+           "l.granted_at, "
            "l.touched_at, l.note, l.ended, l.ended_at, l.ended_by, l.ended_why, s.lockid, "
            "s.expiration_time, s.owner, s.fence, s.granted_at, s.note "
            "from locks l force index (primary) left join lock_shares s force index (primary) "
@@ -164,32 +167,38 @@ std::string select_with_shares(Keys keys) {
 
 std::string select_shares(Keys keys) {
     return "select type, id, " + std::string{share_columns} +
-           " from lock_shares force index (primary) where " + where_key_in(keys) + " order by fence";
+           " from lock_shares force index (primary) where " + where_key_in(keys) +
+           " order by fence";
 }
 
 std::string select_past(std::span<const LockId> lock_ids) {
     return "select " + std::string{history_columns} +
-           " from lock_history force index (lock_history_lockid) where " + where_lock_id_in(lock_ids);
+           " from lock_history force index (lock_history_lockid) where " +
+           where_lock_id_in(lock_ids);
 }
 
 std::string select_keys(std::span<const LockId> lock_ids) {
     const std::string where = where_lock_id_in(lock_ids);
     return "select lockid, type, id from locks force index (locks_lockid) where " + where +
            " union all select lockid, type, id from lock_shares force index (lock_shares_lockid) "
-           "where " + where +
+           "where " +
+           where +
            " union all select lockid, type, id from lock_history force index (lock_history_lockid) "
-           "where " + where;
+           "where " +
+           where;
 }
 
 std::string select_keys(const std::string& owner, OwnerScope scope) {
     const std::string where = owner_condition(owner, scope) + " and owner <> ''";
     return "select type, id from locks force index (locks_owner) where ended = 0 and " + where +
-           " union all select type, id from lock_shares force index (lock_shares_owner) where " + where;
+           " union all select type, id from lock_shares force index (lock_shares_owner) where " +
+           where;
 }
 
 std::string select_from(const std::optional<LockKey>& after, std::size_t limit) {
     return "select type, id, expiration_time from locks force index (primary) where " +
-           (after ? key_after(*after) : "true") + " order by type, id limit " + std::to_string(limit);
+           (after ? key_after(*after) : "true") + " order by type, id limit " +
+           std::to_string(limit);
 }
 
 std::string select_holders(const List& request, Time now) {
@@ -197,24 +206,25 @@ std::string select_holders(const List& request, Time now) {
     if (request.after) {
         const LockKey& key = request.after->key;
         where += " and (" + key_after(key) + " or (type = " + literal(key.type()) +
-                 " and id = " + literal(key.id()) +
-                 " and fence > " + std::to_string(request.after->fence) + "))";
+                 " and id = " + literal(key.id()) + " and fence > " +
+                 std::to_string(request.after->fence) + "))";
     }
     if (request.type) where += " and type = " + literal(*request.type);
     if (request.owner) where += " and " + owner_condition(*request.owner, request.scope);
     const std::string limit = " limit " + std::to_string(request.limit);
     return "(select type, id, owner, mode, fence, granted_at, expiration_time, note from locks "
-           "where mode = 0 and ended = 0" + where + " order by type, id" + limit +
+           "where mode = 0 and ended = 0" +
+           where + " order by type, id" + limit +
            ") union all (select type, id, owner, 1, fence, granted_at, expiration_time, note "
-           "from lock_shares where true" + where + " order by type, id, fence" + limit +
-           ") order by 1, 2, 5" + limit;
+           "from lock_shares where true" +
+           where + " order by type, id, fence" + limit + ") order by 1, 2, 5" + limit;
 }
 
 std::string select_history(const History& request, Time oldest) {
     std::string sql = "select " + std::string{history_columns} + ", seq from lock_history where ";
     if (request.key) {
-        sql += "type = " + literal(request.key->type()) + " and id = " + literal(request.key->id()) +
-               " and ";
+        sql += "type = " + literal(request.key->type()) +
+               " and id = " + literal(request.key->id()) + " and ";
     }
     if (request.before) sql += "seq < " + std::to_string(*request.before) + " and ";
     return sql + "ended_at >= " + std::to_string(micros(oldest)) + " order by seq desc limit " +
@@ -275,9 +285,13 @@ Ended ended_at(const ResultSet& row) {
              .why = std::string{row.text(11)}}};
 }
 
-PastLease past_at(const ResultSet& row) { return to_past(ended_at(row), row.integer(13)); }
+PastLease past_at(const ResultSet& row) {
+    return to_past(ended_at(row), row.integer(13));
+}
 
-std::string insert_rows(std::span<const KeyedRow> rows) { return insert_into_locks(rows); }
+std::string insert_rows(std::span<const KeyedRow> rows) {
+    return insert_into_locks(rows);
+}
 
 std::string overwrite_rows(std::span<const KeyedRow> rows) {
     return insert_into_locks(rows) +
@@ -291,7 +305,8 @@ std::string overwrite_rows(std::span<const KeyedRow> rows) {
 std::string prolong_rows(std::span<const KeyedRow> rows) {
     // The columns with a computed default are given, so that it is not computed in vain.
     std::string sql =
-        "insert into locks (type, id, lockid, expiration_time, touched_at, fence, granted_at) values ";
+        "insert into locks (type, id, lockid, expiration_time, touched_at, fence, granted_at) "
+        "values ";
     list(sql, rows, [&](const KeyedRow& keyed) {
         Values{sql}
             .add(*keyed.key)
@@ -307,7 +322,10 @@ std::string prolong_rows(std::span<const KeyedRow> rows) {
            "touched_at = value(touched_at)";
 }
 
-std::string delete_rows(Keys keys) { return "delete from locks where " + where_key_in(keys); }
+std::string delete_rows(Keys keys) {
+    // The form for several tables, because it takes an index hint.
+    return "delete l from locks l force index (primary) where " + where_key_in(keys);
+}
 
 std::string write_shares(std::span<const KeyedShare> shares) {
     std::string sql =
@@ -324,13 +342,13 @@ std::string write_shares(std::span<const KeyedShare> shares) {
             .close();
     });
     return sql +
-           " on duplicate key update expiration_time = value(expiration_time), owner = value(owner), "
+           " on duplicate key update expiration_time = value(expiration_time), owner = "
+           "value(owner), "
            "fence = value(fence), granted_at = value(granted_at), note = value(note)";
 }
 
 std::string delete_shares(std::span<const KeyedId> shares) {
-    // Each by the whole primary key.
-    std::string sql = "delete from lock_shares where ";
+    std::string sql = "delete s from lock_shares s force index (primary) where ";
     bool first = true;
     for (const auto& [key, id] : shares) {
         sql += first ? "(type = " : " or (type = ";
@@ -367,8 +385,10 @@ std::string add_to_history(std::span<const Ended> endings) {
 }
 
 std::string raise_floor(Time floor) {
-    return "update leasehold set value = greatest(value, " + std::to_string(micros(floor)) +
-           ") where name = 'time_floor'";
+    // Another store may be purging too: that is worth waiting for.
+    return "set statement innodb_lock_wait_timeout = 1 for update leasehold set value = "
+           "greatest(value, " +
+           std::to_string(micros(floor)) + ") where name = 'time_floor'";
 }
 
 }  // namespace leasehold::mariadb

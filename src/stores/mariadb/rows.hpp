@@ -9,9 +9,10 @@
 #include "core/cell_store.hpp"
 #include "stores/mariadb/connection.hpp"
 
-// The SQL on Leasehold's tables, as text, and how to read what it returns. Values stand in it in a form
-// that needs no escaping and means the same bytes in every session, whatever its character set and
-// sql_mode: it runs on our connection and on the caller's of guard().
+// The SQL on Leasehold's tables, as text, and how to read what it returns. It runs on our
+// connection and on the caller's of guard(): values that are not plain ASCII stand in it as
+// hexadecimal digits, which need no escaping and are the same bytes in every session, whatever its
+// character set and sql_mode.
 namespace leasehold::mariadb {
 
 void append_literal(std::string& sql, std::string_view bytes);
@@ -22,9 +23,10 @@ inline constexpr std::string_view clock_query =
     "select greatest(cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
     "ifnull((select value from leasehold where name = 'time_floor'), 0))";
 
-// Before every statement with SKIP LOCKED: MariaDB 10.11 fails it with a commit error (1180) when it
-// skips a row in a session whose innodb_lock_wait_timeout is 0. It does not wait in any case.
-inline constexpr std::string_view for_skip_locked = "set statement innodb_lock_wait_timeout = 1 for ";
+// Before every statement with SKIP LOCKED: MariaDB 10.11 fails it with a commit error (1180) when
+// it skips a row in a session whose innodb_lock_wait_timeout is 0. It does not wait in any case.
+inline constexpr std::string_view for_skip_locked =
+    "set statement innodb_lock_wait_timeout = 1 for ";
 
 using Keys = std::span<const LockKey* const>;
 

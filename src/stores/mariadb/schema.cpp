@@ -7,18 +7,17 @@
 namespace leasehold::mariadb {
 namespace {
 
-// MariaDB commits after every statement that makes or changes a table, so a step may be cut off in its
-// middle: each statement can be run again, and the version is raised at the step's end.
-// Step i brings version i to i + 1. Times are microseconds since 1970. A step that was released is
-// never changed.
+// MariaDB commits after every statement that makes or changes a table, so a step may be cut off in
+// its middle: each statement can be run again, and the version is raised at the step's end. Step i
+// brings version i to i + 1. Times are microseconds since 1970. A step that was released is never
+// changed.
 constexpr std::array first_step{
     R"sql(
 create table if not exists leasehold (
     name  varbinary(64) not null primary key,
     value bigint not null
 ) engine = InnoDB row_format = dynamic
-)sql",
-    "insert ignore into leasehold values ('schema', 0), ('time_floor', 0)",
+)sql", "insert ignore into leasehold values ('schema', 0), ('time_floor', 0)",
     R"sql(
 create table if not exists locks (
     type            varbinary(128) not null,
@@ -80,23 +79,20 @@ create table if not exists lock_history (
 const std::array<std::span<const char* const>, 1> steps{first_step};
 
 [[noreturn]] void refuse(const std::string& what) {
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, "mariadb: " + what};
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                     "mariadb: " + what};
 }
 
 bool has_table(Link& link, const std::string& name) {
-    auto found = link.run("select 1 from information_schema.tables "
-                          "where table_schema = database() and table_name = '" + name + "'");
+    auto found = link.run(
+        "select 1 from information_schema.tables "
+        "where table_schema = database() and table_name = '" +
+        name + "'");
     return found.front().next();
 }
 
 std::int64_t version_of(Link& link) {
-    if (!has_table(link, "leasehold")) {
-        if (has_table(link, "locks")) {
-            refuse("the database has a table `locks` that Leasehold did not make; rename it, or give "
-                   "Leasehold a database of its own");
-        }
-        return 0;
-    }
+    if (!has_table(link, "leasehold")) return 0;
     auto version = link.run("select value from leasehold where name = 'schema'");
     return version.front().next() ? version.front().integer(0) : 0;
 }
@@ -141,6 +137,11 @@ void migrate(Link& link) {
     if (version_of(link) == newest) return;
     const Migrating alone{link};
     const std::int64_t version = version_of(link);
+    if (version == 0 && has_table(link, "locks") && !has_table(link, "leasehold")) {
+        refuse(
+            "the database has a table `locks` that Leasehold did not make; rename it, or give "
+            "Leasehold a database of its own");
+    }
     if (version > newest) {
         refuse("the tables have schema version " + std::to_string(version) +
                ", this Leasehold knows " + std::to_string(newest) + "; use a newer Leasehold");

@@ -33,6 +33,7 @@ struct Shard {
     std::mutex mutex;
     std::unordered_map<LockKey, Cell> cells;         // guarded by mutex
     std::map<std::string, Keys, std::less<>> owned;  // guarded by mutex; of owners with a name
+    std::unordered_map<LockId, const LockKey*> ids;  // guarded by mutex; of leases that have not ended
     PastRing past;                                   // guarded by mutex
     std::size_t sweep_bucket = 0;                    // guarded by mutex
 };
@@ -64,35 +65,34 @@ public:
     }
 
 private:
-    // One decision in one shard whose mutex is held.
+    // One decision on cells of shards whose mutexes are held.
     class Decision {
     public:
-        Decision(MemoryStore& store, Shard& shard)
+        explicit Decision(MemoryStore& store, std::span<Shard> shards)
             : store_{store},
-              shard_{shard},
-              past_{[&shard](LockId id) -> std::optional<Ended> {
-                  const auto* entry = shard.past.find(id);
-                  return entry != nullptr ? std::optional{entry->ended} : std::nullopt;
+              past_{[&store, shards, this](LockId id) -> std::optional<Ended> {
+                  for (const Shard& shard : shards) {
+                      const auto* entry = shard.past.find(id);
+                      if (entry != nullptr && entry->ended.ending.at > store.oldest(rules.now())) {
+                          return entry->ended;
+                      }
+                  }
+                  return std::nullopt;
               }},
               rules{store.clock_(), store.watch_, past_, endings_} {}
 
+        Decision(MemoryStore& store, Shard& shard) : Decision{store, std::span{&shard, 1}} {}
         Decision(const Decision&) = delete;
         Decision& operator=(const Decision&) = delete;
 
-        // Keeps what ended as history, and the index of owners true.
+        // Keeps what ended as history, and the indexes true.
         void settle() {
-            for (Ended& ended : endings_) {
-                store_.disown(shard_, ended);
-                if (store_.options_.history == StoreOptions::KeepHistory::on) {
-                    shard_.past.push(std::move(ended), ++store_.sequence_);
-                }
-            }
+            for (Ended& ended : endings_) store_.forget_holder(std::move(ended), rules.now());
             endings_.clear();
         }
 
     private:
         MemoryStore& store_;
-        Shard& shard_;
         std::vector<Ended> endings_;
         PastLookup past_;
 
@@ -100,17 +100,37 @@ private:
         Rules rules;
     };
 
+    [[nodiscard]] Time oldest(Time now) const { return now - options_.retention; }
+
     Shard& shard_of(const LockKey& key) { return shards_[std::hash<LockKey>{}(key) % shard_count]; }
 
     Outcome answer(const TryLock& request) {
+        if (request.drawn == Drawn::before) return answer_known_id(request);
         Shard& shard = shard_of(request.key);
         const std::lock_guard lock{shard.mutex};
         Decision decision{*this, shard};
+        return try_in(shard, request, decision);
+    }
+
+    // A lock id that came from outside may be one of any key's, alive or dead.
+    Outcome answer_known_id(const TryLock& request) {
+        const auto locks = lock_all();
+        for (const Shard& shard : shards_) {
+            const auto found = shard.ids.find(request.lock_id);
+            if (found != shard.ids.end() && *found->second != request.key) {
+                return id_of_another_key();
+            }
+        }
+        Decision decision{*this, shards_};
+        return try_in(shard_of(request.key), request, decision);
+    }
+
+    Outcome try_in(Shard& shard, const TryLock& request, Decision& decision) {
         const auto [slot, added] = shard.cells.try_emplace(request.key);
         Outcome outcome = decision.rules.decide(request, slot->second);
         decision.settle();
-        if (std::holds_alternative<Lease>(outcome)) {
-            own(shard, slot->first, request.owner);
+        if (const auto* lease = std::get_if<Lease>(&outcome)) {
+            own(shard, slot->first, *lease);
             if (added) sweep(shard, buckets_swept_per_key, decision);
         } else if (added) {
             shard.cells.erase(slot);
@@ -119,39 +139,22 @@ private:
     }
 
     Outcome answer(const TryLockAll& request) {
-        std::vector<Shard*> shards;
-        for (const LockKey& key : request.keys) shards.push_back(&shard_of(key));
-        const auto locks = lock_all(shards);
-
+        const auto locks = lock_all();
         std::vector<Cell*> cells;
-        std::vector<const LockKey*> keys;
-        for (std::size_t i = 0; i < request.keys.size(); ++i) {
-            auto& [key, cell] = *shards[i]->cells.try_emplace(request.keys[i]).first;
-            keys.push_back(&key);
-            cells.push_back(&cell);
+        for (const LockKey& key : request.keys) {
+            cells.push_back(&shard_of(key).cells.try_emplace(key).first->second);
         }
-        // The keys' pasts lie in different shards.
-        std::vector<Ended> endings;
-        const PastLookup past = [&](LockId id) -> std::optional<Ended> {
-            for (Shard* shard : shards) {
-                if (const auto* entry = shard->past.find(id)) return entry->ended;
+        Decision decision{*this, shards_};
+        Outcome outcome = decision.rules.decide(request, cells);
+        decision.settle();
+        if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+            for (const Lease& lease : *leases) {
+                Shard& shard = shard_of(lease.key);
+                own(shard, shard.cells.find(lease.key)->first, lease);
             }
-            return std::nullopt;
-        };
-        Rules rules{clock_(), watch_, past, endings};
-        Outcome outcome = rules.decide(request, cells);
-        for (Ended& ended : endings) {
-            Shard& shard = shard_of(ended.key);
-            disown(shard, ended);
-            if (options_.history == StoreOptions::KeepHistory::on) {
-                shard.past.push(std::move(ended), ++sequence_);
-            }
-        }
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            if (std::holds_alternative<std::vector<Lease>>(outcome)) {
-                own(*shards[i], *keys[i], request.owner);
-            } else if (cells[i]->fence == 0) {
-                shards[i]->cells.erase(request.keys[i]);
+        } else {
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                if (cells[i]->fence == 0) shard_of(request.keys[i]).cells.erase(request.keys[i]);
             }
         }
         return outcome;
@@ -169,7 +172,7 @@ private:
         }
         for (Shard& shard : shards_) {
             const std::lock_guard lock{shard.mutex};
-            if (const LockKey* key = find_key(shard, request.lock_id)) {
+            if (const auto key = find_key(shard, request.lock_id)) {
                 return decide_in(shard, request, *key);
             }
         }
@@ -253,11 +256,11 @@ private:
         std::vector<PastLease> all;
         for (Shard& shard : shards_) {
             const std::lock_guard lock{shard.mutex};
-            const Time oldest = clock_() - options_.retention;
+            const Time oldest_kept = oldest(clock_());
             for (const PastRing::Entry& entry : shard.past.entries()) {
                 if (request.key && entry.ended.key != *request.key) continue;
                 if (request.before && entry.sequence >= *request.before) continue;
-                if (entry.ended.ending.at < oldest) continue;
+                if (entry.ended.ending.at <= oldest_kept) continue;
                 all.push_back(to_past(entry.ended, entry.sequence));
             }
         }
@@ -275,14 +278,15 @@ private:
         return all;
     }
 
-    Outcome answer(const Purge& request) {
-        Purged purged;
-        Shard& shard = shards_[purge_shard_ % shard_count];
+    // A shard at a time.
+    Outcome answer(const Purge& /*request*/) {
+        const std::size_t at = purge_shard_++ % shard_count;
+        Shard& shard = shards_[at];
         const std::lock_guard lock{shard.mutex};
         Decision decision{*this, shard};
-        purged.forgotten = sweep(shard, request.rows, decision);
-        if (shard.sweep_bucket == 0) purged.complete = ++purge_shard_ % shard_count == 0;
-        return purged;
+        shard.sweep_bucket = 0;
+        return Purged{.forgotten = sweep(shard, shard.cells.bucket_count(), decision),
+                      .complete = at + 1 == shard_count};
     }
 
     std::vector<std::unique_lock<std::mutex>> lock_all() {
@@ -291,25 +295,23 @@ private:
         return locks;
     }
 
-    static std::vector<std::unique_lock<std::mutex>> lock_all(std::vector<Shard*> shards) {
-        std::ranges::sort(shards);
-        const auto repeated = std::ranges::unique(shards);
-        shards.erase(repeated.begin(), repeated.end());
-        std::vector<std::unique_lock<std::mutex>> locks;
-        for (Shard* shard : shards) locks.emplace_back(shard->mutex);
-        return locks;
-    }
-
-    // Without its key a lease has to be looked for.
-    static const LockKey* find_key(Shard& shard, LockId lock_id) {
-        for (const auto& [key, cell] : shard.cells) {
-            for (const Grant& grant : cell.grants) {
-                if (grant.lock_id == lock_id) return &key;
-            }
-            if (cell.last && cell.last->grant.lock_id == lock_id) return &key;
+    [[nodiscard]] std::optional<LockKey> find_key(Shard& shard, LockId lock_id) const {
+        if (const auto found = shard.ids.find(lock_id); found != shard.ids.end()) {
+            return *found->second;
+        }
+        if (options_.history == StoreOptions::KeepHistory::off) {
+            const auto last = std::ranges::find_if(shard.cells, [&](const auto& entry) {
+                return entry.second.last && entry.second.last->grant.lock_id == lock_id;
+            });
+            if (last != shard.cells.end()) return last->first;
         }
         const auto* entry = shard.past.find(lock_id);
-        return entry != nullptr ? &entry->ended.key : nullptr;
+        return entry != nullptr ? std::optional{entry->ended.key} : std::nullopt;
+    }
+
+    static Outcome id_of_another_key() {
+        return StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                          "this lock id names a lease of another key: draw a new one for each key"};
     }
 
     static std::vector<const LockKey*> keys_of(Shard& shard, const std::string& owner,
@@ -326,15 +328,22 @@ private:
         return keys;
     }
 
-    static void own(Shard& shard, const LockKey& key, const std::string& owner) {
-        if (!owner.empty()) shard.owned[owner].insert(&key);
+    static void own(Shard& shard, const LockKey& key, const Lease& lease) {
+        shard.ids.try_emplace(lease.lock_id, &key);
+        if (!lease.owner.empty()) shard.owned[lease.owner].insert(&key);
     }
 
-    static void disown(Shard& shard, const Ended& ended) {
-        const auto owner = shard.owned.find(ended.ending.grant.owner);
-        if (owner == shard.owned.end()) return;
-        owner->second.erase(&shard.cells.find(ended.key)->first);
-        if (owner->second.empty()) shard.owned.erase(owner);
+    void forget_holder(Ended&& ended, Time now) {
+        Shard& shard = shard_of(ended.key);
+        const Grant& grant = ended.ending.grant;
+        shard.ids.erase(grant.lock_id);
+        if (const auto owner = shard.owned.find(grant.owner); owner != shard.owned.end()) {
+            owner->second.erase(&shard.cells.find(ended.key)->first);
+            if (owner->second.empty()) shard.owned.erase(owner);
+        }
+        if (options_.history == StoreOptions::KeepHistory::on && ended.ending.at > oldest(now)) {
+            shard.past.push(std::move(ended), ++sequence_);
+        }
     }
 
     // Looks at some keys, goes on from there next time, and forgets those that are free for long.

@@ -57,6 +57,14 @@ std::string trimmed(const char* message) {
     return text;
 }
 
+// libpq gives no code for a connection that was refused, only words.
+bool is_wrong_setup(std::string_view why) {
+    return std::ranges::any_of(
+        std::array{"does not exist", "authentication failed", "no password supplied", "pg_hba.conf",
+                   "permission denied", "invalid connection option", "could not translate host name"},
+        [&](std::string_view words) { return why.contains(words); });
+}
+
 // Whether the server may be gone, although it managed to say so.
 bool ends_the_connection(std::string_view state) {
     return state.starts_with("08") || state.starts_with("57P") || state == "40003" || state.empty();
@@ -152,8 +160,11 @@ void Connection::connect() {
     std::unique_ptr<::pg_conn, Finish> fresh{
         PQconnectdbParams(keywords.data(), values.data(), 1)};
     if (PQstatus(fresh.get()) != CONNECTION_OK) {
-        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
-                         "postgres: " + trimmed(PQerrorMessage(fresh.get()))};
+        const std::string why = trimmed(PQerrorMessage(fresh.get()));
+        throw StoreFault{StoreFault::Effect::none,
+                         is_wrong_setup(why) ? StoreFault::Cause::configuration
+                                             : StoreFault::Cause::unavailable,
+                         "postgres: " + why};
     }
     PQsetNoticeReceiver(
         fresh.get(),

@@ -19,7 +19,7 @@ namespace {
 // The plans must be the same whether a table has ten rows or ten million, and whatever its statistics
 // say: always by the indexes. Nothing here waits long for anybody, and a transaction of ours that
 // was forgotten (the process was paused) does not hold its rows for ever.
-constexpr const char* session_settings = R"(
+constexpr const char* working_settings = R"(
 set plan_cache_mode = force_generic_plan;
 set enable_seqscan = off;
 set enable_hashjoin = off;
@@ -27,7 +27,7 @@ set enable_mergejoin = off;
 set jit = off;
 set default_transaction_isolation = 'read committed';
 set default_transaction_read_only = off;
-set lock_timeout = '100ms';
+set lock_timeout = '10ms';
 set idle_in_transaction_session_timeout = '10s')";
 
 // What another transaction can do to ours: then it is done again.
@@ -63,7 +63,9 @@ protected:
             run(commands, shortcuts.only_checks() ? Commits::no : Commits::yes);
         const auto answered = SteadyClock::now();
         const Time latest = shortcuts.take(answers, requests, outcomes);
-        if (latest > Time{}) clock_.observe(latest, asked, answered);
+        if (latest == Time{}) return true;
+        const Time now = clock_.observe(latest, asked, answered);
+        if (!shortcuts.only_checks() && floor_is_due(now)) raise_floor(now);
         return true;
     }
 
@@ -187,7 +189,7 @@ protected:
         const bool path = scope == OwnerScope::below;
         const Rows rows = run_one({sql::keys_of, Parameters{}
                                                      .text(owner)
-                                                     .text(path ? below.after : "")
+                                                     .text(path ? below.from : "")
                                                      .text(path ? below.before : "")});
         std::vector<LockKey> keys;
         for (int row = 0; row < rows.size(); ++row) keys.push_back(key_at(rows, row, 0));
@@ -223,7 +225,7 @@ protected:
                             .text(request.type.value_or(""))
                             .integer(request.owner ? 1 : 0)
                             .text(request.owner.value_or(""))
-                            .text(path ? below.after : "")
+                            .text(path ? below.from : "")
                             .text(path ? below.before : "")
                             .integer(static_cast<std::int64_t>(request.limit))});
         std::vector<Holder> holders;
@@ -265,12 +267,22 @@ private:
     enum class Transaction { none, wanted, open };
 
     void greet(PGconn* fresh) {
-        execute(fresh, session_settings);
-        StoreStatus status = read_status(fresh);
+        Conversation talk{fresh, options_.io_timeout};
+        StoreStatus status = read_status(talk);
         require_durability(options_, status);
-        migrate(fresh);
+        migrate(talk);
+        talk.execute(working_settings);
         const std::lock_guard lock{status_mutex_};
         status_ = std::move(status);
+    }
+
+    // What is answered does not depend on it: a fault here will be met by the next request.
+    void raise_floor(Time floor) noexcept {
+        try {
+            connection_.run_one({sql::raise_floor, Parameters{}.time(floor)}, Commits::no);
+        } catch (...) {
+            connection_.close();
+        }
     }
 
     std::vector<Rows> run(std::span<const Command> commands, Commits commits) {

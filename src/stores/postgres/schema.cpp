@@ -1,10 +1,10 @@
 #include "stores/postgres/schema.hpp"
 
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include <array>
-#include <memory>
-#include <optional>
+#include <utility>
 
 namespace leasehold::postgres {
 namespace {
@@ -78,31 +78,18 @@ create table leasehold (schema integer not null, time_floor timestamptz not null
 insert into leasehold values (1, 'epoch');
 )sql"};
 
-struct Clear {
-    void operator()(PGresult* result) const noexcept { PQclear(result); }
-};
-
 [[noreturn]] void refuse(const std::string& why) {
     throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, "postgres: " + why};
 }
 
-// The first column of the first row as text, if there is one.
-std::optional<std::string> value_of(PGconn* connection, const char* sql) {
-    const std::unique_ptr<PGresult, Clear> result{PQexec(connection, sql)};
-    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) refuse(PQerrorMessage(connection));
-    if (PQntuples(result.get()) == 0 || PQgetisnull(result.get(), 0, 0) != 0) return std::nullopt;
-    return PQgetvalue(result.get(), 0, 0);
+std::size_t version_of(Conversation& talk) {
+    if (!talk.value_of("select to_regclass('leasehold')")) return 0;
+    return std::stoul(talk.value_of("select schema from leasehold").value_or("0"));
 }
 
-std::size_t version_of(PGconn* connection) {
-    if (!value_of(connection, "select to_regclass('leasehold')")) return 0;
-    return std::stoul(value_of(connection, "select schema from leasehold").value_or("0"));
-}
-
-void refuse_a_foreign_table(PGconn* connection) {
+void refuse_a_foreign_table(Conversation& talk) {
     constexpr const char* pattern = "expiration_time,id,lockid,type";
-    const auto columns = value_of(
-        connection,
+    const auto columns = talk.value_of(
         "select string_agg(attname, ',' order by attname collate \"C\") from pg_attribute "
         "where attrelid = to_regclass('locks') and attnum > 0 and not attisdropped");
     if (columns && *columns != pattern) {
@@ -114,32 +101,73 @@ void refuse_a_foreign_table(PGconn* connection) {
 
 }  // namespace
 
-void execute(PGconn* connection, const std::string& sql) {
-    const std::unique_ptr<PGresult, Clear> result{PQexec(connection, sql.c_str())};
-    const ExecStatusType status = PQresultStatus(result.get());
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) refuse(PQerrorMessage(connection));
+void Conversation::Clear::operator()(::pg_result* result) const noexcept { PQclear(result); }
+
+void Conversation::wait(SteadyClock::time_point deadline) {
+    const auto lost = [](const std::string& why) {
+        return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                          "postgres: " + why};
+    };
+    while (PQisBusy(connection_) != 0) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+        pollfd socket{PQsocket(connection_), POLLIN, 0};
+        if (left.count() <= 0 || poll(&socket, 1, static_cast<int>(left.count())) == 0) {
+            throw lost("no answer in time from a new connection");
+        }
+        if (PQconsumeInput(connection_) == 0) throw lost(PQerrorMessage(connection_));
+    }
 }
 
-void migrate(PGconn* connection) {
-    if (version_of(connection) == steps.size()) return;
-    execute(connection, "begin; select pg_advisory_xact_lock(hashtext('leasehold schema'))");
-    const std::size_t version = version_of(connection);
+Conversation::Answer Conversation::ask(const std::string& sql) {
+    const auto deadline = SteadyClock::now() + timeout_;
+    Answer answer;
+    const bool sent = PQsendQuery(connection_, sql.c_str()) != 0;
+    while (sent) {
+        wait(deadline);
+        Answer next{PQgetResult(connection_)};
+        if (!next) break;
+        // Of several statements, the first error counts, otherwise the last answer.
+        if (!answer || PQresultStatus(answer.get()) != PGRES_FATAL_ERROR) answer = std::move(next);
+    }
+    if (PQstatus(connection_) != CONNECTION_OK || !answer) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                         std::string{"postgres: "} + PQerrorMessage(connection_)};
+    }
+    if (PQresultStatus(answer.get()) == PGRES_FATAL_ERROR) refuse(PQresultErrorMessage(answer.get()));
+    return answer;
+}
+
+void Conversation::execute(const std::string& sql) { (void)ask(sql); }
+
+std::optional<std::string> Conversation::value_of(const std::string& sql) {
+    const Answer answer = ask(sql);
+    if (PQntuples(answer.get()) == 0 || PQgetisnull(answer.get(), 0, 0) != 0) return std::nullopt;
+    return PQgetvalue(answer.get(), 0, 0);
+}
+
+void migrate(Conversation& talk) {
+    if (version_of(talk) == steps.size()) return;
+    // Locked before the transaction begins, so that it sees what another process has just made.
+    talk.execute("select pg_advisory_lock(hashtext('leasehold schema'))");
+    talk.execute("begin");
+    const std::size_t version = version_of(talk);
     if (version > steps.size()) {
         refuse("the tables have schema version " + std::to_string(version) +
                ", this Leasehold knows " + std::to_string(steps.size()) + "; use a newer Leasehold");
     }
-    if (version == 0) refuse_a_foreign_table(connection);
-    for (std::size_t step = version; step < steps.size(); ++step) execute(connection, steps[step]);
-    execute(connection,
-            "update leasehold set schema = " + std::to_string(steps.size()) + "; commit");
+    if (version == 0) refuse_a_foreign_table(talk);
+    for (std::size_t step = version; step < steps.size(); ++step) talk.execute(steps[step]);
+    talk.execute("update leasehold set schema = " + std::to_string(steps.size()));
+    talk.execute("commit");
+    talk.execute("select pg_advisory_unlock(hashtext('leasehold schema'))");
 }
 
-StoreStatus read_status(PGconn* connection) {
-    const auto setting = [&](const char* name) {
-        return value_of(connection, (std::string{"show "} + name).c_str()).value_or("");
+StoreStatus read_status(Conversation& talk) {
+    const auto setting = [&](const std::string& name) {
+        return talk.value_of("show " + name).value_or("");
     };
     constexpr int oldest_server = 140000;
-    if (PQserverVersion(connection) < oldest_server) {
+    if (PQserverVersion(talk.connection()) < oldest_server) {
         refuse("the server is version " + setting("server_version") + "; 14 or later is needed");
     }
     if (const auto encoding = setting("server_encoding"); encoding != "UTF8") {

@@ -1,21 +1,48 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <leasehold/store.hpp>
 
 struct pg_conn;
+struct pg_result;
 
 namespace leasehold::postgres {
 
+// Simple statements on a new connection, each with a deadline. Throws StoreFault: unavailable where the
+// connection is lost or silent, configuration where the server refuses.
+class Conversation {
+public:
+    Conversation(::pg_conn* connection, Duration timeout)
+        : connection_{connection}, timeout_{timeout} {}
+
+    // One or several statements without parameters.
+    void execute(const std::string& sql);
+    // The first column of the first row as text, if there is one.
+    [[nodiscard]] std::optional<std::string> value_of(const std::string& sql);
+
+    [[nodiscard]] ::pg_conn* connection() const { return connection_; }
+
+private:
+    struct Clear {
+        void operator()(::pg_result* result) const noexcept;
+    };
+    using Answer = std::unique_ptr<::pg_result, Clear>;
+
+    Answer ask(const std::string& sql);
+    void wait(SteadyClock::time_point deadline);
+
+    ::pg_conn* connection_;
+    Duration timeout_;
+};
+
 // Makes or migrates the tables in the current schema. Two processes may do it at once. Takes over a
 // table `locks` with just the pattern's four columns; refuses any other, and a newer schema.
-void migrate(::pg_conn* connection);
+void migrate(Conversation& talk);
 
-// Runs a script of statements without parameters; throws StoreFault(configuration).
-void execute(::pg_conn* connection, const std::string& sql);
-
-// What the server's settings mean for durability.
-[[nodiscard]] StoreStatus read_status(::pg_conn* connection);
+// What the server's settings mean for durability. Refuses a server that is too old.
+[[nodiscard]] StoreStatus read_status(Conversation& talk);
 
 }  // namespace leasehold::postgres

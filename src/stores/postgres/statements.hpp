@@ -76,7 +76,7 @@ insert into lock_shares (type, id, lockid, expiration_time, owner, fence, grante
 select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[],
                      $7::timestamptz[], $8::text[])
 on conflict (type, id, lockid) do update
-set expiration_time = excluded.expiration_time, note = excluded.note)";
+set expiration_time = excluded.expiration_time, fence = excluded.fence, note = excluded.note)";
 
 inline constexpr std::string_view delete_shares = R"(
 delete from lock_shares s using unnest($1::text[], $2::text[], $3::text[]) as v (type, id, lockid)
@@ -89,8 +89,11 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[
                      $7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::timestamptz[],
                      $11::text[], $12::text[], $13::text[]))";
 
-inline constexpr std::string_view raise_floor =
-    "update leasehold set time_floor = greatest(time_floor, $1::timestamptz)";
+// If another store is just doing the same, that will do.
+inline constexpr std::string_view raise_floor = R"(
+with free as materialized (select from leasehold for update skip locked)
+update leasehold set time_floor = greatest(time_floor, $1::timestamptz)
+where exists (select from free))";
 
 inline constexpr std::string_view locate = R"(
 select lockid, type, id from locks where lockid = any ($1::text[])
@@ -102,12 +105,15 @@ inline constexpr std::string_view keys_of = R"(
 select type, id from locks where ended = 0 and owner <> '' and owner = $1::text
 union select type, id from lock_shares where owner <> '' and owner = $1::text
 union select type, id from locks
-      where ended = 0 and owner <> '' and owner > $2::text and owner < $3::text
-union select type, id from lock_shares where owner <> '' and owner > $2::text and owner < $3::text)";
+      where ended = 0 and owner <> '' and owner >= $2::text and owner < $3::text
+union select type, id from lock_shares where owner <> '' and owner >= $2::text and owner < $3::text)";
 
 inline constexpr std::string_view scan = R"(
 select type, id, expiration_time <= $3::timestamptz from locks
-where (type, id) > ($1::text, $2::text) order by type, id limit $4::bigint)";
+where (type, id) > ($1::text, $2::text)
+  and octet_length(type) between 1 and 128 and octet_length(id) between 1 and 512
+  and (type || id) !~ '[\x01-\x1f\x7f-\x9f]'
+order by type, id limit $4::bigint)";
 
 // $2, $3, $4 the last of the page before; $5 a type or ''; $6 whether to ask for an owner, $7 the
 // owner, $8 to $9 the range of owners below.
@@ -115,16 +121,18 @@ inline constexpr std::string_view list = R"(
 select type, id, owner, 0::bigint, fence, granted_at, expiration_time, note
 from locks
 where mode = 0 and ended = 0 and expiration_time > $1::timestamptz
+  and octet_length(type) between 1 and 128 and octet_length(id) between 1 and 512
+  and (type || id) !~ '[\x01-\x1f\x7f-\x9f]'
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
-  and ($6::bigint = 0 or owner = $7::text or (owner > $8::text and owner < $9::text))
+  and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
 union all
 select type, id, owner, 1::bigint, fence, granted_at, expiration_time, note
 from lock_shares
 where expiration_time > $1::timestamptz
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
-  and ($6::bigint = 0 or owner = $7::text or (owner > $8::text and owner < $9::text))
+  and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
 order by type, id, fence limit $10::bigint)";
 
 inline constexpr std::string_view history = R"(

@@ -62,9 +62,9 @@ Rows::Rows(::sqlite3* db)
              "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
              "select type, id from lock_shares where owner = ?1 and owner <> ''"},
       owner_below_{db,
-                   "select type, id from locks where owner > ?1 and owner < ?2 and owner <> '' and "
+                   "select type, id from locks where owner >= ?1 and owner < ?2 and owner <> '' and "
                    "ended = 0 union "
-                   "select type, id from lock_shares where owner > ?1 and owner < ?2 and owner <> ''"},
+                   "select type, id from lock_shares where owner >= ?1 and owner < ?2 and owner <> ''"},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id limit ?3"},
@@ -144,7 +144,7 @@ std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
     if (scope == OwnerScope::below) {
         const PathRange range{owner};
         const Resetting at_end{owner_below_};
-        owner_below_.bind(1, range.after).bind(2, range.before);
+        owner_below_.bind(1, range.from).bind(2, range.before);
         while (owner_below_.step()) keys.push_back(key_at(owner_below_, 0));
     }
     sort_and_unite(keys);
@@ -169,7 +169,7 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     if (request.owner) {
         where += request.scope == OwnerScope::exact
                      ? " and owner = ?6"
-                     : " and (owner = ?6 or (owner > ?7 and owner < ?8))";
+                     : " and (owner = ?6 or (owner >= ?7 and owner < ?8))";
     }
     Statement query{db_,
                     "select type, id, owner, mode, fence, granted_at, expiration_time, note from "
@@ -184,7 +184,7 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
         .bind(4, request.after ? request.after->fence : 0)
         .bind(9, static_cast<std::int64_t>(request.limit));
     if (request.type) query.bind(5, *request.type);
-    if (request.owner) query.bind(6, *request.owner).bind(7, range.after).bind(8, range.before);
+    if (request.owner) query.bind(6, *request.owner).bind(7, range.from).bind(8, range.before);
     std::vector<Holder> holders;
     while (query.step()) {
         holders.push_back({.key = key_at(query, 0),
@@ -252,6 +252,10 @@ void Rows::write(const Slot& slot) {
             .bind(14, slot.key.id())
             .run();
     }
+    write_shares(slot);
+}
+
+void Rows::write_shares(const Slot& slot) {
     const ShareChanges shares = share_changes(slot);
     for (const LockId& removed : shares.removed) {
         const std::string id = removed.to_string();
@@ -271,7 +275,10 @@ void Rows::write(const Slot& slot) {
     }
 }
 
-void Rows::erase(const LockKey& key) { erase_.bind(1, key.type()).bind(2, key.id()).run(); }
+void Rows::erase(const Slot& slot) {
+    erase_.bind(1, slot.key.type()).bind(2, slot.key.id()).run();
+    write_shares(slot);
+}
 
 void Rows::add_to_history(const Ended& ended) {
     const Grant& grant = ended.ending.grant;

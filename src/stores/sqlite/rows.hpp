@@ -26,12 +26,14 @@ public:
     [[nodiscard]] Time time_floor();
 
     void write(const Slot& slot);
-    void erase(const LockKey& key);
+    void erase(const Slot& slot);
     void add_to_history(const Ended& ended);
     void raise_floor(Time floor);
     std::size_t forget_history(Time before, std::size_t limit);
 
 private:
+    void write_shares(const Slot& slot);
+
     ::sqlite3* db_;
     Statement find_, shares_, past_, locate_, owner_, owner_below_, scan_, floor_;
     Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_, raise_floor_,

@@ -93,7 +93,11 @@ std::int64_t version_of(::sqlite3* db) {
 }  // namespace
 
 void migrate(::sqlite3* db) {
-    if (version_of(db) == static_cast<std::int64_t>(steps.size())) return;
+    // Both looks in one snapshot: another process may just be making the tables.
+    execute(db, "begin");
+    const bool current = version_of(db) == static_cast<std::int64_t>(steps.size());
+    execute(db, "commit");
+    if (current) return;
     execute(db, "begin immediate");
     try {
         const auto version = version_of(db);

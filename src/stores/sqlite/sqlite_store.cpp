@@ -18,6 +18,7 @@ namespace {
 constexpr int busy_timeout_ms = 20;
 // Opening may meet another process that is just making the tables.
 constexpr int opening_timeout_ms = 10'000;
+constexpr int opening_pause_ms = 10;
 
 std::function<Time()> machine_clock() {
     return [] { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); };
@@ -57,8 +58,9 @@ protected:
             }
         }
         for (const LockId& id : work.lock_ids) {
-            const bool current = std::ranges::any_of(
-                work.slots, [&](const Slot& slot) { return slot.row.lock_id == id; });
+            const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
+                return slot.row.lock_id == id && slot.row.ended == Gone::unknown;
+            });
             if (current) continue;
             if (auto past = rows_.find_past(id)) work.past.emplace(id, *std::move(past));
         }
@@ -69,7 +71,7 @@ protected:
         try {
             for (const Slot& slot : work.slots) {
                 if (slot.forget) {
-                    rows_.erase(slot.key);
+                    rows_.erase(slot);
                 } else if (slot.cell.changed) {
                     rows_.write(slot);
                 }
@@ -137,10 +139,24 @@ protected:
 private:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
+    // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode yet.
+    static void set_wal(::sqlite3* db) {
+        const auto give_up = SteadyClock::now() + std::chrono::milliseconds{opening_timeout_ms};
+        for (;;) {
+            Statement pragma{db, "pragma journal_mode = wal"};
+            const int code = pragma.step_code();
+            if (code == SQLITE_ROW) return;
+            if ((code & 0xFF) != SQLITE_BUSY || SteadyClock::now() > give_up) {
+                fail(db, StoreFault::Effect::none, "journal_mode = wal");
+            }
+            sqlite3_sleep(opening_pause_ms);
+        }
+    }
+
     static Database prepare(const std::string& path) {
         Database db = open_database(path);
         sqlite3_busy_timeout(db.get(), opening_timeout_ms);
-        execute(db.get(), "pragma journal_mode = wal");
+        set_wal(db.get());
         execute(db.get(), "pragma synchronous = full");
         migrate(db.get());
         return db;

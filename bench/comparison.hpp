@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contender.hpp"
+
+namespace leasehold::bench {
+
+// What the arguments say.
+struct Settings {
+    std::chrono::duration<double> round{1};  // how long a side runs in each round
+    std::size_t rounds = 5;
+    std::chrono::duration<double> patience{10};  // how long each round waits for a quiet machine
+    std::size_t many_leases = 1'000'000;         // how many are held in the growth rows
+};
+
+struct Goal {
+    enum class Direction { at_least, at_most };
+    Direction direction = Direction::at_least;
+    double value = 0;
+
+    [[nodiscard]] bool met_by(double ratio) const {
+        return direction == Direction::at_least ? ratio >= value : ratio <= value;
+    }
+};
+
+// A contender, and by how many threads it is used.
+struct Side {
+    std::string name;
+    Contender& contender;
+    std::size_t threads = 1;
+};
+
+// What a ratio above 1 says of Leasehold's side.
+enum class Ratio {
+    speed,  // so many times as fast as the peer
+    cost,   // so many times as dear as the peer
+};
+
+struct Spread {
+    double median = 0;
+    double min = 0;
+    double max = 0;
+};
+
+// One line of the report.
+struct Row {
+    std::string group;
+    std::string name;
+    std::string leasehold;  // who the two sides are
+    std::string peer;
+    std::optional<double> leasehold_per_s;  // medians; none where something else was measured
+    std::optional<double> peer_per_s;
+    std::string unit;  // of `value`: "times as fast", "times as dear", "bytes a lease"
+    Spread value;
+    std::optional<Goal> goal;
+    // How much of the processors was in use right after a round, when neither side ran: 0 to 1, the
+    // median of the rounds.
+    std::optional<double> busy;
+
+    // Others had so much of the machine that the row says nothing about Leasehold.
+    [[nodiscard]] bool disturbed() const { return busy && *busy > quiet; }
+    // Below this much use by others the machine counts as quiet.
+    static constexpr double quiet = 0.15;
+};
+
+struct Comparison {
+    std::string group;
+    std::string name;
+    Side leasehold;
+    Side peer;
+    Ratio ratio = Ratio::speed;
+    std::optional<Goal> goal;
+};
+
+// Lets both sides run one after the other, round by round, and takes the ratio of each round by
+// itself: what disturbs the machine for longer than a round disturbs both sides of a ratio.
+// Each round waits a while for others to leave the processors alone. A first, short run of each
+// side is not counted. Reports each round on standard error.
+[[nodiscard]] Row compare(const Comparison& comparison, const Settings& settings);
+
+// Cycles a second.
+[[nodiscard]] double rate(const Side& side, std::chrono::duration<double> duration);
+
+[[nodiscard]] Spread spread_of(std::vector<double> values);
+
+}  // namespace leasehold::bench

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace leasehold {
+class LockManager;
+}
+
+namespace leasehold::bench {
+
+// Something that does lock cycles: try, check, extend, release, on one key after the other.
+struct Contender {
+    Contender() = default;
+    Contender(const Contender&) = delete;
+    Contender& operator=(const Contender&) = delete;
+    virtual ~Contender() = default;
+
+    // Counts cycles up until told to stop, on keys that no other thread uses. Called by several
+    // threads at once, each with its own number from 0 and its own counter.
+    // Throws std::exception when anything but success comes back.
+    virtual void run_cycles(std::size_t thread, const std::atomic<bool>& stop,
+                            std::atomic<std::uint64_t>& cycles) = 0;
+};
+
+// For any number of threads. `locks` outlives it.
+std::unique_ptr<Contender> make_leasehold(LockManager& locks);
+
+// What one operation costs in a store with no lock logic around it; for one thread.
+std::unique_ptr<Contender> make_floor_memory();
+std::unique_ptr<Contender> make_floor_sqlite(const std::string& path);
+std::unique_ptr<Contender> make_floor_postgres(const std::string& url);
+std::unique_ptr<Contender> make_floor_mariadb(std::uint16_t port, const std::string& database);
+
+// The pattern as its texts write it; for so many threads, each with a connection of its own.
+std::unique_ptr<Contender> make_pattern_postgres(const std::string& url, std::size_t threads);
+std::unique_ptr<Contender> make_pattern_mariadb(std::uint16_t port, const std::string& database,
+                                                std::size_t threads);
+
+}  // namespace leasehold::bench

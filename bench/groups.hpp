@@ -1,0 +1,16 @@
+#pragma once
+
+#include "comparison.hpp"
+#include "report.hpp"
+
+namespace leasehold::bench {
+
+// A group starts the servers it needs, adds its rows to the report and ends the servers.
+void run_memory(const Settings& settings, Report& report);
+void run_sqlite(const Settings& settings, Report& report);
+void run_postgres(const Settings& settings, Report& report);
+void run_mariadb(const Settings& settings, Report& report);
+// Every store that was built.
+void run_growth(const Settings& settings, Report& report);
+
+}  // namespace leasehold::bench

@@ -1,0 +1,122 @@
+#include "conformance/conformance.hpp"
+
+// The requests of one batch are answered in order, as if one came after the other.
+namespace leasehold::conformance {
+namespace {
+
+class Batches : public ConformanceTest {
+protected:
+    std::vector<Outcome> apply(const std::vector<Request>& requests) {
+        if (!store_) store_ = harness().open();
+        std::vector<Outcome> outcomes(requests.size());
+        store_->apply(requests, outcomes);
+        return outcomes;
+    }
+
+    [[nodiscard]] TryLock asks(const std::string& owner, LockId id, Mode mode = Mode::exclusive,
+                               Duration ttl = 5min) const {
+        return {.key = key_, .lock_id = id, .owner = owner, .mode = mode, .ttl = ttl};
+    }
+
+    static ::testing::AssertionResult is_gone(const Outcome& outcome, Gone reason) {
+        const auto* refusal = std::get_if<Refusal>(&outcome);
+        if (refusal == nullptr) return ::testing::AssertionFailure() << "it is no refusal";
+        return refusal_is_gone(*refusal, reason, "", "");
+    }
+
+    const LockKey key_{"Order", "1"};
+    const LockId alice_ = LockId::random();
+    const LockId bob_ = LockId::random();
+
+private:
+    std::unique_ptr<Store> store_;
+};
+
+TEST_P(Batches, TheSecondToAskForAKeyIsRefusedWithTheFirst) {
+    const auto outcomes = apply({asks("alice", alice_), asks("bob", bob_)});
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[0]));
+    const auto* refusal = std::get_if<Refusal>(&outcomes[1]);
+    ASSERT_NE(refusal, nullptr);
+    EXPECT_TRUE(refusal_is_held(*refusal, {"alice"}));
+}
+
+TEST_P(Batches, AKeyPassesFromHandToHand) {
+    const auto outcomes = apply({asks("alice", alice_), Release{key_, alice_}, asks("bob", bob_),
+                                 Check{key_, alice_}, Check{key_, bob_}});
+    EXPECT_GT(std::get<Lease>(outcomes[2]).fence, std::get<Lease>(outcomes[0]).fence);
+    EXPECT_TRUE(is_gone(outcomes[3], Gone::released));
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[4]));
+}
+
+TEST_P(Batches, ALockIdReleasedInTheBatchStaysDead) {
+    const auto outcomes =
+        apply({asks("alice", alice_), Release{key_, alice_}, asks("bob", bob_), Release{key_, bob_},
+               asks("alice", alice_), Check{std::nullopt, alice_}});
+    EXPECT_TRUE(is_gone(outcomes[4], Gone::released));
+    EXPECT_TRUE(is_gone(outcomes[5], Gone::released));
+}
+
+TEST_P(Batches, AReadersLockIdReleasedInTheBatchStaysDead) {
+    (void)apply({asks("alice", alice_, Mode::shared), asks("bob", bob_, Mode::shared)});
+    const auto outcomes = apply({Release{key_, alice_}, asks("alice", alice_, Mode::shared)});
+    EXPECT_TRUE(is_gone(outcomes[1], Gone::released));
+    EXPECT_EQ(owners_of(locks().holders(key_)), std::vector<std::string>{"bob"});
+}
+
+TEST_P(Batches, ALeaseThatEndedBeforeIsRememberedAfterTheBatchGrantedItsKey) {
+    (void)apply({asks("alice", alice_)});
+    (void)apply({Release{key_, alice_}});
+    const auto outcomes =
+        apply({asks("bob", bob_), Check{key_, alice_}, Release{key_, bob_}, asks("alice", alice_)});
+    EXPECT_TRUE(is_gone(outcomes[1], Gone::released));
+    EXPECT_TRUE(is_gone(outcomes[3], Gone::released));
+}
+
+TEST_P(Batches, ALockIdWithoutItsKeyIsFoundThoughTheBatchGrantedIt) {
+    const auto outcomes = apply({asks("alice", alice_), Check{std::nullopt, alice_},
+                                 Extend{std::nullopt, alice_, 1min, 1h, {}},
+                                 Release{std::nullopt, alice_}, Check{std::nullopt, alice_}});
+    for (const std::size_t i : {1U, 2U, 3U}) {
+        EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[i])) << i;
+    }
+    EXPECT_TRUE(is_gone(outcomes[4], Gone::released));
+}
+
+TEST_P(Batches, ReleasingAllEndsWhatTheBatchGrantedBefore) {
+    const auto outcomes =
+        apply({asks("alice/1", alice_), ReleaseAll{"alice", OwnerScope::below, {}},
+               asks("bob", bob_), Holders{key_}});
+    EXPECT_EQ(std::get<std::vector<Lease>>(outcomes[1]).size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
+    EXPECT_EQ(owners_of(std::get<std::vector<Holder>>(outcomes[3])),
+              std::vector<std::string>{"bob"});
+}
+
+TEST_P(Batches, AFenceThatGrewWithTheModeIsKeptWhenTheModeGoesBackInTheSameBatch) {
+    const auto first = apply({asks("alice", alice_, Mode::shared, 1h)});
+    const auto outcomes =
+        apply({asks("alice", alice_, Mode::exclusive), asks("alice", alice_, Mode::shared)});
+    const Fence grown = std::get<Lease>(outcomes[1]).fence;
+    EXPECT_GT(grown, std::get<Lease>(first[0]).fence);
+    EXPECT_EQ(must(locks().check(key_, alice_)).fence, grown);
+    EXPECT_EQ(locks().list().front().fence, grown);
+}
+
+TEST_P(Batches, ListsAndHistoriesStandInTheirPlace) {
+    const auto outcomes = apply({List{}, asks("alice", alice_), List{}, History{},
+                                 Release{key_, alice_}, List{}, History{}});
+    EXPECT_TRUE(std::get<std::vector<Holder>>(outcomes[0]).empty());
+    EXPECT_EQ(std::get<std::vector<Holder>>(outcomes[2]).size(), 1U);
+    EXPECT_TRUE(std::get<std::vector<PastLease>>(outcomes[3]).empty());
+    EXPECT_TRUE(std::get<std::vector<Holder>>(outcomes[5]).empty());
+    EXPECT_EQ(std::get<std::vector<PastLease>>(outcomes[6]).size(), 1U);
+}
+
+TEST_P(Batches, AnEmptyBatchIsNoWork) {
+    EXPECT_TRUE(apply({}).empty());
+}
+
+LEASEHOLD_ON_EVERY_STORE(Batches);
+
+}  // namespace
+}  // namespace leasehold::conformance

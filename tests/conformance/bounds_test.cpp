@@ -1,0 +1,231 @@
+#include <atomic>
+
+#include "conformance/conformance.hpp"
+
+// What exceeds a limit is a BadRequest that says what would be right, before the store is touched.
+namespace leasehold::conformance {
+namespace {
+
+class CountingStore final : public Store {
+public:
+    CountingStore(std::unique_ptr<Store> store, std::atomic<int>& calls)
+        : store_{std::move(store)}, calls_{calls} {}
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        ++calls_;
+        store_->apply(requests, outcomes);
+    }
+    [[nodiscard]] std::size_t concurrency() const noexcept override {
+        return store_->concurrency();
+    }
+    [[nodiscard]] StoreStatus status() override { return store_->status(); }
+
+private:
+    std::unique_ptr<Store> store_;
+    std::atomic<int>& calls_;
+};
+
+class Bounds : public ConformanceTest {
+protected:
+    LockManager& locks(Limits limits = {}) {
+        locks_ = std::make_unique<LockManager>(
+            std::make_unique<CountingStore>(harness().open(), calls_), limits);
+        return *locks_;
+    }
+
+    // Refused without the store, with a text that has these words in it.
+    void expect_refused(const std::function<void()>& ask, const std::vector<std::string>& words) {
+        const int before = calls_;
+        try {
+            ask();
+            ADD_FAILURE() << "it was not refused";
+        } catch (const BadRequest& refused) {
+            for (const std::string& word : words) {
+                EXPECT_NE(std::string{refused.what()}.find(word), std::string::npos)
+                    << refused.what() << " does not say " << word;
+            }
+        }
+        EXPECT_EQ(calls_, before) << "the store was touched";
+    }
+
+    void expect_not_refused(const std::function<void()>& ask) {
+        const int before = calls_;
+        EXPECT_NO_THROW(ask());
+        EXPECT_GT(calls_, before);
+    }
+
+    const LockKey key_{"Order", "1"};
+    const LockId id_ = LockId::random();
+
+private:
+    std::atomic<int> calls_{0};
+    std::unique_ptr<LockManager> locks_;
+};
+
+TEST_P(Bounds, TheTtlIsNeitherTooShortNorTooLong) {
+    LockManager& locks = this->locks({.min_ttl = 1s, .max_ttl = 10min});
+    const auto every_way = [&](Duration ttl) -> std::vector<std::function<void()>> {
+        return {
+            [&locks, ttl, this] { (void)locks.try_lock(key_, {.owner = "a", .ttl = ttl}); },
+            [&locks, ttl, this] { (void)locks.try_lock_all({key_}, {.owner = "a", .ttl = ttl}); },
+            [&locks, ttl, this] { (void)locks.renew(key_, id_, ttl); },
+            [&locks, ttl, this] { (void)locks.renew(id_, ttl); }};
+    };
+    for (const Duration ttl : {Duration{999'999us}, Duration{0}, Duration{-1s}, Duration::min()}) {
+        for (const auto& ask : every_way(ttl)) expect_refused(ask, {"ttl", "at least 1000 ms"});
+    }
+    for (const Duration ttl : {Duration{10min + 1us}, Duration{24h}, Duration::max() - 1us}) {
+        for (const auto& ask : every_way(ttl)) expect_refused(ask, {"ttl", "at most 600000 ms"});
+    }
+    for (const Duration ttl : {Duration{1s}, Duration{10min}}) {
+        for (const auto& ask : every_way(ttl)) expect_not_refused(ask);
+    }
+}
+
+TEST_P(Bounds, TheUsualLimitsAreADayAndATenthOfASecond) {
+    LockManager& locks = this->locks();
+    expect_refused([&] { (void)locks.try_lock(key_, {.ttl = 99ms}); }, {"at least 100 ms"});
+    expect_refused([&] { (void)locks.try_lock(key_, {.ttl = 24h + 1ms}); },
+                   {"at most 86400000 ms"});
+    expect_not_refused([&] { (void)locks.try_lock(key_, {.owner = "a", .ttl = 24h}); });
+    expect_not_refused([&] { (void)locks.try_lock(key_, {.owner = "a", .ttl = 100ms}); });
+}
+
+TEST_P(Bounds, EndlessLeasesMustBeAllowed) {
+    LockManager& strict = locks();
+    expect_refused([&] { (void)strict.try_lock(key_, {.ttl = until_released}); },
+                   {"allow_endless"});
+    expect_refused([&] { (void)strict.renew(id_, until_released); }, {"allow_endless"});
+    LockManager& lenient = locks({.allow_endless = true});
+    expect_not_refused([&] { (void)lenient.try_lock(key_, {.ttl = until_released}); });
+}
+
+TEST_P(Bounds, AnExtensionIsMoreThanNothingAndNoLongerThanTheLongestTtl) {
+    LockManager& locks = this->locks({.max_ttl = 10min});
+    for (const Duration by : {Duration{0}, Duration{-1s}, Duration::min()}) {
+        expect_refused([&] { (void)locks.extend(key_, id_, by); }, {"extension"});
+        expect_refused([&] { (void)locks.extend(id_, by); }, {"extension"});
+    }
+    for (const Duration by : {Duration{10min + 1us}, until_released}) {
+        expect_refused([&] { (void)locks.extend(id_, by); }, {"extension", "at most 600000 ms"});
+    }
+    expect_not_refused([&] { (void)locks.extend(id_, 1us); });
+    expect_not_refused([&] { (void)locks.extend(id_, 10min); });
+}
+
+TEST_P(Bounds, TheNilLockIdNamesNoLease) {
+    LockManager& locks = this->locks();
+    expect_refused([&] { (void)locks.check(LockId{}); }, {"nil"});
+    expect_refused([&] { (void)locks.check(key_, LockId{}); }, {"nil"});
+    expect_refused([&] { (void)locks.extend(LockId{}, 1min); }, {"nil"});
+    expect_refused([&] { (void)locks.renew(LockId{}, 1min); }, {"nil"});
+    expect_refused([&] { (void)locks.release(LockId{}); }, {"nil"});
+    expect_refused([&] { (void)locks.try_lock(key_, {.lock_id = LockId{}}); }, {"nil"});
+}
+
+TEST_P(Bounds, OwnersAreUtf8WithoutControlCharactersAndNotTooLong) {
+    LockManager& locks = this->locks();
+    const auto every_way = [&](const std::string& owner) -> std::vector<std::function<void()>> {
+        return {[&locks, owner, this] { (void)locks.try_lock(key_, {.owner = owner}); },
+                [&locks, owner, this] { (void)locks.try_lock_all({key_}, {.owner = owner}); },
+                [&locks, owner] { (void)locks.release_all(owner); },
+                [&locks, owner] { (void)locks.list({.owner = owner}); },
+                [&locks, owner, this] { (void)locks.break_lock(key_, 1, owner, ""); }};
+    };
+    for (const auto& ask : every_way(std::string(Limits::owner_bytes + 1, 'o'))) {
+        expect_refused(ask, {"owner", "513", "at most 512"});
+    }
+    for (const auto& ask : every_way(std::string("a\0b", 3))) {
+        expect_refused(ask, {"owner", "control character"});
+    }
+    for (const auto& ask : every_way("two\nlines")) {
+        expect_refused(ask, {"owner", "control character"});
+    }
+    for (const auto& ask : every_way("\xff")) expect_refused(ask, {"owner", "UTF-8"});
+    for (const auto& ask : every_way(std::string(Limits::owner_bytes, 'o')))
+        expect_not_refused(ask);
+}
+
+TEST_P(Bounds, NotesAndReasonsAreUtf8AndNotTooLong) {
+    LockManager& locks = this->locks();
+    const auto every_way = [&](const std::string& note) -> std::vector<std::function<void()>> {
+        return {[&locks, note, this] { (void)locks.try_lock(key_, {.owner = "a", .note = note}); },
+                [&locks, note, this] {
+                    (void)locks.try_lock_all({key_}, {.owner = "a", .note = note});
+                },
+                [&locks, note, this] { (void)locks.break_lock(key_, 1, "admin", note); }};
+    };
+    for (const auto& ask : every_way(std::string(Limits::note_bytes + 1, 'n'))) {
+        expect_refused(ask, {"1025", "at most 1024"});
+    }
+    for (const auto& ask : every_way(std::string("a\0b", 3)))
+        expect_refused(ask, {"control character"});
+    for (const auto& ask : every_way("\xc3\x28")) expect_refused(ask, {"UTF-8"});
+    for (const auto& ask : every_way(std::string(Limits::note_bytes, 'n'))) expect_not_refused(ask);
+    for (const auto& ask : every_way("two\nlines\tand more")) expect_not_refused(ask);
+}
+
+TEST_P(Bounds, OwnersThatMustBeNamedAre) {
+    LockManager& locks = this->locks();
+    expect_refused([&] { (void)locks.release_all(""); }, {"owner"});
+    expect_refused([&] { (void)locks.release_all("", OwnerScope::below); }, {"owner"});
+    expect_refused([&] { (void)locks.break_lock(key_, 1, "", "why"); }, {"named"});
+    DistLock dist{locks};
+    expect_refused([&] { (void)dist.try_lock("job", "", 1min); }, {"owner"});
+    expect_refused([&] { (void)dist.unlock("job", ""); }, {"owner"});
+    expect_refused([&] { const Session session{locks, ""}; }, {"owner"});
+}
+
+TEST_P(Bounds, TryLockAllTakesAtLeastOneKeyAndNotTooMany) {
+    LockManager& locks = this->locks({.keys_at_once = 3});
+    const auto keys = [](int count) {
+        std::vector<LockKey> orders;
+        for (int i = 0; i < count; ++i) orders.emplace_back("Order", std::to_string(i));
+        return orders;
+    };
+    expect_refused([&] { (void)locks.try_lock_all({}); }, {"at least one key"});
+    expect_refused([&] { (void)locks.try_lock_all(keys(4)); }, {"4", "at most 3"});
+    expect_not_refused([&] { (void)locks.try_lock_all(keys(3), {.owner = "a"}); });
+    expect_refused([&] { (void)locks.try_lock_all(keys(2), {.since = 1}); }, {"since"});
+    expect_refused([&] { (void)locks.try_lock_all(keys(2), {.lock_id = id_}); }, {"lock_id"});
+}
+
+TEST_P(Bounds, RequestsOfOnesOwnMakingAreHeldToTheSameBounds) {
+    LockManager& locks = this->locks();
+    const auto submit = [&](Request request) {
+        return [&locks, request] {
+            locks.submit(request, [](const Outcome&) { ADD_FAILURE() << "it was answered"; });
+        };
+    };
+    const LockKey other{"Order", "2"};
+    expect_refused(submit(TryLock{.key = key_, .lock_id = id_, .ttl = 25h}), {"at most"});
+    expect_refused(submit(TryLock{.key = key_, .ttl = 1min}), {"nil"});
+    expect_refused(submit(TryLockAll{.keys = {other, key_}, .lock_ids = {id_, id_}, .ttl = 1min}),
+                   {"sorted"});
+    expect_refused(submit(TryLockAll{.keys = {key_, key_}, .lock_ids = {id_, id_}, .ttl = 1min}),
+                   {"different"});
+    expect_refused(submit(TryLockAll{.keys = {key_, other}, .lock_ids = {id_}, .ttl = 1min}),
+                   {"lock id"});
+    expect_refused(submit(Extend{.lock_id = id_, .by = 0s}), {"extension"});
+    expect_refused(submit(Purge{.rows = 0}), {"at least one"});
+}
+
+TEST_P(Bounds, PagesHaveRowsAndNotTooMany) {
+    LockManager& locks = this->locks({.page_rows = 10});
+    expect_refused([&] { (void)locks.list({.limit = 0}); }, {"at least one row"});
+    expect_refused([&] { (void)locks.history({.limit = 0}); }, {"at least one row"});
+    expect_refused([&] { (void)locks.list({.limit = 11}); }, {"11", "at most 10"});
+    expect_refused([&] { (void)locks.history({.limit = 11}); }, {"11", "at most 10"});
+    expect_not_refused([&] { (void)locks.list({.limit = 10}); });
+    expect_not_refused([&] { (void)locks.history({.limit = 10}); });
+}
+
+TEST_P(Bounds, TheDefaultTtlCanBeChosen) {
+    const Lease lease = must(locks({.default_ttl = 42s}).try_lock(key_));
+    EXPECT_EQ(lease.expires_at - lease.granted_at, 42s);
+}
+
+LEASEHOLD_ON_EVERY_STORE(Bounds);
+
+}  // namespace
+}  // namespace leasehold::conformance

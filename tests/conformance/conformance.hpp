@@ -1,0 +1,114 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <leasehold/leasehold.hpp>
+
+#include "conformance/harness.hpp"
+
+// What the suites share: a fixture with a store of its own, and words for what they expect.
+namespace leasehold::conformance {
+
+using namespace std::chrono_literals;
+
+template <class Harness>
+struct UnderTest {
+    std::string name;
+    std::function<std::unique_ptr<Harness>()> make;
+
+    friend void PrintTo(const UnderTest& store, std::ostream* out) { *out << store.name; }
+};
+
+[[nodiscard]] std::vector<UnderTest<StoreHarness>> every_store();
+[[nodiscard]] std::vector<UnderTest<SqlHarness>> every_sql_store();
+
+// A suite's tests are named "Suite.TestName/store".
+#define LEASEHOLD_ON(stores, Suite)                                \
+    INSTANTIATE_TEST_SUITE_P(, Suite, ::testing::ValuesIn(stores), \
+                             [](const auto& store) { return store.param.name; })
+#define LEASEHOLD_ON_EVERY_STORE(Suite) LEASEHOLD_ON(::leasehold::conformance::every_store(), Suite)
+#define LEASEHOLD_ON_EVERY_SQL_STORE(Suite) \
+    LEASEHOLD_ON(::leasehold::conformance::every_sql_store(), Suite)
+
+template <class Harness>
+class OnStore : public ::testing::TestWithParam<UnderTest<Harness>> {
+protected:
+    [[nodiscard]] Harness& harness() { return *harness_; }
+
+    // Another process, so to say.
+    [[nodiscard]] std::unique_ptr<LockManager> manager(Limits limits = {},
+                                                       StoreOptions options = {}) {
+        return std::make_unique<LockManager>(harness_->open(options), limits);
+    }
+
+    // Opened at the first call.
+    [[nodiscard]] LockManager& locks() {
+        if (!locks_) locks_ = manager();
+        return *locks_;
+    }
+
+    void let_pass(Duration duration) { harness_->let_pass(duration); }
+
+private:
+    std::unique_ptr<Harness> harness_ = this->GetParam().make();
+    std::unique_ptr<LockManager> locks_;
+};
+
+class ConformanceTest : public OnStore<StoreHarness> {};
+class SqlConformanceTest : public OnStore<SqlHarness> {};
+
+// The value, where anything else would be no use to the test.
+template <class T>
+[[nodiscard]] T must(Result<T> result) {
+    if (!result) throw std::runtime_error{"unexpected refusal: " + result.error().message()};
+    return *std::move(result);
+}
+
+template <class T>
+[[nodiscard]] ::testing::AssertionResult granted(const Result<T>& result) {
+    if (result) return ::testing::AssertionSuccess() << "it was granted";
+    return ::testing::AssertionFailure() << "refused: " << result.error().message();
+}
+
+[[nodiscard]] ::testing::AssertionResult refusal_is_gone(const Refusal& refusal, Gone reason,
+                                                         const std::string& by,
+                                                         const std::string& why);
+[[nodiscard]] ::testing::AssertionResult refusal_is_held(const Refusal& refusal,
+                                                         std::vector<std::string> owners);
+
+// Refused because the lease ended like that.
+template <class T>
+[[nodiscard]] ::testing::AssertionResult gone(const Result<T>& result, Gone reason,
+                                              const std::string& by = {},
+                                              const std::string& why = {}) {
+    if (result) return ::testing::AssertionFailure() << "it was granted";
+    return refusal_is_gone(result.error(), reason, by, why);
+}
+
+// Refused because exactly these owners hold what was asked for.
+template <class T>
+[[nodiscard]] ::testing::AssertionResult held(const Result<T>& result,
+                                              std::vector<std::string> owners) {
+    if (result) return ::testing::AssertionFailure() << "it was granted";
+    return refusal_is_held(result.error(), std::move(owners));
+}
+
+// Equal but for the little real time a test takes.
+[[nodiscard]] ::testing::AssertionResult about(Duration actual, Duration expected);
+
+// Asks again, a little later each time, until the condition holds; false after a generous deadline.
+[[nodiscard]] bool eventually(const std::function<bool()>& condition);
+
+[[nodiscard]] Holder public_part(const Lease& lease);
+[[nodiscard]] std::vector<std::string> owners_of(const std::vector<Holder>& holders);
+[[nodiscard]] std::vector<std::string> owners_of(const std::vector<Lease>& leases);
+[[nodiscard]] std::vector<std::string> ids_of(const std::vector<Holder>& holders);
+
+}  // namespace leasehold::conformance

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <leasehold/store.hpp>
+
+// What a store lends to the conformance suite.
+namespace leasehold::conformance {
+
+// A store of its own for one test, empty at first. Thread-safe but for let_pass().
+class StoreHarness {
+public:
+    StoreHarness() = default;
+    StoreHarness(const StoreHarness&) = delete;
+    StoreHarness& operator=(const StoreHarness&) = delete;
+    virtual ~StoreHarness() = default;
+
+    // Another handle on the same leases, as another process would have. All handles of one test
+    // take the same options.
+    [[nodiscard]] virtual std::unique_ptr<Store> open(StoreOptions options = {}) = 0;
+
+    // As if that much time had passed for every lease. Nobody's transaction is open meanwhile.
+    virtual void let_pass(Duration duration) = 0;
+
+    // All that is kept, as text: to see that something wrote nothing.
+    [[nodiscard]] virtual std::string dump() = 0;
+
+    // How many threads a race is run with.
+    [[nodiscard]] virtual std::size_t crowd() const = 0;
+};
+
+// The application's side: a connection of its own to the same database, with a table of its own.
+// Rolled back at destruction unless committed. Not thread-safe.
+class CallerTransaction {
+public:
+    CallerTransaction() = default;
+    CallerTransaction(const CallerTransaction&) = delete;
+    CallerTransaction& operator=(const CallerTransaction&) = delete;
+    virtual ~CallerTransaction() = default;
+
+    [[nodiscard]] virtual Result<Lease> guard(const LockKey& key, LockId lock_id) = 0;
+    virtual Result<Lease> release(const LockKey& key, LockId lock_id) = 0;
+
+    virtual void write(const std::string& record, const std::string& text) = 0;
+    // Empty where nothing was written.
+    [[nodiscard]] virtual std::string read(const std::string& record) = 0;
+
+    virtual void begin() = 0;
+    virtual void commit() = 0;
+    virtual void rollback() = 0;
+};
+
+// A harness of a store that lives in the application's own database.
+class SqlHarness : public StoreHarness {
+public:
+    // What a try for another key may be answered while a transaction that guards one is open. The
+    // one difference between the stores that is agreed on: SQLite has one writer at a time.
+    enum class OtherKeys : std::uint8_t {
+        granted,
+        granted_or_busy,
+    };
+    [[nodiscard]] virtual OtherKeys other_keys_beside_a_transaction() const = 0;
+
+    // A connection on which no transaction has begun.
+    [[nodiscard]] virtual std::unique_ptr<CallerTransaction> connect() = 0;
+
+    [[nodiscard]] std::unique_ptr<CallerTransaction> begin() {
+        auto transaction = connect();
+        transaction->begin();
+        return transaction;
+    }
+};
+
+[[nodiscard]] std::unique_ptr<StoreHarness> make_memory_harness();
+[[nodiscard]] std::unique_ptr<SqlHarness> make_sqlite_harness();
+[[nodiscard]] std::unique_ptr<SqlHarness> make_postgres_harness();
+[[nodiscard]] std::unique_ptr<SqlHarness> make_mariadb_harness();
+
+// Does nothing until the real clock, which the SQL stores go by, has moved that far. For leases
+// that must run out while a transaction is open, when let_pass() cannot touch their rows.
+void wait_out(Duration duration);
+
+}  // namespace leasehold::conformance

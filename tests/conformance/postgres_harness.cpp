@@ -1,0 +1,135 @@
+#include "conformance/postgres_harness.hpp"
+
+#include <libpq-fe.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include <leasehold/stores/postgres.hpp>
+
+#include "support/private_server.hpp"
+
+namespace leasehold::conformance {
+
+PostgresConnection::PostgresConnection()
+    : connection_{PQconnectdb(leasehold::testing::shared_postgres().url().c_str())} {
+    if (PQstatus(connection_) != CONNECTION_OK) {
+        const std::string message = PQerrorMessage(connection_);
+        PQfinish(connection_);
+        throw std::runtime_error{message};
+    }
+    PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
+}
+
+PostgresConnection::~PostgresConnection() {
+    PQfinish(connection_);
+}
+
+PostgresConnection::Rows PostgresConnection::run(const std::string& sql,
+                                                 const std::vector<std::string>& parameters) {
+    std::vector<const char*> values;
+    for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
+    PGresult* result = PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()),
+                                    nullptr, values.data(), nullptr, nullptr, 0);
+    const ExecStatusType status = PQresultStatus(result);
+    Rows rows;
+    for (int row = 0; row < PQntuples(result); ++row) {
+        std::vector<std::string>& fields = rows.emplace_back();
+        for (int field = 0; field < PQnfields(result); ++field) {
+            fields.emplace_back(PQgetvalue(result, row, field));
+        }
+    }
+    PQclear(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+        throw std::runtime_error{sql + ": " + PQerrorMessage(connection_)};
+    }
+    return rows;
+}
+
+namespace {
+
+class PostgresTransaction final : public CallerTransaction {
+public:
+    Result<Lease> guard(const LockKey& key, LockId lock_id) override {
+        return postgres::guard(connection_.get(), key, lock_id);
+    }
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return postgres::release(connection_.get(), key, lock_id);
+    }
+    void write(const std::string& record, const std::string& text) override {
+        connection_.run(
+            "insert into app_records values ($1, $2) on conflict (record) do update set text = "
+            "excluded.text",
+            {record, text});
+    }
+    std::string read(const std::string& record) override {
+        const auto rows =
+            connection_.run("select text from app_records where record = $1", {record});
+        return rows.empty() ? "" : rows.front().front();
+    }
+    void begin() override { connection_.run("begin"); }
+    void commit() override { connection_.run("commit"); }
+    void rollback() override { connection_.run("rollback"); }
+
+private:
+    PostgresConnection connection_;
+};
+
+class PostgresHarness final : public SqlHarness {
+public:
+    PostgresHarness() {
+        own_.run("drop schema public cascade");
+        own_.run("create schema public");
+        own_.run("create table app_records (record text primary key, text text not null)");
+    }
+
+    std::unique_ptr<Store> open(StoreOptions options) override {
+        return postgres::open(leasehold::testing::shared_postgres().url(), options);
+    }
+
+    void let_pass(Duration duration) override {
+        const std::string by =
+            " - interval '" + std::to_string(duration.count()) + " microseconds'";
+        own_.run("begin");
+        own_.run("update locks set expiration_time = expiration_time" + by +
+                 ", granted_at = granted_at" + by + ", touched_at = touched_at" + by +
+                 ", ended_at = ended_at" + by);
+        own_.run("update lock_shares set expiration_time = expiration_time" + by +
+                 ", granted_at = granted_at" + by);
+        own_.run("update lock_history set expiration_time = expiration_time" + by +
+                 ", granted_at = granted_at" + by + ", ended_at = ended_at" + by);
+        own_.run("commit");
+    }
+
+    std::string dump() override {
+        std::string text;
+        for (const auto& table :
+             own_.run("select tablename from pg_tables where schemaname = 'public' order by 1")) {
+            text += table.front() + '\n';
+            for (const auto& row :
+                 own_.run("select t::text from \"" + table.front() + "\" t order by 1")) {
+                text += row.front() + '\n';
+            }
+        }
+        return text;
+    }
+
+    [[nodiscard]] std::size_t crowd() const override { return 64; }
+    [[nodiscard]] OtherKeys other_keys_beside_a_transaction() const override {
+        return OtherKeys::granted;
+    }
+    std::unique_ptr<CallerTransaction> connect() override {
+        return std::make_unique<PostgresTransaction>();
+    }
+
+private:
+    PostgresConnection own_;
+};
+
+}  // namespace
+
+std::unique_ptr<SqlHarness> make_postgres_harness() {
+    return std::make_unique<PostgresHarness>();
+}
+
+}  // namespace leasehold::conformance

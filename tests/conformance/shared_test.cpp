@@ -1,0 +1,179 @@
+#include <algorithm>
+
+#include "conformance/conformance.hpp"
+
+// Many readers or one writer, and the lock types made of them.
+namespace leasehold::conformance {
+namespace {
+
+class Shared : public ConformanceTest {
+protected:
+    Lease share(const std::string& owner, Duration ttl = 5min) {
+        return must(locks().try_lock(key_, {.owner = owner, .mode = Mode::shared, .ttl = ttl}));
+    }
+
+    const LockKey key_{"Report", "2026"};
+};
+
+TEST_P(Shared, ManyShareAKeyEachWithALeaseOfItsOwn) {
+    std::vector<Lease> leases;
+    for (const char* owner : {"alice", "bob", "carol"}) {
+        leases.push_back(share(owner));
+        EXPECT_EQ(leases.back().mode, Mode::shared);
+    }
+    EXPECT_LT(leases[0].fence, leases[1].fence);
+    EXPECT_LT(leases[1].fence, leases[2].fence);
+    for (const Lease& lease : leases) {
+        EXPECT_EQ(public_part(must(locks().check(key_, lease.lock_id))), public_part(lease));
+        EXPECT_EQ(public_part(must(locks().check(lease.lock_id))), public_part(lease));
+    }
+    auto holders = locks().holders(key_);
+    std::ranges::sort(holders, {}, &Holder::fence);
+    EXPECT_EQ(owners_of(holders), (std::vector<std::string>{"alice", "bob", "carol"}));
+}
+
+TEST_P(Shared, AnonymousReadersCountOneByOne) {
+    const Lease first = share("");
+    const Lease second = share("");
+    EXPECT_NE(first.lock_id, second.lock_id);
+    EXPECT_EQ(locks().holders(key_).size(), 2U);
+    EXPECT_TRUE(granted(locks().release(first.lock_id)));
+    EXPECT_TRUE(held(locks().try_lock(key_), {""}));
+    EXPECT_TRUE(granted(locks().release(second.lock_id)));
+    EXPECT_TRUE(granted(locks().try_lock(key_)));
+}
+
+TEST_P(Shared, AWriterIsRefusedWithAllReaders) {
+    const Lease alice = share("alice");
+    (void)share("bob");
+    const auto refused = locks().try_lock(key_, {.owner = "carol"});
+    ASSERT_TRUE(held(refused, {"alice", "bob"}));
+    EXPECT_TRUE(std::ranges::count(refused.error().holders, public_part(alice)) == 1);
+}
+
+TEST_P(Shared, AReaderIsRefusedByTheWriter) {
+    (void)must(locks().try_lock(key_, {.owner = "alice"}));
+    EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared}), {"alice"}));
+}
+
+TEST_P(Shared, TheWriterGetsTheKeyWhenTheLastReaderIsGone) {
+    const Lease alice = share("alice");
+    const Lease bob = share("bob");
+    EXPECT_TRUE(granted(locks().release(alice.lock_id)));
+    EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "carol"}), {"bob"}));
+    EXPECT_TRUE(granted(locks().release(bob.lock_id)));
+    const Lease carol = must(locks().try_lock(key_, {.owner = "carol"}));
+    EXPECT_GT(carol.fence, bob.fence);
+}
+
+TEST_P(Shared, EachReaderExpiresByItself) {
+    const Lease brief = share("alice", 1min);
+    const Lease lasting = share("bob", 10min);
+    let_pass(2min);
+    EXPECT_TRUE(gone(locks().check(key_, brief.lock_id), Gone::expired));
+    EXPECT_TRUE(gone(locks().check(brief.lock_id), Gone::expired));
+    EXPECT_TRUE(granted(locks().check(key_, lasting.lock_id)));
+    EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "carol"}), {"bob"}));
+    let_pass(10min);
+    const Lease carol = must(locks().try_lock(key_, {.owner = "carol"}));
+    EXPECT_TRUE(gone(locks().check(key_, brief.lock_id), Gone::taken, "carol"));
+    EXPECT_TRUE(gone(locks().check(key_, lasting.lock_id), Gone::taken, "carol"));
+    EXPECT_TRUE(granted(locks().check(carol.lock_id)));
+}
+
+TEST_P(Shared, AReaderThatJoinsTakesNothingFromOneThatExpired) {
+    const Lease brief = share("alice", 1min);
+    let_pass(2min);
+    (void)share("bob");
+    EXPECT_TRUE(gone(locks().check(key_, brief.lock_id), Gone::expired));
+    EXPECT_EQ(owners_of(locks().holders(key_)), std::vector<std::string>{"bob"});
+}
+
+TEST_P(Shared, ReadersExtendRenewAndReleaseOnlyTheirOwn) {
+    const Lease alice = share("alice", 1min);
+    const Lease bob = share("bob", 1min);
+    EXPECT_EQ(must(locks().extend(key_, alice.lock_id, 10min)).expires_at,
+              alice.expires_at + 10min);
+    EXPECT_EQ(must(locks().check(bob.lock_id)).expires_at, bob.expires_at);
+    EXPECT_TRUE(about(must(locks().renew(bob.lock_id, 30min)).remaining(), 30min));
+    EXPECT_EQ(must(locks().check(alice.lock_id)).expires_at, alice.expires_at + 10min);
+    EXPECT_TRUE(granted(locks().release(key_, alice.lock_id)));
+    EXPECT_TRUE(gone(locks().check(alice.lock_id), Gone::released));
+    EXPECT_TRUE(granted(locks().check(bob.lock_id)));
+}
+
+TEST_P(Shared, OneReaderIsBrokenTheOthersStay) {
+    const Lease alice = share("alice");
+    const Lease bob = share("bob");
+    const Holder broken = must(locks().break_lock(key_, alice.fence, "admin", "urgent"));
+    EXPECT_EQ(broken, public_part(alice));
+    EXPECT_TRUE(gone(locks().check(key_, alice.lock_id), Gone::broken, "admin", "urgent"));
+    EXPECT_TRUE(granted(locks().check(key_, bob.lock_id)));
+}
+
+TEST_P(Shared, AnExclusiveLeaseThatExpiredIsTakenByReaders) {
+    const Lease writer = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1min}));
+    let_pass(2min);
+    (void)share("bob");
+    (void)share("carol");
+    EXPECT_TRUE(gone(locks().check(key_, writer.lock_id), Gone::taken, "bob"));
+    EXPECT_EQ(locks().holders(key_).size(), 2U);
+}
+
+TEST_P(Shared, AThousandReadersFitAndOneMoreIsRefused) {
+    // As one batch of requests, to the store itself.
+    const auto store = harness().open();
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < Limits::shared_holders + 1; ++i) {
+        requests.emplace_back(TryLock{.key = key_,
+                                      .lock_id = LockId::random(),
+                                      .owner = "reader " + std::to_string(i),
+                                      .mode = Mode::shared,
+                                      .ttl = 5min});
+    }
+    std::vector<Outcome> outcomes(requests.size());
+    for (std::size_t at = 0; at < requests.size(); at += 250) {
+        const std::size_t size = std::min<std::size_t>(250, requests.size() - at);
+        store->apply(std::span{requests}.subspan(at, size), std::span{outcomes}.subspan(at, size));
+    }
+    for (std::size_t i = 0; i < Limits::shared_holders; ++i) {
+        ASSERT_TRUE(std::holds_alternative<Lease>(outcomes[i])) << i;
+    }
+    const auto* refusal = std::get_if<Refusal>(&outcomes.back());
+    ASSERT_NE(refusal, nullptr);
+    EXPECT_EQ(refusal->kind, Refusal::Kind::held);
+    EXPECT_EQ(refusal->holders.size(), Limits::shared_holders);
+
+    // One leaves, one comes.
+    EXPECT_EQ(must(locks().release_all("reader 500")).size(), 1U);
+    EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "late", .mode = Mode::shared})));
+    EXPECT_EQ(locks().holders(key_).size(), Limits::shared_holders);
+}
+
+TEST_P(Shared, LockTypesSayWhichModeAnAccessNeeds) {
+    const auto read = [&](LockType type, const std::string& owner) {
+        const auto mode = mode_for(type, Access::read);
+        return !mode || granted(locks().try_lock(key_, {.owner = owner, .mode = *mode}));
+    };
+    const auto write = [&](LockType type, const std::string& owner) {
+        const auto mode = mode_for(type, Access::write);
+        return granted(locks().try_lock(key_, {.owner = owner, .mode = mode.value()})) == true;
+    };
+    EXPECT_TRUE(write(LockType::exclusive_write, "alice"));
+    EXPECT_TRUE(read(LockType::exclusive_write, "bob"));
+    EXPECT_FALSE(write(LockType::exclusive_write, "bob"));
+    EXPECT_EQ(must(locks().release_all("alice")).size(), 1U);
+
+    EXPECT_TRUE(read(LockType::exclusive_read, "alice"));
+    EXPECT_FALSE(read(LockType::exclusive_read, "bob"));
+    EXPECT_EQ(must(locks().release_all("alice")).size(), 1U);
+
+    EXPECT_TRUE(read(LockType::read_write, "alice"));
+    EXPECT_TRUE(read(LockType::read_write, "bob"));
+    EXPECT_FALSE(write(LockType::read_write, "carol"));
+}
+
+LEASEHOLD_ON_EVERY_STORE(Shared);
+
+}  // namespace
+}  // namespace leasehold::conformance

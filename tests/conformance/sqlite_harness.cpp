@@ -1,0 +1,162 @@
+#include <sqlite3.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <leasehold/stores/sqlite.hpp>
+
+#include "conformance/harness.hpp"
+#include "support/process.hpp"
+
+namespace leasehold::conformance {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+class SqliteConnection {
+public:
+    explicit SqliteConnection(const std::string& path) {
+        if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) fail("open");
+        constexpr int patience_ms = 20'000;
+        sqlite3_busy_timeout(db_, patience_ms);
+    }
+    SqliteConnection(const SqliteConnection&) = delete;
+    SqliteConnection& operator=(const SqliteConnection&) = delete;
+    ~SqliteConnection() { sqlite3_close(db_); }
+
+    Rows run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
+        sqlite3_stmt* statement = nullptr;
+        if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) fail(sql);
+        int index = 0;
+        for (const std::string& parameter : parameters) {
+            sqlite3_bind_text(statement, ++index, parameter.data(),
+                              static_cast<int>(parameter.size()), SQLITE_TRANSIENT);
+        }
+        Rows rows;
+        int result = SQLITE_OK;
+        while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+            std::vector<std::string> row;
+            for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+                const void* value = sqlite3_column_blob(statement, i);
+                const int size = sqlite3_column_bytes(statement, i);
+                row.emplace_back(value == nullptr ? "" : static_cast<const char*>(value),
+                                 static_cast<std::size_t>(size));
+            }
+            rows.push_back(std::move(row));
+        }
+        sqlite3_finalize(statement);
+        if (result != SQLITE_DONE) fail(sql);
+        return rows;
+    }
+
+    [[nodiscard]] sqlite3* get() const { return db_; }
+
+private:
+    [[noreturn]] void fail(const std::string& what) const {
+        throw std::runtime_error{what + ": " + sqlite3_errmsg(db_)};
+    }
+
+    sqlite3* db_ = nullptr;
+};
+
+class SqliteTransaction final : public CallerTransaction {
+public:
+    explicit SqliteTransaction(const std::string& path) : connection_{path} {}
+
+    Result<Lease> guard(const LockKey& key, LockId lock_id) override {
+        return sqlite::guard(connection_.get(), key, lock_id);
+    }
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return sqlite::release(connection_.get(), key, lock_id);
+    }
+    void write(const std::string& record, const std::string& text) override {
+        connection_.run(
+            "insert into app_records values (?, ?) on conflict (record) do update set text = "
+            "excluded.text",
+            {record, text});
+    }
+    std::string read(const std::string& record) override {
+        const Rows rows =
+            connection_.run("select text from app_records where record = ?", {record});
+        return rows.empty() ? "" : rows.front().front();
+    }
+    void begin() override { connection_.run("begin immediate"); }
+    void commit() override { connection_.run("commit"); }
+    void rollback() override { connection_.run("rollback"); }
+
+private:
+    SqliteConnection connection_;
+};
+
+// The store goes by the machine's clock, as guard() does, and let_pass() makes the rows older.
+class SqliteHarness final : public SqlHarness {
+public:
+    SqliteHarness() {
+        own().run("create table app_records (record text primary key, text text not null)");
+    }
+
+    std::unique_ptr<Store> open(StoreOptions options) override {
+        return sqlite::open(path_, options);
+    }
+
+    void let_pass(Duration duration) override {
+        SqliteConnection& db = own();
+        const auto older = [&](const std::string& table, const std::string& column) {
+            db.run("update " + table + " set " + column + " = " + column + " - " +
+                   std::to_string(duration.count()) + " where " + column + " < " +
+                   std::to_string(never.time_since_epoch().count()));
+        };
+        db.run("begin immediate");
+        for (const char* column : {"expiration_time", "granted_at", "touched_at", "ended_at"}) {
+            older("locks", column);
+        }
+        for (const char* column : {"expiration_time", "granted_at"}) older("lock_shares", column);
+        for (const char* column : {"expiration_time", "granted_at", "ended_at"}) {
+            older("lock_history", column);
+        }
+        db.run("commit");
+    }
+
+    std::string dump() override {
+        SqliteConnection& db = own();
+        std::string text;
+        for (const auto& table :
+             db.run("select name from sqlite_master where type = 'table' order by name")) {
+            text += table.front() + '\n';
+            for (const auto& row :
+                 db.run("select * from \"" + table.front() + "\" order by 1, 2")) {
+                for (const std::string& field : row) text += field + '|';
+                text += '\n';
+            }
+        }
+        return text;
+    }
+
+    [[nodiscard]] std::size_t crowd() const override { return 64; }
+    [[nodiscard]] OtherKeys other_keys_beside_a_transaction() const override {
+        return OtherKeys::granted_or_busy;
+    }
+    std::unique_ptr<CallerTransaction> connect() override {
+        return std::make_unique<SqliteTransaction>(path_);
+    }
+
+private:
+    SqliteConnection& own() {
+        if (!own_) own_.emplace(path_);
+        return *own_;
+    }
+
+    leasehold::testing::TemporaryFolder folder_;
+    std::string path_ = (folder_.path() / "locks.db").string();
+    std::optional<SqliteConnection> own_;
+};
+
+}  // namespace
+
+std::unique_ptr<SqlHarness> make_sqlite_harness() {
+    return std::make_unique<SqliteHarness>();
+}
+
+}  // namespace leasehold::conformance

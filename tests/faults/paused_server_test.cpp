@@ -1,0 +1,117 @@
+// The database stands still, as a machine that swaps or a virtual machine that is being moved.
+#include <array>
+
+#include "faults/databases.hpp"
+
+namespace leasehold::faults {
+namespace {
+
+constexpr auto io_timeout = 1s;
+// A call can wait for an answer once, and for a new connection once.
+constexpr auto a_call_ends_within = 2 * io_timeout + 2s;
+
+class PausedServer : public ServerTest {
+protected:
+    ~PausedServer() override { database().resume(); }
+
+    std::string impatient() const { return url("io_timeout_ms=1000"); }
+
+    // The call ends with a fault, in time.
+    template <class Call>
+    static Effect fault_of(Call call) {
+        const auto asked = SteadyClock::now();
+        try {
+            const auto answer = call();
+            ADD_FAILURE() << "answered although the server stands still";
+            return Effect::none;
+        } catch (const StoreFault& fault) {
+            EXPECT_LT(SteadyClock::now() - asked, a_call_ends_within) << fault.what();
+            EXPECT_EQ(fault.cause(), Cause::unavailable) << fault.what();
+            return fault.effect();
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(, PausedServer, ::testing::ValuesIn(every_server()), by_store());
+
+TEST_P(PausedServer, EndsEveryCallInTimeAndAnswersTheTruthWhenItGoesOn) {
+    LockManager locks{open_store(impatient())};
+    LockManager other{open_store(url())};
+    const LockKey tried{"Order", "tried"}, released{"Order", "released"},
+        checked{"Order", "checked"};
+    const LockId id = LockId::random();
+    const auto to_release = locks.try_lock(released);
+    const auto to_check = locks.try_lock(checked);
+    ASSERT_TRUE(to_release && to_check);
+
+    database().pause();
+    fault_of([&] { return locks.try_lock(tried, {.lock_id = id}); });
+    fault_of([&] { return locks.release(released, to_release->lock_id); });
+    EXPECT_EQ(fault_of([&] { return locks.check(checked, to_check->lock_id); }), Effect::none);
+    database().resume();
+
+    // Asking again with the same lock id settles it.
+    const auto lease = ask_until_answered([&] { return locks.try_lock(tried, {.lock_id = id}); });
+    ASSERT_TRUE(lease) << lease.error().message();
+    EXPECT_EQ(lease->lock_id, id);
+    EXPECT_EQ(other.holders(tried).size(), 1U);
+    EXPECT_EQ(other.check(tried, id).value().fence, lease->fence);
+
+    const auto again =
+        ask_until_answered([&] { return locks.release(released, to_release->lock_id); });
+    EXPECT_TRUE(again || is_gone(again, Gone::released)) << again.error().message();
+    EXPECT_TRUE(other.try_lock(released));
+    EXPECT_TRUE(locks.check(checked, to_check->lock_id));
+}
+
+TEST_P(PausedServer, LetsALeaseDieWhoseRenewalArrivedTooLate) {
+    LockManager locks{open_store(impatient())};
+    LockManager other{open_store(url())};
+    const LockKey key{"Order", "1"};
+    constexpr auto ttl = 1500ms;
+    const auto lease = locks.try_lock(key, {.ttl = ttl});
+    ASSERT_TRUE(lease);
+    const auto dead_at = SteadyClock::now() + ttl;
+
+    database().pause();
+    // The request reaches the server's socket and waits there.
+    fault_of([&] { return locks.renew(key, lease->lock_id, 1h); });
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() > dead_at; }));
+    database().resume();
+
+    // The server gets to the old request now, or has seen that nobody waits for it.
+    EXPECT_TRUE(is_gone(other.check(key, lease->lock_id), Gone::expired));
+    const auto next = ask_until_answered([&] {
+        auto answer = other.try_lock(key, {.ttl = 1min});
+        if (!answer) throw StoreFault{Effect::none, Cause::unavailable, answer.error().message()};
+        return answer;
+    });
+    EXPECT_GT(next->fence, lease->fence);
+    EXPECT_TRUE(is_gone(ask_until_answered([&] { return locks.renew(key, lease->lock_id, 1h); }),
+                        Gone::taken));
+}
+
+TEST_P(PausedServer, EndsTheCallsOfManyThreadsAndServesThemAllAfterwards) {
+    LockManager locks{open_store(impatient())};
+    constexpr int callers = 4;
+    database().pause();
+    const auto asked = SteadyClock::now();
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < callers; ++i) {
+            threads.emplace_back([&, i] {
+                EXPECT_THROW((void)locks.try_lock({"Order", std::to_string(i)}), StoreFault);
+            });
+        }
+    }
+    // One asks alone, the others in a batch after it.
+    EXPECT_LT(SteadyClock::now() - asked, 2 * a_call_ends_within);
+    database().resume();
+    for (int i = 0; i < callers; ++i) {
+        const auto lease =
+            ask_until_answered([&] { return locks.try_lock({"Other", std::to_string(i)}); });
+        EXPECT_TRUE(lease);
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::faults

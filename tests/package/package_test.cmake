@@ -1,0 +1,90 @@
+# Installs a build tree into a temporary prefix, and builds and runs a project against it.
+#   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb -DWORK=<folder> -DCOMPILER=<c++>
+#         -DFLAGS=<its flags> -P package_test.cmake
+cmake_minimum_required(VERSION 3.25)
+string(REPLACE "," ";" STORES "${STORES}")
+set(prefix "${WORK}/prefix")
+set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
+file(REMOVE_RECURSE "${WORK}")
+
+function(run)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT result EQUAL 0)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command} failed:\n${output}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect text part)
+    string(FIND "${text}" "${part}" found)
+    if(found EQUAL -1)
+        message(FATAL_ERROR "expected '${part}' in:\n${text}")
+    endif()
+endfunction()
+
+function(expect_no text part)
+    string(FIND "${text}" "${part}" found)
+    if(NOT found EQUAL -1)
+        message(FATAL_ERROR "did not expect '${part}' in:\n${text}")
+    endif()
+endfunction()
+
+# configure(NAME COMPONENTS): the command that configures the consumer in ${WORK}/NAME.
+function(configure name components)
+    list(JOIN components "," components)
+    set(command
+        "${CMAKE_COMMAND}" -S "${consumer}" -B "${WORK}/${name}" "-DCMAKE_PREFIX_PATH=${prefix}"
+        "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
+        "-DCOMPONENTS=${components}" PARENT_SCOPE)
+endfunction()
+
+function(use name components)
+    configure(${name} "${components}")
+    run(${command})
+    run("${CMAKE_COMMAND}" --build "${WORK}/${name}")
+    run("${CMAKE_COMMAND}" -E chdir "${WORK}/${name}" ./consumer)
+    message(STATUS "${name}:\n${output}")
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+
+use(everything "")
+expect("${output}" "memory: locked and released")
+expect("${output}" "sqlite: locked and released")
+foreach(store IN LISTS STORES)
+    expect("${output}" "${store}: l")
+endforeach()
+
+use(all-stores "${STORES}")
+foreach(store IN LISTS STORES)
+    expect("${output}" "${store}: l")
+endforeach()
+
+# Whoever wants one store needs the driver of that one alone.
+use(only-sqlite "sqlite")
+expect("${output}" "sqlite: locked and released")
+file(READ "${WORK}/only-sqlite/imported_targets.txt" targets)
+expect("${targets}" "leasehold::sqlite")
+expect_no("${targets}" "leasehold::postgres")
+expect_no("${targets}" "PostgreSQL::PostgreSQL")
+expect_no("${targets}" "MariaDB::Client")
+
+configure(missing "nosuch")
+execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(result EQUAL 0)
+    message(FATAL_ERROR "the component 'nosuch' was found")
+endif()
+string(REGEX REPLACE "[ \n]+" " " output "${output}")
+expect("${output}" "leasehold was built without the component 'nosuch'; it has: core")
+
+# Nothing that was installed may know where it was built.
+file(GLOB_RECURSE files "${prefix}/*.cmake" "${prefix}/*.hpp")
+get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+foreach(file IN LISTS files)
+    file(READ "${file}" text)
+    expect_no("${text}" "${source}")
+    expect_no("${text}" "${BUILD}")
+endforeach()
+file(REMOVE_RECURSE "${WORK}")
