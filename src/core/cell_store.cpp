@@ -411,8 +411,8 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
         std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
     if (changed) {
         if (!keeps_history()) work.endings.clear();
-        if (floor_is_due(at)) work.raise_floor_to = at;
         save_and_commit(work);
+        keep_floor(at);
     } else if (writing) {
         rollback();
     }
@@ -430,23 +430,40 @@ Time CellStore::load_and_observe(Work& work, Locking locking) {
             slot.state = Slot::State::blocked;
         }
     }
-    Time now = clock_.observe(work.clock, asked, SteadyClock::now());
     for (const Slot& slot : work.slots) {
-        if (slot.state != Slot::State::missing) clock_.at_least(slot.row.touched_at);
+        if (slot.state == Slot::State::missing) continue;
+        work.reading.floor = std::max(work.reading.floor, slot.row.touched_at);
     }
-    return std::max(now, clock_.floor());
-}
-
-bool CellStore::floor_is_due(Time now) {
-    if (now < floor_raised_at_ + floor_interval) return false;
-    floor_raised_at_ = now;
-    return true;
+    return observe(work.reading, asked);
 }
 
 Time CellStore::now() {
     const auto asked = SteadyClock::now();
-    const Time reading = read_clock();
-    return clock_.observe(reading, asked, SteadyClock::now());
+    return observe(read_clock(), asked);
+}
+
+Time CellStore::observe(const ClockReading& reading, SteadyClock::time_point asked) {
+    clock_read_at_ = SteadyClock::now();
+    clock_.observe(reading.clock, asked, clock_read_at_);
+    clock_.at_least(reading.floor);
+    return clock_.floor();
+}
+
+void CellStore::note_shortcut(Time floor, Time latest, SteadyClock::time_point asked,
+                              Changed changed) {
+    if (latest > floor) {
+        clock_.observe(latest, asked, SteadyClock::now());
+    } else if (SteadyClock::now() > clock_read_at_ + floor_interval) {
+        // Only the floor was ever used: the database's clock may have been set back.
+        (void)now();
+    }
+    if (changed == Changed::yes) keep_floor(clock_.floor());
+}
+
+void CellStore::keep_floor(Time now) {
+    if (now < floor_raised_at_ + floor_interval) return;
+    floor_raised_at_ = now;
+    raise_floor(now);
 }
 
 Outcome CellStore::answer(const List& request) { return list(request, now()); }

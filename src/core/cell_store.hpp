@@ -52,13 +52,19 @@ struct Slot {
     bool forget = false;        // delete the row
 };
 
+// The database's clock as it is, and the floor that was kept of it: no time below that is used again.
+struct ClockReading {
+    Time clock{};
+    Time floor{};
+};
+
 // What one transaction works on.
 struct Work {
     std::vector<Slot> slots{};          // in the order of their keys, all different
     std::vector<LockId> lock_ids{};     // of the requests: their pasts are wanted
     std::unordered_map<LockId, Ended> past{};
     std::vector<Ended> endings{};       // to be kept as history
-    Time clock{};                       // the database's clock, read after the rows were locked
+    ClockReading reading{};             // made after the rows were locked
     Time raise_floor_to{};              // where set: no time before this may ever be used again
 };
 
@@ -92,7 +98,7 @@ protected:
     // Begins a transaction that may write. `reading_only` where somebody else is writing.
     virtual Begun begin() = 0;
     // Reads everything and, in a transaction that is writing, locks what is to be changed, without
-    // waiting; what somebody else has locked is `blocked`. Reads `work.clock` last.
+    // waiting; what somebody else has locked is `blocked`. Reads the clock last.
     virtual void load(Work& work) = 0;
     // Writes changed and forgotten slots and the endings, and commits.
     virtual void save_and_commit(Work& work) = 0;
@@ -106,13 +112,19 @@ protected:
     // Some keys in their order, from `after` on.
     virtual std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
                                         Time moment) = 0;
-    virtual Time read_clock() = 0;
+    virtual ClockReading read_clock() = 0;
+    // Keeps a floor for processes that come later, if it can be done at once.
+    virtual void raise_floor(Time floor) noexcept = 0;
     virtual std::vector<Holder> list(const List& request, Time now) = 0;
     virtual std::vector<PastLease> history(const History& request, Time oldest) = 0;
     virtual std::size_t forget_history(Time before, std::size_t limit) = 0;
 
-    // Whether the floor of time should be raised with the change that is being made.
-    [[nodiscard]] bool floor_is_due(Time now);
+    // The time to decide by, now. A store calls it when it is opened, to know the floor.
+    Time now();
+
+    // After a shortcut that was given `floor` and used times up to `latest`.
+    enum class Changed { no, yes };
+    void note_shortcut(Time floor, Time latest, SteadyClock::time_point asked, Changed changed);
 
     const StoreOptions options_;
     StoreClock clock_;
@@ -133,7 +145,8 @@ private:
                        Indices& which);
     enum class Locking { no, yes };
     [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
-    [[nodiscard]] Time now();
+    [[nodiscard]] Time observe(const ClockReading& reading, SteadyClock::time_point asked);
+    void keep_floor(Time now);
     [[nodiscard]] Outcome answer(const List& request);
     [[nodiscard]] Outcome answer(const History& request);
     [[nodiscard]] Outcome answer(const Purge& request);
@@ -143,6 +156,7 @@ private:
     void keep_house();
 
     Time floor_raised_at_{};
+    SteadyClock::time_point clock_read_at_{};
     std::optional<LockKey> purge_after_;
     SteadyClock::time_point next_housekeeping_;
 };

@@ -42,6 +42,7 @@ private:
     Duration max_leap_;
     Reading last_;
     Time highest_{};         // ever used, or given as the floor
+    bool seasoned_ = false;  // has seen the clock before the last reading
     bool set_back_ = false;  // the store's clock lags behind what it said before
     std::vector<Leap> leaps_;  // oldest first; at most max_leaps
 };

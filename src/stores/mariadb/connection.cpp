@@ -230,7 +230,8 @@ Link::Handle Link::open() const {
         .add("set session transaction isolation level read committed")
         // Nothing waits for a row of somebody else's.
         .add(
-            "set innodb_lock_wait_timeout = 0, autocommit = 1, completion_type = 0, "
+            "set innodb_lock_wait_timeout = 0, idle_transaction_timeout = 10, autocommit = 1, "
+            "completion_type = 0, "
             "time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', "
             "check_constraint_checks = 1, sql_select_limit = default, max_statement_time = 0, "
             "wait_timeout = 31536000")

@@ -52,7 +52,7 @@ std::vector<ResultSet> select(::st_mysql* connection, const std::string& query, 
 Time clock(::st_mysql* connection) {
     auto now = run_undisturbed(connection, std::string{clock_query});
     now.front().next();
-    return time_from(now.front().integer(0));
+    return std::max(time_from(now.front().integer(0)), time_from(now.front().integer(1)));
 }
 
 std::string where(const LockKey& key) {

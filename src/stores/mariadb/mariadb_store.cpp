@@ -43,6 +43,7 @@ public:
         link_.connect();
         migrate(link_);
         prepare();
+        (void)now();
     }
 
     [[nodiscard]] StoreStatus status() override {
@@ -62,11 +63,9 @@ protected:
             return false;
         }
         connect();
-        if (SteadyClock::now() - floor_read_ > floor_trust_) {
-            const auto before = SteadyClock::now();
-            clock_.observe(read_clock(), before, SteadyClock::now());
-        }
-        Shortcuts shortcuts{clock_.floor()};
+        if (SteadyClock::now() - floor_read_ > floor_trust_) (void)now();
+        const Time floor = clock_.floor();
+        Shortcuts shortcuts{floor};
         for (const std::size_t index : which) {
             std::visit([&](const auto& request) { shortcuts.add(index, request); },
                        requests[index]);
@@ -86,7 +85,8 @@ protected:
             return true;
         }
         const Time latest = shortcuts.take(results, outcomes);
-        if (latest > Time{}) clock_.observe(latest, asked, SteadyClock::now());
+        if (latest == Time{}) return true;
+        note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
         return true;
     }
 
@@ -163,9 +163,17 @@ protected:
         return candidates;
     }
 
-    Time read_clock() override {
+    ClockReading read_clock() override {
         connect();
-        return time_of(query(clock_query));
+        return reading_of(query(clock_query));
+    }
+
+    void raise_floor(Time floor) noexcept override {
+        try {
+            link_.run(leasehold::mariadb::raise_floor(floor));
+        } catch (...) {
+            // Another store is doing it; a fault that lasts will be met by the next request.
+        }
     }
 
     std::vector<Holder> list(const List& request, Time now) override {
@@ -222,10 +230,10 @@ private:
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
 
-    Time time_of(ResultSet clock) {
+    ClockReading reading_of(ResultSet clock) {
         floor_read_ = SteadyClock::now();
         clock.next();
-        return time_from(clock.integer(0));
+        return {time_from(clock.integer(0)), time_from(clock.integer(1))};
     }
 
     // Whatever goes wrong in a transaction, it is over.
@@ -275,7 +283,7 @@ private:
             else
                 take_past(work, results[i]);
         }
-        work.clock = time_of(std::move(results.back()));
+        work.reading = reading_of(std::move(results.back()));
 
         if (locking) {
             tell_missing_from_blocked(work);
@@ -301,7 +309,7 @@ private:
         for (std::size_t i = 0; i + 1 < results.size(); ++i) {
             take_read(work, results[i], Slot::State::blocked);
         }
-        work.clock = time_of(std::move(results.back()));
+        work.reading = reading_of(std::move(results.back()));
     }
 
     // Nobody changes the shares of a row that we have locked.
@@ -411,7 +419,7 @@ private:
         in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
         in_parts(shares, [&](auto part) { add(write_shares(part)); });
         in_parts(work.endings, [&](auto part) { add(add_to_history(part)); });
-        if (work.raise_floor_to > Time{}) add(raise_floor(work.raise_floor_to));
+        if (work.raise_floor_to > Time{}) add(leasehold::mariadb::raise_floor(work.raise_floor_to));
     }
 
     void read_settings() {

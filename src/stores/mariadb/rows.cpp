@@ -385,9 +385,7 @@ std::string add_to_history(std::span<const Ended> endings) {
 }
 
 std::string raise_floor(Time floor) {
-    // Another store may be purging too: that is worth waiting for.
-    return "set statement innodb_lock_wait_timeout = 1 for update leasehold set value = "
-           "greatest(value, " +
+    return "update leasehold set value = greatest(value, " +
            std::to_string(micros(floor)) + ") where name = 'time_floor'";
 }
 

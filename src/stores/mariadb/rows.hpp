@@ -18,10 +18,10 @@ namespace leasehold::mariadb {
 void append_literal(std::string& sql, std::string_view bytes);
 [[nodiscard]] std::string literal(std::string_view bytes);
 
-// The server's clock and no less than the floor. sysdate(6) is read where it stands, unlike now(6).
+// The server's clock, and the floor. sysdate(6) is read where it stands, unlike now(6).
 inline constexpr std::string_view clock_query =
-    "select greatest(cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
-    "ifnull((select value from leasehold where name = 'time_floor'), 0))";
+    "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
+    "ifnull((select value from leasehold where name = 'time_floor'), 0)";
 
 // Before every statement with SKIP LOCKED: MariaDB 10.11 fails it with a commit error (1180) when
 // it skips a row in a session whose innodb_lock_wait_timeout is 0. It does not wait in any case.

@@ -41,7 +41,7 @@ public:
     PostgresStore(const std::string& conninfo, const StoreOptions& options)
         : CellStore{options},
           connection_{conninfo, options.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
-        connection_.connect();
+        (void)now();
     }
 
     [[nodiscard]] StoreStatus status() override {
@@ -52,7 +52,8 @@ public:
 protected:
     bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                   std::span<Outcome> outcomes) override {
-        Shortcuts shortcuts{clock_.floor(), options_.history};
+        const Time floor = clock_.floor();
+        Shortcuts shortcuts{floor, options_.history};
         for (const std::size_t index : which) {
             std::visit([&](const auto& request) { shortcuts.add(index, request); }, requests[index]);
         }
@@ -61,11 +62,9 @@ protected:
         connection_.revive();
         const std::vector<Rows> answers =
             run(commands, shortcuts.only_checks() ? Commits::no : Commits::yes);
-        const auto answered = SteadyClock::now();
         const Time latest = shortcuts.take(answers, requests, outcomes);
         if (latest == Time{}) return true;
-        const Time now = clock_.observe(latest, asked, answered);
-        if (!shortcuts.only_checks() && floor_is_due(now)) raise_floor(now);
+        note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
         return true;
     }
 
@@ -116,7 +115,7 @@ protected:
                 work.past.insert_or_assign(id, std::move(ended));
             }
         }
-        work.clock = clock_at(answers[at]);
+        work.reading = clock_at(answers[at]);
         load_shares(work);
     }
 
@@ -211,7 +210,15 @@ protected:
         return candidates;
     }
 
-    Time read_clock() override { return clock_at(run_one({sql::clock})); }
+    ClockReading read_clock() override { return clock_at(run_one({sql::clock})); }
+
+    void raise_floor(Time floor) noexcept override {
+        try {
+            connection_.run_one({sql::raise_floor, Parameters{}.time(floor)}, Commits::no);
+        } catch (...) {
+            connection_.close();
+        }
+    }
 
     std::vector<Holder> list(const List& request, Time now) override {
         const PathRange below{request.owner.value_or("")};
@@ -276,15 +283,6 @@ private:
         status_ = std::move(status);
     }
 
-    // What is answered does not depend on it: a fault here will be met by the next request.
-    void raise_floor(Time floor) noexcept {
-        try {
-            connection_.run_one({sql::raise_floor, Parameters{}.time(floor)}, Commits::no);
-        } catch (...) {
-            connection_.close();
-        }
-    }
-
     std::vector<Rows> run(std::span<const Command> commands, Commits commits) {
         try {
             return connection_.run(commands, commits);
@@ -302,7 +300,7 @@ private:
         return std::move(run({&command, 1}, Commits::no).front());
     }
 
-    static Time clock_at(const Rows& rows) { return std::max(rows.time(0, 0), rows.time(0, 1)); }
+    static ClockReading clock_at(const Rows& rows) { return {rows.time(0, 0), rows.time(0, 1)}; }
 
     static void take_rows(const Rows& rows, const std::vector<Slot*>& slots) {
         for (int row = 0; row < rows.size(); ++row) {

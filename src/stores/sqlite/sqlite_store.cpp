@@ -64,7 +64,7 @@ protected:
             if (current) continue;
             if (auto past = rows_.find_past(id)) work.past.emplace(id, *std::move(past));
         }
-        work.clock = read_clock();
+        work.reading = read_clock();
     }
 
     void save_and_commit(Work& work) override {
@@ -122,7 +122,15 @@ protected:
         return candidates;
     }
 
-    Time read_clock() override { return std::max(machine_clock_(), rows_.time_floor()); }
+    ClockReading read_clock() override { return {machine_clock_(), rows_.time_floor()}; }
+
+    void raise_floor(Time floor) noexcept override {
+        try {
+            rows_.raise_floor(floor);
+        } catch (const StoreFault&) {
+            // Somebody is writing; there will be a next time.
+        }
+    }
 
     std::vector<Holder> list(const List& request, Time now) override {
         return rows_.list(request, now);
