@@ -35,7 +35,8 @@ namespace {
 std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
     StoreUrl url = StoreUrl::parse(text, options);
     if (url.scheme == "memory") {
-        if (!url.is_bare()) throw BadRequest{"memory: takes nothing but parameters after the colon"};
+        if (!url.is_bare())
+            throw BadRequest{"memory: takes nothing but parameters after the colon"};
         return memory::open(url.options);
     }
 #ifdef LEASEHOLD_WITH_SQLITE

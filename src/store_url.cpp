@@ -22,7 +22,8 @@ std::string decoded(std::string_view text) {
         }
         const auto high = i + 1 < text.size() ? hex_value(text[i + 1]) : std::nullopt;
         const auto low = i + 2 < text.size() ? hex_value(text[i + 2]) : std::nullopt;
-        if (!high || !low) throw BadRequest{"the store's URL has a '%' without two hexadecimal digits"};
+        if (!high || !low)
+            throw BadRequest{"the store's URL has a '%' without two hexadecimal digits"};
         plain += static_cast<char>(*high << 4 | *low);
         i += 2;
     }
@@ -33,7 +34,8 @@ template <class Unit>
 Duration number_of(std::string_view name, const std::string& text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    constexpr auto most = std::chrono::duration_cast<Unit>(std::chrono::hours{24} * 365 * 100).count();
+    constexpr auto most =
+        std::chrono::duration_cast<Unit>(std::chrono::hours{24} * 365 * 100).count();
     if (error != std::errc{} || end != text.data() + text.size() || number <= 0 || number > most) {
         throw BadRequest{"the store's URL says " + std::string{name} + "=" + text +
                          "; it takes a whole number above 0"};
@@ -79,8 +81,9 @@ struct Authority {
 StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0) {
-        throw BadRequest{"a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
-                         "mariadb://..."};
+        throw BadRequest{
+            "a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
+            "mariadb://..."};
     }
     StoreUrl url;
     url.scheme = text.substr(0, colon);
@@ -105,7 +108,9 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     }
     const bool passes_parameters_on = url.scheme == "postgres" || url.scheme == "postgresql";
     for (const auto& [name, value] : url.parameters_) {
-        if (passes_parameters_on || ((url.scheme == "mariadb" || url.scheme == "mysql") && name == "socket")) continue;
+        if (passes_parameters_on ||
+            ((url.scheme == "mariadb" || url.scheme == "mysql") && name == "socket"))
+            continue;
         throw BadRequest{"the store's URL has an unknown parameter '" + name +
                          "'; known are durability, history, retention_s, max_clock_leap_ms, "
                          "io_timeout_ms"};
@@ -115,13 +120,19 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
 
 bool StoreUrl::take_option(std::string_view name, const std::string& value) {
     if (name == "durability") {
-        if (value == "strict") options.require = StoreOptions::Require::strict_durability;
-        else if (value == "any") options.require = StoreOptions::Require::any_durability;
-        else refuse_value(name, value, "strict or any");
+        if (value == "strict")
+            options.require = StoreOptions::Require::strict_durability;
+        else if (value == "any")
+            options.require = StoreOptions::Require::any_durability;
+        else
+            refuse_value(name, value, "strict or any");
     } else if (name == "history") {
-        if (value == "on") options.history = StoreOptions::KeepHistory::on;
-        else if (value == "off") options.history = StoreOptions::KeepHistory::off;
-        else refuse_value(name, value, "on or off");
+        if (value == "on")
+            options.history = StoreOptions::KeepHistory::on;
+        else if (value == "off")
+            options.history = StoreOptions::KeepHistory::off;
+        else
+            refuse_value(name, value, "on or off");
     } else if (name == "retention_s") {
         options.retention = number_of<std::chrono::seconds>(name, value);
     } else if (name == "max_clock_leap_ms") {
@@ -142,9 +153,15 @@ std::string StoreUrl::path() const {
     return path;
 }
 
-std::string StoreUrl::user() const { return decoded(Authority{rest_}.user); }
-std::string StoreUrl::password() const { return decoded(Authority{rest_}.password); }
-std::string StoreUrl::database() const { return decoded(Authority{rest_}.name); }
+std::string StoreUrl::user() const {
+    return decoded(Authority{rest_}.user);
+}
+std::string StoreUrl::password() const {
+    return decoded(Authority{rest_}.password);
+}
+std::string StoreUrl::database() const {
+    return decoded(Authority{rest_}.name);
+}
 
 std::string StoreUrl::host() const {
     std::string host = decoded(Authority{rest_}.host);

@@ -15,7 +15,8 @@ int main(int argc, char** argv) try {
     const leasehold::LockKey order{"Order", "1"};
 
     // Alice opens the edit form. The form carries the lock id.
-    auto alice = locks.try_lock(order, {.owner = "alice/tab-1", .ttl = 5min, .note = "new address"});
+    auto alice =
+        locks.try_lock(order, {.owner = "alice/tab-1", .ttl = 5min, .note = "new address"});
     if (!alice) return std::cout << alice.error().message() << '\n', 1;
     std::cout << "alice edits " << order.to_string() << ", fence " << alice->fence << '\n';
 

@@ -7,8 +7,8 @@
 
 namespace leasehold {
 
-// One lock for a whole aggregate: its members lock their root. A customer and its addresses are then
-// edited by one person at a time, whichever of them is opened. Thread-safe if `root_of` is.
+// One lock for a whole aggregate: its members lock their root. A customer and its addresses are
+// then edited by one person at a time, whichever of them is opened. Thread-safe if `root_of` is.
 class CoarseGrained {
 public:
     // Maps a member to its root; a root, and what belongs to no aggregate, to itself.

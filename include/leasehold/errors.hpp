@@ -5,8 +5,8 @@
 
 namespace leasehold {
 
-// The caller asked for something that can never be granted: a key too long, a ttl out of bounds, ...
-// Thrown before the store is touched. The text says what was wrong and what would be right.
+// The caller asked for something that can never be granted: a key too long, a ttl out of bounds,
+// ... Thrown before the store is touched. The text says what was wrong and what would be right.
 class BadRequest : public std::invalid_argument {
 public:
     using std::invalid_argument::invalid_argument;
@@ -15,14 +15,15 @@ public:
 // The store could not answer. This is never "no": a "no" is a Refusal.
 class StoreFault : public std::runtime_error {
 public:
-    // Whether the request may have been carried out. After `unknown`, ask again with the same lock id:
-    // that is safe and settles it.
+    // Whether the request may have been carried out. After `unknown`, ask again with the same lock
+    // id: that is safe and settles it.
     enum class Effect { none, unknown };
 
     enum class Cause {
-        unavailable,    // no connection, a lost connection, a timeout, an overfull queue
-        clock_leap,     // the store's clock leapt ahead: a lease only looks expired, see docs/clock.md
-        configuration,  // wrong credentials, unsafe settings under durability=strict, a newer schema
+        unavailable,  // no connection, a lost connection, a timeout, an overfull queue
+        clock_leap,  // the store's clock leapt ahead: a lease only looks expired, see docs/clock.md
+        configuration,  // wrong credentials, unsafe settings under durability=strict, a newer
+                        // schema
         internal,       // the store answered something we did not expect
     };
 

@@ -21,7 +21,8 @@ enum class Mode : std::uint8_t { exclusive, shared };
 struct Lease {
     LockKey key;
     LockId lock_id{};
-    std::string owner{};  // a path from the wide to the narrow, "alice/session-7/tab-2"; may be empty
+    std::string
+        owner{};  // a path from the wide to the narrow, "alice/session-7/tab-2"; may be empty
     Mode mode = Mode::exclusive;
     Fence fence = 0;
     Time granted_at{};
@@ -62,8 +63,8 @@ struct PastLease {
     Holder lease;  // `until` is the expiry it had
     Gone how = Gone::unknown;
     Time ended_at{};
-    std::string by{};   // taken: the next owner; broken: who broke it
-    std::string why{};  // broken: the reason given
+    std::string by{};           // taken: the next owner; broken: who broke it
+    std::string why{};          // broken: the reason given
     std::int64_t sequence = 0;  // grows with every ending in this store; for paging
 
     friend bool operator==(const PastLease&, const PastLease&) = default;

@@ -9,8 +9,8 @@
 
 namespace leasehold {
 
-// What is locked: a type and an id, ("Order", "1"). Two keys are one lock iff their bytes are equal.
-// Both parts are non-empty UTF-8 without control characters, at most Limits::type_bytes and
+// What is locked: a type and an id, ("Order", "1"). Two keys are one lock iff their bytes are
+// equal. Both parts are non-empty UTF-8 without control characters, at most Limits::type_bytes and
 // Limits::id_bytes long. A LockKey that exists is valid.
 class LockKey {
 public:

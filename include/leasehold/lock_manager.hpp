@@ -20,8 +20,8 @@ struct LockOptions {
     Mode mode = Mode::exclusive;
     std::optional<Duration> ttl{};  // Limits::default_ttl where not given
     std::string note{};             // shown to those who are refused
-    // Grant only if nobody was granted the key after this fence: what you know of the record is then
-    // still true, although your lease ended ("revive").
+    // Grant only if nobody was granted the key after this fence: what you know of the record is
+    // then still true, although your lease ended ("revive").
     std::optional<Fence> since{};
     // Give your own to be able to ask again after a fault with unknown effect.
     std::optional<LockId> lock_id{};
@@ -66,8 +66,7 @@ public:
     // Ends all leases of an owner, or of everything below an owner path, at one instant, and names
     // them. With a key, only that owner's lease on it. Refused as busy, with nothing ended, while a
     // transaction guards one of them.
-    Result<std::vector<Lease>> release_all(std::string owner,
-                                           OwnerScope scope = OwnerScope::exact,
+    Result<std::vector<Lease>> release_all(std::string owner, OwnerScope scope = OwnerScope::exact,
                                            std::optional<LockKey> key = {});
 
     // Ends exactly the lease with that fence; its holder is told by whom and why.

@@ -17,7 +17,8 @@
 // What a store is asked and what it answers. Applications use LockManager, which makes these.
 namespace leasehold {
 
-// Where a lock id comes from: one that was drawn for this very request cannot have been used before.
+// Where a lock id comes from: one that was drawn for this very request cannot have been used
+// before.
 enum class Drawn : std::uint8_t { before, for_this };
 
 // Takes the key, or is refused as held. Repeating it with the same lock id gives the same lease, or
@@ -52,7 +53,8 @@ struct Check {
     LockId lock_id{};
 };
 
-// Adds to the expiry, up to `max_ttl` ahead of now. (LockManager sets `max_ttl` and every `max_hold`.)
+// Adds to the expiry, up to `max_ttl` ahead of now. (LockManager sets `max_ttl` and every
+// `max_hold`.)
 struct Extend {
     std::optional<LockKey> key{};
     LockId lock_id{};
@@ -106,8 +108,8 @@ struct List {
     std::size_t limit = 100;
 };
 
-// Leases that ended, latest first, page by page. Asked for one key, a lease that has expired but was
-// neither taken nor swept yet stands first.
+// Leases that ended, latest first, page by page. Asked for one key, a lease that has expired but
+// was neither taken nor swept yet stands first.
 struct History {
     std::optional<LockKey> key{};
     std::optional<std::int64_t> before{};  // the sequence of the last one of the page before
@@ -162,7 +164,8 @@ struct StoreOptions {
     KeepHistory history = KeepHistory::on;
     // How long ended leases are remembered.
     Duration retention = std::chrono::hours{24};
-    // How far the store's clock may run ahead of this process's steady clock before it counts as a leap.
+    // How far the store's clock may run ahead of this process's steady clock before it counts as a
+    // leap.
     Duration max_clock_leap = std::chrono::seconds{5};
     // How long the store waits for its database to answer.
     Duration io_timeout = std::chrono::seconds{10};

@@ -1,7 +1,12 @@
 #include "core/batcher.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <string>
 
 namespace leasehold {
@@ -24,9 +29,9 @@ void give_the_unanswered(std::span<Outcome> outcomes, const StoreFault& fault) {
 }
 
 Outcome overfull(std::size_t queued) {
-    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
-                      "the store cannot keep up: " + std::to_string(queued) +
-                          " requests are waiting for it"};
+    return StoreFault{
+        StoreFault::Effect::none, StoreFault::Cause::unavailable,
+        "the store cannot keep up: " + std::to_string(queued) + " requests are waiting for it"};
 }
 
 }  // namespace
@@ -71,13 +76,12 @@ Outcome Batcher::ask_once(Request& request) {
     appoint_leaders();
 
     Group& group = *seat.group;
-    for (Stage stage = group.stage; stage != Stage::done; stage = group.stage) {
-        if (stage == Stage::leader_wanted &&
-            group.stage.compare_exchange_strong(stage, Stage::led)) {
+    for (Stage stage = group.stage.get(); stage != Stage::done; stage = group.stage.get()) {
+        if (stage == Stage::leader_wanted && group.stage.advance(stage, Stage::led)) {
             lead(group);
             break;
         }
-        group.stage.wait(stage);
+        group.stage.wait_while(stage);
     }
     request = std::move(group.requests[seat.index]);
     return std::move(group.outcomes[seat.index]);
@@ -102,6 +106,16 @@ void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_u
     } else {
         reply(overfull(queued_));
     }
+}
+
+void Batcher::StageSignal::wait_while(Stage stage) noexcept {
+    syscall(SYS_futex, &stage_, FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(stage), nullptr,
+            nullptr, 0);
+}
+
+void Batcher::StageSignal::set_and_wake(Stage stage, int sleepers) noexcept {
+    stage_ = stage;
+    syscall(SYS_futex, &stage_, FUTEX_WAKE_PRIVATE, sleepers, nullptr, nullptr, 0);
 }
 
 bool Batcher::enter_lane() noexcept {
@@ -150,8 +164,7 @@ void Batcher::appoint_leaders() {
             --busy_lanes_;
             continue;
         }
-        group->stage = Stage::leader_wanted;
-        group->stage.notify_one();
+        group->stage.set_and_wake(Stage::leader_wanted, 1);
     }
 }
 
@@ -160,8 +173,7 @@ void Batcher::lead(Group& group) {
     apply(group.requests, group.outcomes);
     leave_lane();
     for (Submitted& submitted : group.submitted) reply_to(group, submitted);
-    group.stage = Stage::done;
-    group.stage.notify_all();
+    group.stage.set_and_wake(Stage::done, std::numeric_limits<int>::max());
 }
 
 void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,10 +19,11 @@ namespace leasehold {
 
 // Collects requests while the store is busy and hands them over as one batch.
 //
-// A caller that finds the store idle applies its request itself. Callers that arrive meanwhile gather
-// in a group; when the store is free again one of them leads the group's batch. Requests that nobody
-// waits for are led by a thread of the batcher's own, started when the first of them comes.
-// Thread-safe. Every request is answered exactly once, even while the batcher is being destroyed.
+// A caller that finds the store idle applies its request itself. Callers that arrive meanwhile
+// gather in a group; when the store is free again one of them leads the group's batch. Requests
+// that nobody waits for are led by a thread of the batcher's own, started when the first of them
+// comes. Thread-safe. Every request is answered exactly once, even while the batcher is being
+// destroyed.
 class Batcher {
 public:
     using Reply = std::function<void(Outcome)>;
@@ -40,7 +42,23 @@ public:
     void submit(Request request, Reply reply);
 
 private:
-    enum class Stage : int { gathering, leader_wanted, led, done };
+    enum class Stage : std::uint32_t { gathering, leader_wanted, led, done };
+
+    // A stage that threads sleep on. (std::atomic::wait yields the processor some times before it
+    // sleeps, which with many waiters costs more than the work.)
+    class StageSignal {
+    public:
+        [[nodiscard]] Stage get() const noexcept { return stage_; }
+        [[nodiscard]] bool advance(Stage from, Stage to) noexcept {
+            return stage_.compare_exchange_strong(from, to);
+        }
+        // Sleeps while the stage is this one.
+        void wait_while(Stage stage) noexcept;
+        void set_and_wake(Stage stage, int sleepers) noexcept;
+
+    private:
+        std::atomic<Stage> stage_{Stage::gathering};
+    };
 
     // A request whose caller does not wait.
     struct Submitted {
@@ -54,7 +72,7 @@ private:
         std::vector<Request> requests;     // guarded by mutex_ while gathering
         std::vector<Submitted> submitted;  // guarded by mutex_ while gathering
         std::vector<Outcome> outcomes;     // written by the leader before `done`
-        std::atomic<Stage> stage{Stage::gathering};
+        StageSignal stage;
 
         [[nodiscard]] bool somebody_waits() const { return requests.size() > submitted.size(); }
     };
@@ -93,13 +111,13 @@ private:
     std::atomic<std::size_t> queued_{0};  // requests in groups_
 
     std::mutex mutex_;
-    std::deque<std::shared_ptr<Group>> groups_;         // guarded by mutex_; not led yet
-    std::deque<std::shared_ptr<Group>> to_dispatch_;    // guarded by mutex_; each owns a lane
-    std::vector<Deferred> deferred_;                    // guarded by mutex_; bounded as the queue is
-    bool closing_ = false;                              // guarded by mutex_
-    std::size_t unanswered_ = 0;                        // guarded by mutex_; submitted requests
+    std::deque<std::shared_ptr<Group>> groups_;       // guarded by mutex_; not led yet
+    std::deque<std::shared_ptr<Group>> to_dispatch_;  // guarded by mutex_; each owns a lane
+    std::vector<Deferred> deferred_;                  // guarded by mutex_; bounded as the queue is
+    bool closing_ = false;                            // guarded by mutex_
+    std::size_t unanswered_ = 0;                      // guarded by mutex_; submitted requests
     std::condition_variable dispatcher_wakes_;
-    std::thread dispatcher_;                            // guarded by mutex_ until closing
+    std::thread dispatcher_;  // guarded by mutex_ until closing
 };
 
 }  // namespace leasehold

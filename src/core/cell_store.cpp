@@ -18,8 +18,8 @@ constexpr int attempts = 3;
 constexpr std::chrono::seconds floor_interval{1};
 
 template <class R>
-constexpr bool works_on_cells = !std::is_same_v<R, List> && !std::is_same_v<R, History> &&
-                                !std::is_same_v<R, Purge>;
+constexpr bool works_on_cells =
+    !std::is_same_v<R, List> && !std::is_same_v<R, History> && !std::is_same_v<R, Purge>;
 
 bool is_for_cells(const Request& request) {
     return std::visit([]<class R>(const R&) { return works_on_cells<R>; }, request);
@@ -150,7 +150,8 @@ public:
     }
 
     // The answer to a request that could not be decided.
-    [[nodiscard]] Outcome blocked(const Request& request, const std::vector<std::size_t>& slots) const {
+    [[nodiscard]] Outcome blocked(const Request& request,
+                                  const std::vector<std::size_t>& slots) const {
         const auto at = std::ranges::find_if(slots, [this](std::size_t index) {
             return work_.slots[index].state == Slot::State::blocked;
         });
@@ -282,8 +283,9 @@ Outcome CellStore::unsettled(const Request& request) {
         const auto located = locate({&wanted->lock_id, 1});
         if (const auto at = located.find(wanted->lock_id);
             at != located.end() && at->second != wanted->key) {
-            return StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
-                              "this lock id names a lease of another key: draw a new one for each key"};
+            return StoreFault{
+                StoreFault::Effect::none, StoreFault::Cause::internal,
+                "this lock id names a lease of another key: draw a new one for each key"};
         }
     }
     Refusal busy;
@@ -299,8 +301,8 @@ bool CellStore::shortcut(std::span<const Request> /*requests*/,
 
 void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outcome> outcomes,
                               Indices& which) {
-    // Only the first request on a key, and none after one whose keys are not known yet: the order of
-    // requests on one key must stay.
+    // Only the first request on a key, and none after one whose keys are not known yet: the order
+    // of requests on one key must stay.
     Indices eligible;
     std::unordered_set<LockKey> seen;
     for (const std::size_t index : which) {
@@ -331,7 +333,6 @@ void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outco
     std::erase_if(which, answered);
 }
 
-
 void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
                         const Indices& which, Way way) {
     // Requests that do not name their keys: find them first.
@@ -341,7 +342,10 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
         std::visit(
             [&]<class R>(const R& r) {
                 writes = writes || !only_reads<R>;
-                if constexpr (requires { r.key.has_value(); r.lock_id; }) {
+                if constexpr (requires {
+                                  r.key.has_value();
+                                  r.lock_id;
+                              }) {
                     if (!r.key) to_locate.push_back(r.lock_id);
                 }
             },
@@ -376,12 +380,17 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
                     }
                     sort_and_unite(keys);
                     plan.add(index, std::move(keys), intent);
-                } else if constexpr (requires { r.key.has_value(); r.lock_id; }) {
+                } else if constexpr (requires {
+                                         r.key.has_value();
+                                         r.lock_id;
+                                     }) {
                     work.lock_ids.push_back(r.lock_id);
                     const auto found = located.find(r.lock_id);
                     std::vector<LockKey> keys;
-                    if (r.key) keys.push_back(*r.key);
-                    else if (found != located.end()) keys.push_back(found->second);
+                    if (r.key)
+                        keys.push_back(*r.key);
+                    else if (found != located.end())
+                        keys.push_back(found->second);
                     plan.add(index, std::move(keys), intent);
                 } else if constexpr (works_on_cells<R>) {
                     plan.add(index, {r.key}, intent);
@@ -466,7 +475,9 @@ void CellStore::keep_floor(Time now) {
     raise_floor(now);
 }
 
-Outcome CellStore::answer(const List& request) { return list(request, now()); }
+Outcome CellStore::answer(const List& request) {
+    return list(request, now());
+}
 
 Outcome CellStore::answer(const History& request) {
     std::vector<PastLease> page;
@@ -539,7 +550,8 @@ void require_durability(const StoreOptions& options, const StoreStatus& status) 
         status.durability == Durability::strong) {
         return;
     }
-    std::string text = status.name + ": answered changes can be lost, and durability=strict was asked for";
+    std::string text =
+        status.name + ": answered changes can be lost, and durability=strict was asked for";
     for (const std::string& warning : status.warnings) text += "; " + warning;
     throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, text};
 }
@@ -608,7 +620,8 @@ ShareChanges share_changes(const Slot& slot) {
         return found != grants.end() && found->mode == Mode::shared ? &*found : nullptr;
     };
     for (const Grant& old : slot.shares) {
-        if (share_of(slot.cell.grants, old.lock_id) == nullptr) changes.removed.push_back(old.lock_id);
+        if (share_of(slot.cell.grants, old.lock_id) == nullptr)
+            changes.removed.push_back(old.lock_id);
     }
     for (const Grant& grant : slot.cell.grants) {
         if (grant.mode != Mode::shared) continue;

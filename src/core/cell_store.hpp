@@ -17,7 +17,8 @@ namespace leasehold {
 //   free        `ended` tells how its last lease ended, the other columns are that lease's; mode
 //               `shared` means that the fence, the key's highest, was another's
 //   exclusive   the columns are the lease's
-//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with a lock id
+//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with a lock
+//   id
 //               that nobody knows and the latest expiry, so that who looks here only sees it taken
 struct LockRow {
     LockId lock_id{};
@@ -46,13 +47,14 @@ struct Slot {
     LockKey key;
     Intent intent = Intent::read;
     State state = State::missing;
-    LockRow row{};              // as loaded
+    LockRow row{};                // as loaded
     std::vector<Grant> shares{};  // as loaded
-    Cell cell{};                // made of row and shares
-    bool forget = false;        // delete the row
+    Cell cell{};                  // made of row and shares
+    bool forget = false;          // delete the row
 };
 
-// The database's clock as it is, and the floor that was kept of it: no time below that is used again.
+// The database's clock as it is, and the floor that was kept of it: no time below that is used
+// again.
 struct ClockReading {
     Time clock{};
     Time floor{};
@@ -60,12 +62,12 @@ struct ClockReading {
 
 // What one transaction works on.
 struct Work {
-    std::vector<Slot> slots{};          // in the order of their keys, all different
-    std::vector<LockId> lock_ids{};     // of the requests: their pasts are wanted
+    std::vector<Slot> slots{};       // in the order of their keys, all different
+    std::vector<LockId> lock_ids{};  // of the requests: their pasts are wanted
     std::unordered_map<LockId, Ended> past{};
-    std::vector<Ended> endings{};       // to be kept as history
-    ClockReading reading{};             // made after the rows were locked
-    Time raise_floor_to{};              // where set: no time before this may ever be used again
+    std::vector<Ended> endings{};  // to be kept as history
+    ClockReading reading{};        // made after the rows were locked
+    Time raise_floor_to{};         // where set: no time before this may ever be used again
 };
 
 // A store that keeps cells in a transactional database. It brings a batch's cells, lets the rules
@@ -89,9 +91,9 @@ protected:
     };
 
     // May answer some of these requests in one step of its own instead of load and save: each has a
-    // key that no other of them has, and most find it as they expect (a try: free; the others: their
-    // own exclusive lease, alive). What is left unanswered goes the long way. A Conflict leaves all.
-    // False where it did not even try.
+    // key that no other of them has, and most find it as they expect (a try: free; the others:
+    // their own exclusive lease, alive). What is left unanswered goes the long way. A Conflict
+    // leaves all. False where it did not even try.
     virtual bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                           std::span<Outcome> outcomes);
 

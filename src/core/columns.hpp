@@ -11,16 +11,24 @@
 // How values stand in the columns of a database, the same in all of them.
 namespace leasehold {
 
-[[nodiscard]] inline Time time_from(std::int64_t micros) { return Time{Duration{micros}}; }
-[[nodiscard]] inline std::int64_t micros(Time time) { return time.time_since_epoch().count(); }
+[[nodiscard]] inline Time time_from(std::int64_t micros) {
+    return Time{Duration{micros}};
+}
+[[nodiscard]] inline std::int64_t micros(Time time) {
+    return time.time_since_epoch().count();
+}
 
-[[nodiscard]] inline std::int64_t number_of(Mode mode) { return mode == Mode::shared ? 1 : 0; }
+[[nodiscard]] inline std::int64_t number_of(Mode mode) {
+    return mode == Mode::shared ? 1 : 0;
+}
 [[nodiscard]] inline Mode mode_from(std::int64_t number) {
     return number == 1 ? Mode::shared : Mode::exclusive;
 }
 
 // 0 for a lease that has not ended.
-[[nodiscard]] inline std::int64_t number_of(Gone gone) { return static_cast<std::int64_t>(gone); }
+[[nodiscard]] inline std::int64_t number_of(Gone gone) {
+    return static_cast<std::int64_t>(gone);
+}
 [[nodiscard]] inline Gone gone_from(std::int64_t number) {
     const bool known = number > 0 && number <= number_of(Gone::broken);
     return known ? static_cast<Gone>(number) : Gone::unknown;

@@ -81,8 +81,7 @@ struct KeepAlive::State {
 
     [[nodiscard]] std::optional<Outcome> ask(const std::stop_token& ended) const {
         const auto mailbox = std::make_shared<Mailbox>();
-        locks.submit(renewal(),
-                     [mailbox](Outcome outcome) { mailbox->put(std::move(outcome)); });
+        locks.submit(renewal(), [mailbox](Outcome outcome) { mailbox->put(std::move(outcome)); });
         return mailbox->wait(ended, valid_until);
     }
 
@@ -107,7 +106,8 @@ struct KeepAlive::State {
     std::stop_source stop;
 
     mutable std::mutex mutex;
-    SteadyClock::time_point valid_until;  // written by the thread under mutex, read by others under it
+    SteadyClock::time_point
+        valid_until;  // written by the thread under mutex, read by others under it
 };
 
 KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point asked_at,
@@ -118,12 +118,15 @@ KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point as
         throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
     }
     locks.validate(state_->renewal());
-    thread_ = std::jthread{[state = state_.get()](const std::stop_token& ended) { state->run(ended); }};
+    thread_ =
+        std::jthread{[state = state_.get()](const std::stop_token& ended) { state->run(ended); }};
 }
 
 KeepAlive::~KeepAlive() = default;
 
-std::stop_token KeepAlive::stop_token() const noexcept { return state_->stop.get_token(); }
+std::stop_token KeepAlive::stop_token() const noexcept {
+    return state_->stop.get_token();
+}
 
 SteadyClock::time_point KeepAlive::valid_until() const {
     const std::lock_guard lock{state_->mutex};

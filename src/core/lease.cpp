@@ -7,7 +7,9 @@
 namespace leasehold {
 namespace {
 
-std::string named(const std::string& owner) { return owner.empty() ? "somebody" : owner; }
+std::string named(const std::string& owner) {
+    return owner.empty() ? "somebody" : owner;
+}
 
 std::string describe(const Holder& holder) {
     std::string text = holder.key.to_string() + " is " +

@@ -58,7 +58,9 @@ std::optional<unsigned> hex_value(char c) {
 
 constexpr std::size_t uuid_length = 36;
 
-constexpr bool is_dash_position(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
+constexpr bool is_dash_position(std::size_t i) {
+    return i == 8 || i == 13 || i == 18 || i == 23;
+}
 
 }  // namespace
 
@@ -66,13 +68,15 @@ LockId LockId::random() {
     thread_local RandomWords words;
     constexpr std::uint64_t version_mask = 0xF000, version_4 = 0x4000;
     constexpr std::uint64_t variant_mask = 0xC0ULL << 56, variant_rfc = 0x80ULL << 56;
-    return {(words.next() & ~version_mask) | version_4, (words.next() & ~variant_mask) | variant_rfc};
+    return {(words.next() & ~version_mask) | version_4,
+            (words.next() & ~variant_mask) | variant_rfc};
 }
 
 std::expected<LockId, std::string> LockId::parse(std::string_view text) {
     // The text may be somebody's secret, so no message repeats it.
     const auto refuse = [] {
-        return std::unexpected{std::string{"a lock id is a UUID: 32 hexadecimal digits, 8-4-4-4-12"}};
+        return std::unexpected{
+            std::string{"a lock id is a UUID: 32 hexadecimal digits, 8-4-4-4-12"}};
     };
     if (text.size() != uuid_length) return refuse();
     std::array<std::uint64_t, 2> halves{};

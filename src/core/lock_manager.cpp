@@ -52,7 +52,8 @@ public:
     }
     void operator()(const Release& r) const { lock_id(r.lock_id); }
     void operator()(const ReleaseAll& r) const {
-        if (r.owner.empty()) throw BadRequest{"release_all needs an owner; anonymous leases have none"};
+        if (r.owner.empty())
+            throw BadRequest{"release_all needs an owner; anonymous leases have none"};
         owner(r.owner);
     }
     void operator()(const Break& r) const {
@@ -100,7 +101,8 @@ private:
     void ttl(std::string_view what, Duration ttl) const {
         if (ttl == until_released) {
             if (limits_.allow_endless) return;
-            throw BadRequest{"leases without an expiry are not allowed here; set Limits::allow_endless"};
+            throw BadRequest{
+                "leases without an expiry are not allowed here; set Limits::allow_endless"};
         }
         if (ttl < limits_.min_ttl) {
             throw BadRequest{std::string{what} + " is " + in_words(ttl) + "; at least " +
@@ -126,7 +128,8 @@ template <class T>
 T as_answer(Outcome&& outcome) {
     auto result = as_result<T>(std::move(outcome));
     if (result) return *std::move(result);
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal, result.error().message()};
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                     result.error().message()};
 }
 
 }  // namespace
@@ -138,14 +141,17 @@ LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
 
 LockManager::~LockManager() = default;
 
-void LockManager::validate(const Request& request) const { std::visit(Bounds{limits_}, request); }
+void LockManager::validate(const Request& request) const {
+    std::visit(Bounds{limits_}, request);
+}
 
 // Limits that only the store can judge travel with the request.
 void LockManager::apply_limits(Request& request) const {
     std::visit(
         [this]<class R>(R& r) {
             if constexpr (requires { r.max_hold; }) {
-                if (limits_.max_hold) r.max_hold = std::min(r.max_hold.value_or(Duration::max()), *limits_.max_hold);
+                if (limits_.max_hold)
+                    r.max_hold = std::min(r.max_hold.value_or(Duration::max()), *limits_.max_hold);
             }
             if constexpr (std::is_same_v<R, Extend>) r.max_ttl = limits_.max_ttl;
         },
@@ -237,8 +243,8 @@ Result<std::vector<Lease>> LockManager::release_all(std::string owner, OwnerScop
 
 Result<Holder> LockManager::break_lock(LockKey key, Fence fence, std::string by,
                                        std::string reason) {
-    auto lease = as_result<Lease>(
-        ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
+    auto lease =
+        as_result<Lease>(ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
     if (!lease) return std::unexpected{std::move(lease.error())};
     return Holder{.key = std::move(lease->key),
                   .owner = std::move(lease->owner),
@@ -270,6 +276,8 @@ std::size_t LockManager::purge() {
     }
 }
 
-StoreStatus LockManager::status() { return store_->status(); }
+StoreStatus LockManager::status() {
+    return store_->status();
+}
 
 }  // namespace leasehold

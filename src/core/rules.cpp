@@ -7,7 +7,9 @@
 namespace leasehold {
 namespace {
 
-bool alive(const Grant& grant, Time now) { return now < grant.expires_at; }
+bool alive(const Grant& grant, Time now) {
+    return now < grant.expires_at;
+}
 
 Fence fence_after(const Cell& cell, Time now) {
     return std::max<Fence>(cell.fence + 1, now.time_since_epoch().count());
@@ -43,9 +45,10 @@ Refusal gone_because(Gone reason, Time now) {
 }
 
 StoreFault leap_fault() {
-    return {StoreFault::Effect::none, StoreFault::Cause::clock_leap,
-            "the store's clock leapt ahead: the lease on this key looks expired but may not be; it can "
-            "be taken over once it would have expired without the leap"};
+    return {
+        StoreFault::Effect::none, StoreFault::Cause::clock_leap,
+        "the store's clock leapt ahead: the lease on this key looks expired but may not be; it can "
+        "be taken over once it would have expired without the leap"};
 }
 
 }  // namespace
@@ -56,7 +59,9 @@ bool owner_matches(const std::string& owner, const std::string& wanted, OwnerSco
            owner.starts_with(wanted) && owner[wanted.size()] == '/';
 }
 
-Time expiry(Time now, Duration ttl) { return ttl == until_released ? never : now + ttl; }
+Time expiry(Time now, Duration ttl) {
+    return ttl == until_released ? never : now + ttl;
+}
 
 Lease to_lease(const LockKey& key, const Grant& grant, Time store_now) {
     return {.key = key,
@@ -89,10 +94,13 @@ PastLease to_past(const Ended& ended, std::int64_t sequence) {
             .sequence = sequence};
 }
 
-Time Rules::now_for(const Cell& cell) const { return std::max(now_, cell.touched); }
+Time Rules::now_for(const Cell& cell) const {
+    return std::max(now_, cell.touched);
+}
 
 bool Rules::only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const {
-    // When its expiry was written: of leases that share a key, no later time than the grant is known.
+    // When its expiry was written: of leases that share a key, no later time than the grant is
+    // known.
     const Time written = grant.mode == Mode::exclusive ? cell.touched : grant.granted_at;
     return !alive(grant, moment) && alive(grant, moment - clock_.leapt_since(written));
 }
@@ -206,15 +214,15 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
     cell.touched = now;
     cell.last = nullptr;
     cell.changed = true;
-    cell.grants.push_back({.lock_id = request.lock_id,
-                           .owner = request.owner,
-                           .mode = request.mode,
-                           .fence = cell.fence,
-                           .granted_at = now,
-                           .expires_at = expiry(now, request.max_hold
-                                                         ? std::min(request.ttl, *request.max_hold)
-                                                         : request.ttl),
-                           .note = request.note});
+    cell.grants.push_back(
+        {.lock_id = request.lock_id,
+         .owner = request.owner,
+         .mode = request.mode,
+         .fence = cell.fence,
+         .granted_at = now,
+         .expires_at =
+             expiry(now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl),
+         .note = request.note});
     return to_lease(request.key, cell.grants.back(), now);
 }
 
@@ -316,7 +324,8 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     const Time now = now_for(cell);
     for (std::size_t i = cell.grants.size(); i-- > 0;) {
         const Grant& grant = cell.grants[i];
-        if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope)) continue;
+        if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope))
+            continue;
         released.push_back(to_lease(key, grant, now));
         end(key, cell, i, {grant, Gone::released, now, {}, {}});
     }

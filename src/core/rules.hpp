@@ -10,8 +10,9 @@
 
 #include "core/store_clock.hpp"
 
-// The rules of the lock, once for all stores. A store brings the cells of a batch's keys, serialised,
-// and a time read after that; the rules decide and change the cells; the store writes them back.
+// The rules of the lock, once for all stores. A store brings the cells of a batch's keys,
+// serialised, and a time read after that; the rules decide and change the cells; the store writes
+// them back.
 namespace leasehold {
 
 // A lease as a store keeps it.
@@ -36,9 +37,9 @@ struct Ending {
 
 // All a store knows of one key.
 struct Cell {
-    Fence fence = 0;            // the highest ever granted
-    Time touched;               // the highest time ever used on this key
-    std::vector<Grant> grants;  // not ended; may be past their expiry
+    Fence fence = 0;                     // the highest ever granted
+    Time touched;                        // the highest time ever used on this key
+    std::vector<Grant> grants;           // not ended; may be past their expiry
     std::shared_ptr<const Ending> last;  // of a free key: how its last lease ended
     bool changed = false;                // by the rules, since it was loaded
 };
@@ -77,8 +78,8 @@ public:
     // Adds leases that expired without anybody's noticing, as the latest of the key's history.
     void append_expired(const LockKey&, const Cell&, std::vector<PastLease>& history) const;
 
-    // The answer to a request that would have to change a cell which somebody's transaction holds on
-    // to. Until that ends, even another's expired lease keeps the key; everything else is busy.
+    // The answer to a request that would have to change a cell which somebody's transaction holds
+    // on to. Until that ends, even another's expired lease keeps the key; everything else is busy.
     [[nodiscard]] Outcome blocked(const Request&, const LockKey&, const Cell&) const;
 
     [[nodiscard]] Time now() const { return now_; }

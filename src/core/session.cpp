@@ -20,6 +20,8 @@ Result<Lease> Session::try_lock(LockKey key, LockOptions options) {
     return locks_.try_lock(std::move(key), std::move(options));
 }
 
-Result<std::vector<Lease>> Session::end() { return locks_.release_all(owner_, OwnerScope::below); }
+Result<std::vector<Lease>> Session::end() {
+    return locks_.release_all(owner_, OwnerScope::below);
+}
 
 }  // namespace leasehold

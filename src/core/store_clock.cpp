@@ -18,7 +18,8 @@ SteadyClock::time_point SteadyClock::now() noexcept {
                                                            std::chrono::nanoseconds{now.tv_nsec})};
 }
 
-Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered) {
+Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
+                         SteadyClock::time_point answered) {
     if (last_.time == Time{}) {
         last_ = {reading, asked, answered};
         return highest_ = reading;
@@ -43,8 +44,8 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked, SteadyCloc
 
 void StoreClock::at_least(Time used) {
     if (used <= highest_) return;
-    // We would have noticed if that much time had passed: what was written before has lived less than
-    // it seems.
+    // We would have noticed if that much time had passed: what was written before has lived less
+    // than it seems.
     if (seasoned_ && used > highest_ + max_leap_) note_leap(used, used - highest_);
     highest_ = used;
     last_.time = used;
@@ -60,7 +61,8 @@ void StoreClock::note_leap(Time after, Duration size) {
 }
 
 Time StoreClock::floor() {
-    if (set_back_) highest_ = std::max(highest_, last_.time + (SteadyClock::now() - last_.answered));
+    if (set_back_)
+        highest_ = std::max(highest_, last_.time + (SteadyClock::now() - last_.answered));
     return highest_;
 }
 

@@ -12,8 +12,8 @@ class StoreClock {
 public:
     explicit StoreClock(Duration max_leap) : max_leap_{max_leap} {}
 
-    // Takes in a reading of the store's clock made between `asked` and `answered` (steady), and gives
-    // the time to decide by: at least the reading and never less than any time before.
+    // Takes in a reading of the store's clock made between `asked` and `answered` (steady), and
+    // gives the time to decide by: at least the reading and never less than any time before.
     Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
 
     // Somebody has used this time already, perhaps while the store's clock stood further ahead.
@@ -41,9 +41,9 @@ private:
 
     Duration max_leap_;
     Reading last_;
-    Time highest_{};         // ever used, or given as the floor
-    bool seasoned_ = false;  // has seen the clock before the last reading
-    bool set_back_ = false;  // the store's clock lags behind what it said before
+    Time highest_{};           // ever used, or given as the floor
+    bool seasoned_ = false;    // has seen the clock before the last reading
+    bool set_back_ = false;    // the store's clock lags behind what it said before
     std::vector<Leap> leaps_;  // oldest first; at most max_leaps
 };
 

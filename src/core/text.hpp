@@ -9,8 +9,8 @@ namespace leasehold {
 
 enum class Lines : std::uint8_t { one, many };
 
-// What is wrong with a text that came from outside, or nothing. A good one is valid UTF-8 of at most
-// `max_bytes`, without control characters (`Lines::many` permits tab and line breaks).
+// What is wrong with a text that came from outside, or nothing. A good one is valid UTF-8 of at
+// most `max_bytes`, without control characters (`Lines::many` permits tab and line breaks).
 [[nodiscard]] std::optional<std::string> text_problem(std::string_view what, std::string_view text,
                                                       std::size_t max_bytes, Lines lines);
 

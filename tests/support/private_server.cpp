@@ -207,16 +207,22 @@ void PrivatePostgres::create_database(const std::string& name) {
     execute("postgres", "CREATE DATABASE " + std::string(quoted.get()));
 }
 
-void PrivatePostgres::kill() { server_.reset(); }
+void PrivatePostgres::kill() {
+    server_.reset();
+}
 
 void PrivatePostgres::start() {
     if (server_) throw std::logic_error("the server was not killed");
     launch();
 }
 
-void PrivatePostgres::pause() { started(server_).pause(); }
+void PrivatePostgres::pause() {
+    started(server_).pause();
+}
 
-void PrivatePostgres::resume() { started(server_).resume(); }
+void PrivatePostgres::resume() {
+    started(server_).resume();
+}
 
 void PrivatePostgres::launch() {
     const fs::path log = folder_.path() / "log";
@@ -281,16 +287,22 @@ void PrivateMariadb::create_database(const std::string& name) {
     execute("CREATE DATABASE " + quoted + "`");
 }
 
-void PrivateMariadb::kill() { server_.reset(); }
+void PrivateMariadb::kill() {
+    server_.reset();
+}
 
 void PrivateMariadb::start() {
     if (server_) throw std::logic_error("the server was not killed");
     launch();
 }
 
-void PrivateMariadb::pause() { started(server_).pause(); }
+void PrivateMariadb::pause() {
+    started(server_).pause();
+}
 
-void PrivateMariadb::resume() { started(server_).resume(); }
+void PrivateMariadb::resume() {
+    started(server_).resume();
+}
 
 void PrivateMariadb::launch() {
     const fs::path& folder = folder_.path();

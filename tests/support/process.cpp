@@ -324,7 +324,9 @@ ChildProcess::~ChildProcess() {
     if (::getpid() == owner_) kill_hard();
 }
 
-bool ChildProcess::running() { return !wait_for(0ms); }
+bool ChildProcess::running() {
+    return !wait_for(0ms);
+}
 
 void ChildProcess::signal(int number) {
     if (::getpid() != owner_ || exit_code_) return;
@@ -424,7 +426,9 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-bool TemporaryFolder::made_here() const { return ::getpid() == owner_; }
+bool TemporaryFolder::made_here() const {
+    return ::getpid() == owner_;
+}
 
 void TemporaryFolder::give_to(const std::string& user) const {
     if (::geteuid() != 0) return;

@@ -71,7 +71,9 @@ int listen_on(std::uint16_t& port) {
     }
 }
 
-bool would_block() { return errno == EAGAIN || errno == EINTR; }
+bool would_block() {
+    return errno == EAGAIN || errno == EINTR;
+}
 
 }  // namespace
 

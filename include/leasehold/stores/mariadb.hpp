@@ -24,8 +24,8 @@ struct Connection {
 // Leases in a MariaDB database, 10.6 or later.
 [[nodiscard]] std::unique_ptr<Store> open(const Connection& connection, StoreOptions options = {});
 
-// In the caller's own transaction on the same database: is the lease alive? Once this succeeds nobody
-// can take the key before the transaction ends. A refusal leaves the transaction as it was.
+// In the caller's own transaction on the same database: is the lease alive? Once this succeeds
+// nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
 // Throws StoreFault outside a transaction and where MariaDB reports an error.
 [[nodiscard]] Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id);
 

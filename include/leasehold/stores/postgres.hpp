@@ -14,8 +14,8 @@ namespace leasehold::postgres {
 // Leases in a PostgreSQL database. `conninfo` is anything libpq takes.
 [[nodiscard]] std::unique_ptr<Store> open(const std::string& conninfo, StoreOptions options = {});
 
-// In the caller's own transaction on the same database: is the lease alive? Once this succeeds nobody
-// can take the key before the transaction ends. A refusal leaves the transaction as it was.
+// In the caller's own transaction on the same database: is the lease alive? Once this succeeds
+// nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
 // Under REPEATABLE READ and above call it first, before anything has been read.
 // Throws StoreFault outside a transaction and where PostgreSQL reports an error; the transaction
 // stays usable even then, unless the connection is gone.

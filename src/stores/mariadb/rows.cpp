@@ -385,8 +385,8 @@ std::string add_to_history(std::span<const Ended> endings) {
 }
 
 std::string raise_floor(Time floor) {
-    return "update leasehold set value = greatest(value, " +
-           std::to_string(micros(floor)) + ") where name = 'time_floor'";
+    return "update leasehold set value = greatest(value, " + std::to_string(micros(floor)) +
+           ") where name = 'time_floor'";
 }
 
 }  // namespace leasehold::mariadb

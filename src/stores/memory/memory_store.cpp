@@ -33,9 +33,10 @@ struct Shard {
     std::mutex mutex;
     std::unordered_map<LockKey, Cell> cells;         // guarded by mutex
     std::map<std::string, Keys, std::less<>> owned;  // guarded by mutex; of owners with a name
-    std::unordered_map<LockId, const LockKey*> ids;  // guarded by mutex; of leases that have not ended
-    PastRing past;                                   // guarded by mutex
-    std::size_t sweep_bucket = 0;                    // guarded by mutex
+    std::unordered_map<LockId, const LockKey*>
+        ids;                       // guarded by mutex; of leases that have not ended
+    PastRing past;                 // guarded by mutex
+    std::size_t sweep_bucket = 0;  // guarded by mutex
 };
 
 std::function<Time()> machine_clock() {
@@ -240,8 +241,9 @@ private:
                             !owner_matches(holder.owner, *request.owner, request.scope)) {
                             return false;
                         }
-                        return !request.after || std::tie(request.after->key, request.after->fence) <
-                                                     std::tie(holder.key, holder.fence);
+                        return !request.after ||
+                               std::tie(request.after->key, request.after->fence) <
+                                   std::tie(holder.key, holder.fence);
                     });
             }
         }

@@ -61,7 +61,8 @@ std::string trimmed(const char* message) {
 bool is_wrong_setup(std::string_view why) {
     return std::ranges::any_of(
         std::array{"does not exist", "authentication failed", "no password supplied", "pg_hba.conf",
-                   "permission denied", "invalid connection option", "could not translate host name"},
+                   "permission denied", "invalid connection option",
+                   "could not translate host name"},
         [&](std::string_view words) { return why.contains(words); });
 }
 
@@ -82,7 +83,9 @@ Parameters& Parameters::integer(std::int64_t value) {
     return *this;
 }
 
-Parameters& Parameters::time(Time value) { return integer(pg_time(value)); }
+Parameters& Parameters::time(Time value) {
+    return integer(pg_time(value));
+}
 
 Parameters& Parameters::texts(std::span<const std::string> values) {
     std::string bytes = array_header(oid_text, values.size());
@@ -108,9 +111,13 @@ Parameters& Parameters::times(std::span<const Time> values) {
     return *this;
 }
 
-void Rows::Clear::operator()(::pg_result* result) const noexcept { PQclear(result); }
+void Rows::Clear::operator()(::pg_result* result) const noexcept {
+    PQclear(result);
+}
 
-int Rows::size() const { return PQntuples(result_.get()); }
+int Rows::size() const {
+    return PQntuples(result_.get());
+}
 
 std::string_view Rows::text(int row, int column) const {
     return {PQgetvalue(result_.get(), row, column),
@@ -129,9 +136,13 @@ Time Rows::time(int row, int column) const {
     return Time{Duration{value + micros_to_2000}};
 }
 
-std::int64_t Rows::affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
+std::int64_t Rows::affected() const {
+    return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10);
+}
 
-void Connection::Finish::operator()(::pg_conn* connection) const noexcept { PQfinish(connection); }
+void Connection::Finish::operator()(::pg_conn* connection) const noexcept {
+    PQfinish(connection);
+}
 
 Connection::Connection(std::string conninfo, Duration io_timeout,
                        std::function<void(::pg_conn*)> greet)
@@ -146,25 +157,29 @@ void Connection::close() noexcept {
 
 void Connection::connect() {
     if (connection_) return;
-    const auto seconds = std::max<std::int64_t>(
-        2, std::chrono::ceil<std::chrono::seconds>(io_timeout_).count());
+    const auto seconds =
+        std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(io_timeout_).count());
     const std::string timeout = std::to_string(seconds);
     const std::string user_timeout =
         std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout_).count());
-    const std::array keywords{"fallback_application_name", "connect_timeout", "tcp_user_timeout",
-                              "target_session_attrs",      "client_encoding", "dbname",
-                              static_cast<const char*>(nullptr)};
-    const std::array values{"leasehold",  timeout.c_str(), user_timeout.c_str(),
-                            "read-write", "UTF8",          conninfo_.c_str(),
+    const std::array keywords{
+        "fallback_application_name",      "connect_timeout", "tcp_user_timeout",
+        "target_session_attrs",           "client_encoding", "dbname",
+        static_cast<const char*>(nullptr)};
+    const std::array values{"leasehold",
+                            timeout.c_str(),
+                            user_timeout.c_str(),
+                            "read-write",
+                            "UTF8",
+                            conninfo_.c_str(),
                             static_cast<const char*>(nullptr)};
-    std::unique_ptr<::pg_conn, Finish> fresh{
-        PQconnectdbParams(keywords.data(), values.data(), 1)};
+    std::unique_ptr<::pg_conn, Finish> fresh{PQconnectdbParams(keywords.data(), values.data(), 1)};
     if (PQstatus(fresh.get()) != CONNECTION_OK) {
         const std::string why = trimmed(PQerrorMessage(fresh.get()));
-        throw StoreFault{StoreFault::Effect::none,
-                         is_wrong_setup(why) ? StoreFault::Cause::configuration
-                                             : StoreFault::Cause::unavailable,
-                         "postgres: " + why};
+        throw StoreFault{
+            StoreFault::Effect::none,
+            is_wrong_setup(why) ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable,
+            "postgres: " + why};
     }
     PQsetNoticeReceiver(
         fresh.get(),
@@ -226,7 +241,8 @@ void Connection::wait_for_input(SteadyClock::time_point deadline, bool& lost) {
             return;
         }
         if (unsent == 0 && PQisBusy(connection_.get()) == 0) return;
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
         pollfd socket{PQsocket(connection_.get()),
                       static_cast<short>(POLLIN | (unsent > 0 ? POLLOUT : 0)), 0};
         const int ready = left.count() <= 0 ? 0 : poll(&socket, 1, static_cast<int>(left.count()));
@@ -256,7 +272,8 @@ std::vector<Rows> Connection::run(std::span<const Command> commands, Commits com
     }
     PQpipelineSync(connection_.get());
 
-    const auto open = commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
+    const auto open =
+        commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
     const auto deadline = SteadyClock::now() + io_timeout_;
     std::vector<Rows> answers;
     std::optional<ServerError> error;

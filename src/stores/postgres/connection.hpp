@@ -69,8 +69,8 @@ struct ServerError {
 // What a lost answer would leave open.
 enum class Commits : std::uint8_t { no, yes };
 
-// One connection to PostgreSQL in pipeline mode, made when it is first needed and again after it was
-// lost. Not thread-safe.
+// One connection to PostgreSQL in pipeline mode, made when it is first needed and again after it
+// was lost. Not thread-safe.
 class Connection {
 public:
     // `greet` is called with every new connection before anything else is sent.
@@ -81,7 +81,8 @@ public:
 
     // Sends all commands at once and waits for all answers. Throws ServerError for the first error
     // of a connection that lives on; what followed it was not carried out. Throws StoreFault where
-    // there is no connection: with effect unknown if the commands commit and may have been received.
+    // there is no connection: with effect unknown if the commands commit and may have been
+    // received.
     std::vector<Rows> run(std::span<const Command> commands, Commits commits);
     Rows run_one(const Command& command, Commits commits = Commits::no);
 
@@ -90,8 +91,8 @@ public:
 
     void connect();
 
-    // Connects anew where the server has ended the connection while it was idle. Not for use inside a
-    // transaction.
+    // Connects anew where the server has ended the connection while it was idle. Not for use inside
+    // a transaction.
     void revive();
 
 private:
@@ -110,7 +111,7 @@ private:
     std::unique_ptr<::pg_conn, Finish> connection_;
     std::unordered_map<const char*, std::string> names_;  // of prepared statements, by their text
     std::uint64_t statements_named_ = 0;
-    bool warned_ = false;             // the server sent a warning since the last run began
+    bool warned_ = false;  // the server sent a warning since the last run began
 };
 
 [[noreturn]] void fail(const ServerError& error);

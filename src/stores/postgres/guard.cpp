@@ -56,9 +56,8 @@ public:
             values[i] = parameters[i].data();
             lengths[i] = static_cast<int>(parameters[i].size());
         }
-        PGresult* result =
-            PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
-                         values.data(), lengths.data(), formats.data(), 1);
+        PGresult* result = PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()),
+                                        nullptr, values.data(), lengths.data(), formats.data(), 1);
         Rows rows{result};
         const ExecStatusType status = PQresultStatus(result);
         if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return rows;
@@ -99,11 +98,12 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     Locked locked{.slot = {.key = key, .intent = Slot::Intent::change}, .clock = {}};
     const auto name = Parameters{}.text(key.type()).text(key.id());
     const auto lock_row = [&](const char* mode, const char* strength) {
-        return tx.run(std::string{"with l as materialized (select * from locks where type = $1::text "
-                                  "and id = $2::text and mode = "} +
-                          mode + " for " + strength + ") select " + row_columns +
-                          ", clock_timestamp(), (select time_floor from leasehold) from l",
-                      name);
+        return tx.run(
+            std::string{"with l as materialized (select * from locks where type = $1::text "
+                        "and id = $2::text and mode = "} +
+                mode + " for " + strength + ") select " + row_columns +
+                ", clock_timestamp(), (select time_floor from leasehold) from l",
+            name);
     };
     Rows rows = lock_row("0", "update");
     if (rows.size() == 0) rows = lock_row("1", "share");
@@ -128,10 +128,10 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
                 .ended_why = std::string{rows.text(0, 11)}};
     locked.clock = std::max(rows.time(0, 12), rows.time(0, 13));
     if (slot.row.mode == Mode::shared) {
-        const Rows share =
-            tx.run("select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
-                   "where type = $1::text and id = $2::text and lockid = $3::text for update",
-                   Parameters{name}.text(lock_id.to_string()));
+        const Rows share = tx.run(
+            "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
+            "where type = $1::text and id = $2::text and lockid = $3::text for update",
+            Parameters{name}.text(lock_id.to_string()));
         if (share.size() > 0) slot.shares.push_back(share_at(share, 0));
     }
     slot.cell = cell_of(slot.row, slot.shares);
@@ -140,10 +140,10 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
 
 PastLookup past_in(Guarded& tx) {
     return [&tx](LockId id) -> std::optional<Ended> {
-        const Rows rows =
-            tx.run("select type, id, ended, ended_at, ended_by, ended_why from lock_history "
-                   "where lockid = $1::text order by seq desc limit 1",
-                   Parameters{}.text(id.to_string()));
+        const Rows rows = tx.run(
+            "select type, id, ended, ended_at, ended_by, ended_why from lock_history "
+            "where lockid = $1::text order by seq desc limit 1",
+            Parameters{}.text(id.to_string()));
         if (rows.size() == 0) return std::nullopt;
         return Ended{{std::string{rows.text(0, 0)}, std::string{rows.text(0, 1)}},
                      {.grant = {.lock_id = id},
@@ -160,27 +160,31 @@ void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
     const Grant& grant = ended.ending.grant;
     const auto name = Parameters{}.text(slot.key.type()).text(slot.key.id());
     if (grant.mode == Mode::shared) {
-        tx.run("delete from lock_shares where type = $1::text and id = $2::text and lockid = $3::text",
-               Parameters{name}.text(grant.lock_id.to_string()));
+        tx.run(
+            "delete from lock_shares where type = $1::text and id = $2::text and lockid = $3::text",
+            Parameters{name}.text(grant.lock_id.to_string()));
     } else {
-        tx.run("update locks set expiration_time = $3::timestamptz, touched_at = $3::timestamptz, "
-               "ended_at = $3::timestamptz, ended = $4::bigint where type = $1::text and id = $2::text",
-               Parameters{name}.time(ended.ending.at).integer(number_of(ended.ending.how)));
+        tx.run(
+            "update locks set expiration_time = $3::timestamptz, touched_at = $3::timestamptz, "
+            "ended_at = $3::timestamptz, ended = $4::bigint where type = $1::text and id = "
+            "$2::text",
+            Parameters{name}.time(ended.ending.at).integer(number_of(ended.ending.how)));
     }
-    tx.run("insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
-           "expiration_time, ended, ended_at, ended_by, ended_why, note) values ($1::text, $2::text, "
-           "$3::text, $4::text, $5::bigint, $6::bigint, $7::timestamptz, $8::timestamptz, $9::bigint, "
-           "$10::timestamptz, '', '', $11::text)",
-           Parameters{name}
-               .text(grant.lock_id.to_string())
-               .text(grant.owner)
-               .integer(number_of(grant.mode))
-               .integer(grant.fence)
-               .time(grant.granted_at)
-               .time(grant.expires_at)
-               .integer(number_of(ended.ending.how))
-               .time(ended.ending.at)
-               .text(grant.note));
+    tx.run(
+        "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
+        "expiration_time, ended, ended_at, ended_by, ended_why, note) values ($1::text, $2::text, "
+        "$3::text, $4::text, $5::bigint, $6::bigint, $7::timestamptz, $8::timestamptz, $9::bigint, "
+        "$10::timestamptz, '', '', $11::text)",
+        Parameters{name}
+            .text(grant.lock_id.to_string())
+            .text(grant.owner)
+            .integer(number_of(grant.mode))
+            .integer(grant.fence)
+            .time(grant.granted_at)
+            .time(grant.expires_at)
+            .integer(number_of(ended.ending.how))
+            .time(ended.ending.at)
+            .text(grant.note));
 }
 
 template <class Work>
@@ -218,8 +222,7 @@ Result<Lease> release(PGconn* transaction, const LockKey& key, LockId lock_id) {
     return in_savepoint(transaction, [&](Guarded& tx) {
         Locked locked = lock(tx, key, lock_id);
         std::vector<Ended> endings;
-        auto released =
-            release_guarded(locked.slot, lock_id, locked.clock, past_in(tx), endings);
+        auto released = release_guarded(locked.slot, lock_id, locked.clock, past_in(tx), endings);
         if (released) write_released(tx, locked.slot, endings.front());
         return released;
     });

@@ -16,9 +16,9 @@
 namespace leasehold::postgres {
 namespace {
 
-// The plans must be the same whether a table has ten rows or ten million, and whatever its statistics
-// say: always by the indexes. Nothing here waits long for anybody, and a transaction of ours that
-// was forgotten (the process was paused) does not hold its rows for ever.
+// The plans must be the same whether a table has ten rows or ten million, and whatever its
+// statistics say: always by the indexes. Nothing here waits long for anybody, and a transaction of
+// ours that was forgotten (the process was paused) does not hold its rows for ever.
 constexpr const char* working_settings = R"(
 set plan_cache_mode = force_generic_plan;
 set enable_seqscan = off;
@@ -55,7 +55,8 @@ protected:
         const Time floor = clock_.floor();
         Shortcuts shortcuts{floor, options_.history};
         for (const std::size_t index : which) {
-            std::visit([&](const auto& request) { shortcuts.add(index, request); }, requests[index]);
+            std::visit([&](const auto& request) { shortcuts.add(index, request); },
+                       requests[index]);
         }
         const std::vector<Command> commands = shortcuts.commands();
         const auto asked = SteadyClock::now();
@@ -186,10 +187,9 @@ protected:
     std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
         const PathRange below{owner};
         const bool path = scope == OwnerScope::below;
-        const Rows rows = run_one({sql::keys_of, Parameters{}
-                                                     .text(owner)
-                                                     .text(path ? below.from : "")
-                                                     .text(path ? below.before : "")});
+        const Rows rows = run_one(
+            {sql::keys_of,
+             Parameters{}.text(owner).text(path ? below.from : "").text(path ? below.before : "")});
         std::vector<LockKey> keys;
         for (int row = 0; row < rows.size(); ++row) keys.push_back(key_at(rows, row, 0));
         sort_and_unite(keys);
@@ -223,18 +223,18 @@ protected:
     std::vector<Holder> list(const List& request, Time now) override {
         const PathRange below{request.owner.value_or("")};
         const bool path = request.scope == OwnerScope::below;
-        const Rows rows = run_one(
-            {sql::list, Parameters{}
-                            .time(now)
-                            .text(request.after ? request.after->key.type() : "")
-                            .text(request.after ? request.after->key.id() : "")
-                            .integer(request.after ? request.after->fence : 0)
-                            .text(request.type.value_or(""))
-                            .integer(request.owner ? 1 : 0)
-                            .text(request.owner.value_or(""))
-                            .text(path ? below.from : "")
-                            .text(path ? below.before : "")
-                            .integer(static_cast<std::int64_t>(request.limit))});
+        const Rows rows =
+            run_one({sql::list, Parameters{}
+                                    .time(now)
+                                    .text(request.after ? request.after->key.type() : "")
+                                    .text(request.after ? request.after->key.id() : "")
+                                    .integer(request.after ? request.after->fence : 0)
+                                    .text(request.type.value_or(""))
+                                    .integer(request.owner ? 1 : 0)
+                                    .text(request.owner.value_or(""))
+                                    .text(path ? below.from : "")
+                                    .text(path ? below.before : "")
+                                    .integer(static_cast<std::int64_t>(request.limit))});
         std::vector<Holder> holders;
         for (int row = 0; row < rows.size(); ++row) {
             holders.push_back({.key = key_at(rows, row, 0),
@@ -254,8 +254,8 @@ protected:
             .time(oldest)
             .integer(static_cast<std::int64_t>(request.limit));
         if (request.key) parameters.text(request.key->type()).text(request.key->id());
-        const Rows rows = run_one(
-            {request.key ? sql::history_of_key : sql::history, std::move(parameters)});
+        const Rows rows =
+            run_one({request.key ? sql::history_of_key : sql::history, std::move(parameters)});
         std::vector<PastLease> page;
         for (int row = 0; row < rows.size(); ++row) {
             page.push_back(to_past(ended_at(rows, row), rows.integer(row, 13)));
@@ -264,9 +264,9 @@ protected:
     }
 
     std::size_t forget_history(Time before, std::size_t limit) override {
-        const Rows rows = run_one({sql::forget_history,
-                                   Parameters{}.time(before).integer(
-                                       static_cast<std::int64_t>(limit))});
+        const Rows rows =
+            run_one({sql::forget_history,
+                     Parameters{}.time(before).integer(static_cast<std::int64_t>(limit))});
         return static_cast<std::size_t>(rows.affected());
     }
 

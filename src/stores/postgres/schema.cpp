@@ -79,7 +79,8 @@ insert into leasehold values (1, 'epoch');
 )sql"};
 
 [[noreturn]] void refuse(const std::string& why) {
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, "postgres: " + why};
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                     "postgres: " + why};
 }
 
 std::size_t version_of(Conversation& talk) {
@@ -93,15 +94,18 @@ void refuse_a_foreign_table(Conversation& talk) {
         "select string_agg(attname, ',' order by attname collate \"C\") from pg_attribute "
         "where attrelid = to_regclass('locks') and attnum > 0 and not attisdropped");
     if (columns && *columns != pattern) {
-        refuse("there is a table `locks` that is neither Leasehold's nor the pattern's (type, id, "
-               "lockid, expiration_time); give Leasehold a schema of its own: "
-               "?options=-csearch_path%3Dleasehold");
+        refuse(
+            "there is a table `locks` that is neither Leasehold's nor the pattern's (type, id, "
+            "lockid, expiration_time); give Leasehold a schema of its own: "
+            "?options=-csearch_path%3Dleasehold");
     }
 }
 
 }  // namespace
 
-void Conversation::Clear::operator()(::pg_result* result) const noexcept { PQclear(result); }
+void Conversation::Clear::operator()(::pg_result* result) const noexcept {
+    PQclear(result);
+}
 
 void Conversation::wait(SteadyClock::time_point deadline) {
     const auto lost = [](const std::string& why) {
@@ -109,7 +113,8 @@ void Conversation::wait(SteadyClock::time_point deadline) {
                           "postgres: " + why};
     };
     while (PQisBusy(connection_) != 0) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
         pollfd socket{PQsocket(connection_), POLLIN, 0};
         if (left.count() <= 0 || poll(&socket, 1, static_cast<int>(left.count())) == 0) {
             throw lost("no answer in time from a new connection");
@@ -133,11 +138,14 @@ Conversation::Answer Conversation::ask(const std::string& sql) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                          std::string{"postgres: "} + PQerrorMessage(connection_)};
     }
-    if (PQresultStatus(answer.get()) == PGRES_FATAL_ERROR) refuse(PQresultErrorMessage(answer.get()));
+    if (PQresultStatus(answer.get()) == PGRES_FATAL_ERROR)
+        refuse(PQresultErrorMessage(answer.get()));
     return answer;
 }
 
-void Conversation::execute(const std::string& sql) { (void)ask(sql); }
+void Conversation::execute(const std::string& sql) {
+    (void)ask(sql);
+}
 
 std::optional<std::string> Conversation::value_of(const std::string& sql) {
     const Answer answer = ask(sql);
@@ -153,7 +161,8 @@ void migrate(Conversation& talk) {
     const std::size_t version = version_of(talk);
     if (version > steps.size()) {
         refuse("the tables have schema version " + std::to_string(version) +
-               ", this Leasehold knows " + std::to_string(steps.size()) + "; use a newer Leasehold");
+               ", this Leasehold knows " + std::to_string(steps.size()) +
+               "; use a newer Leasehold");
     }
     if (version == 0) refuse_a_foreign_table(talk);
     for (std::size_t step = version; step < steps.size(); ++step) talk.execute(steps[step]);

@@ -11,8 +11,8 @@ struct pg_result;
 
 namespace leasehold::postgres {
 
-// Simple statements on a new connection, each with a deadline. Throws StoreFault: unavailable where the
-// connection is lost or silent, configuration where the server refuses.
+// Simple statements on a new connection, each with a deadline. Throws StoreFault: unavailable where
+// the connection is lost or silent, configuration where the server refuses.
 class Conversation {
 public:
     Conversation(::pg_conn* connection, Duration timeout)

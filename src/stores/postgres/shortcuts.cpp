@@ -60,8 +60,7 @@ std::vector<Command> Shortcuts::commands() const {
         commands.push_back({n == 1 ? sql::try_one : sql::try_many, std::move(parameters)});
     }
     if (const std::size_t n = checks_.indices.size(); n > 0) {
-        commands.push_back(
-            {n == 1 ? sql::check_one : sql::check_many, checks_.parameters(floor_)});
+        commands.push_back({n == 1 ? sql::check_one : sql::check_many, checks_.parameters(floor_)});
     }
     if (const std::size_t n = prolongs_.indices.size(); n > 0) {
         Parameters parameters = prolongs_.parameters(floor_);

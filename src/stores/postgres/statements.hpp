@@ -154,8 +154,8 @@ delete from lock_history where seq in (
     where ended_at < $1::timestamptz))";
 
 // The shortcuts: one statement decides, changes and commits. Each locks its rows first, without
-// waiting, and takes the time when it has them; $1 is the least time to use. They come in two forms,
-// for one request and for many, which differ in where q comes from.
+// waiting, and takes the time when it has them; $1 is the least time to use. They come in two
+// forms, for one request and for many, which differ in where q comes from.
 
 inline const std::string try_q_one =
     "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::text as owner, "
@@ -215,7 +215,8 @@ inline const std::string prolong_q_one =
     "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
     "$6::bigint as ttl, $7::bigint as max_hold)";
 inline const std::string prolong_q_many =
-    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], "
+    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], "
+    "$5::bigint[], "
     "$6::bigint[], $7::bigint[]) as q (type, id, lockid, by, ttl, max_hold))";
 inline const std::string prolong_rest = mine + R"(
 update locks l

@@ -9,7 +9,9 @@ void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
                      "sqlite: " + std::string{doing} + ": " + sqlite3_errmsg(db)};
 }
 
-void Close::operator()(::sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+void Close::operator()(::sqlite3* db) const noexcept {
+    sqlite3_close_v2(db);
+}
 
 void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
     sqlite3_finalize(statement);
@@ -17,8 +19,9 @@ void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
 
 Database open_database(const std::string& path) {
     ::sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(
-        path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code =
+        sqlite3_open_v2(path.c_str(), &raw,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     Database db{raw};
     if (code != SQLITE_OK) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
@@ -52,12 +55,13 @@ Statement& Statement::bind(int index, std::int64_t value) {
 }
 
 Statement& Statement::bind(int index, std::string_view text) {
-    sqlite3_bind_text(prepared(), index, text.data(), static_cast<int>(text.size()),
-                      SQLITE_STATIC);
+    sqlite3_bind_text(prepared(), index, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
     return *this;
 }
 
-int Statement::step_code() { return sqlite3_step(prepared()); }
+int Statement::step_code() {
+    return sqlite3_step(prepared());
+}
 
 bool Statement::step() {
     switch (step_code()) {
@@ -73,7 +77,9 @@ void Statement::run() {
     }
 }
 
-void Statement::reset() noexcept { sqlite3_reset(statement_.get()); }
+void Statement::reset() noexcept {
+    sqlite3_reset(statement_.get());
+}
 
 std::int64_t Statement::integer(int column) const {
     return sqlite3_column_int64(statement_.get(), column);

@@ -65,8 +65,8 @@ Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id
     if (!become_the_writer(transaction)) return busy(clock(rows));
     Slot slot = load(rows, key);
     std::vector<Ended> endings;
-    auto released = release_guarded(slot, lock_id, clock(rows),
-                                    [&](LockId id) { return rows.find_past(id); }, endings);
+    auto released = release_guarded(
+        slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); }, endings);
     if (!released) return released;
     rows.write(slot);
     for (const Ended& ended : endings) rows.add_to_history(ended);

@@ -7,7 +7,9 @@
 namespace leasehold::sqlite {
 namespace {
 
-LockKey key_at(const Statement& row, int column) { return {row.text(column), row.text(column + 1)}; }
+LockKey key_at(const Statement& row, int column) {
+    return {row.text(column), row.text(column + 1)};
+}
 
 // Columns of a grant: lockid, expiration_time, owner, fence, granted_at, note.
 Grant share_at(const Statement& row) {
@@ -48,7 +50,8 @@ std::string history_query(std::string_view rest) {
 Rows::Rows(::sqlite3* db)
     : db_{db},
       find_{db,
-            "select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, "
+            "select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, "
+            "ended, "
             "ended_at, ended_by, ended_why from locks where type = ?1 and id = ?2"},
       shares_{db,
               "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
@@ -61,10 +64,11 @@ Rows::Rows(::sqlite3* db)
       owner_{db,
              "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
              "select type, id from lock_shares where owner = ?1 and owner <> ''"},
-      owner_below_{db,
-                   "select type, id from locks where owner >= ?1 and owner < ?2 and owner <> '' and "
-                   "ended = 0 union "
-                   "select type, id from lock_shares where owner >= ?1 and owner < ?2 and owner <> ''"},
+      owner_below_{
+          db,
+          "select type, id from locks where owner >= ?1 and owner < ?2 and owner <> '' and "
+          "ended = 0 union "
+          "select type, id from lock_shares where owner >= ?1 and owner < ?2 and owner <> ''"},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id limit ?3"},
@@ -73,10 +77,11 @@ Rows::Rows(::sqlite3* db)
               "insert into locks (lockid, expiration_time, owner, mode, fence, granted_at, "
               "touched_at, note, ended, ended_at, ended_by, ended_why, type, id) "
               "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
-      update_{db,
-              "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "
-              "granted_at = ?6, touched_at = ?7, note = ?8, ended = ?9, ended_at = ?10, "
-              "ended_by = ?11, ended_why = ?12 where type = ?13 and id = ?14"},
+      update_{
+          db,
+          "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "
+          "granted_at = ?6, touched_at = ?7, note = ?8, ended = ?9, ended_at = ?10, "
+          "ended_by = ?11, ended_why = ?12 where type = ?13 and id = ?14"},
       touch_{db,
              "update locks set expiration_time = ?1, touched_at = ?2, ended = ?3, ended_at = ?4, "
              "ended_by = ?5, ended_why = ?6 where type = ?7 and id = ?8"},
@@ -89,11 +94,11 @@ Rows::Rows(::sqlite3* db)
                    "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
                    "expiration_time, ended, ended_at, ended_by, ended_why, note) "
                    "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
-      raise_floor_{db,
-                   "update leasehold set value = max(value, ?1) where name = 'time_floor'"},
-      forget_history_{db,
-                      "delete from lock_history where seq in (select seq from (select seq, ended_at "
-                      "from lock_history order by seq limit ?2) where ended_at < ?1)"} {}
+      raise_floor_{db, "update leasehold set value = max(value, ?1) where name = 'time_floor'"},
+      forget_history_{
+          db,
+          "delete from lock_history where seq in (select seq from (select seq, ended_at "
+          "from lock_history order by seq limit ?2) where ended_at < ?1)"} {}
 
 std::optional<LockRow> Rows::find(const LockKey& key) {
     const Resetting at_end{find_};
@@ -173,10 +178,11 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     }
     Statement query{db_,
                     "select type, id, owner, mode, fence, granted_at, expiration_time, note from "
-                    "locks where mode = 0 and ended = 0" + where +
+                    "locks where mode = 0 and ended = 0" +
+                        where +
                         " union all select type, id, owner, 1, fence, granted_at, expiration_time, "
-                        "note from lock_shares where true" + where +
-                        " order by 1, 2, 5 limit ?9"};
+                        "note from lock_shares where true" +
+                        where + " order by 1, 2, 5 limit ?9"};
     const PathRange range{request.owner.value_or("")};
     query.bind(1, micros(now))
         .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
@@ -299,7 +305,9 @@ void Rows::add_to_history(const Ended& ended) {
         .run();
 }
 
-void Rows::raise_floor(Time floor) { raise_floor_.bind(1, micros(floor)).run(); }
+void Rows::raise_floor(Time floor) {
+    raise_floor_.bind(1, micros(floor)).run();
+}
 
 std::size_t Rows::forget_history(Time before, std::size_t limit) {
     forget_history_.bind(1, micros(before)).bind(2, static_cast<std::int64_t>(limit)).run();

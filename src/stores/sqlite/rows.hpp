@@ -36,8 +36,8 @@ private:
 
     ::sqlite3* db_;
     Statement find_, shares_, past_, locate_, owner_, owner_below_, scan_, floor_;
-    Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_, raise_floor_,
-        forget_history_;
+    Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_,
+        raise_floor_, forget_history_;
 };
 
 }  // namespace leasehold::sqlite

@@ -14,7 +14,8 @@
 namespace leasehold::sqlite {
 namespace {
 
-// How long to wait for another process's short transaction before it counts as "somebody is writing".
+// How long to wait for another process's short transaction before it counts as "somebody is
+// writing".
 constexpr int busy_timeout_ms = 20;
 // Opening may meet another process that is just making the tables.
 constexpr int opening_timeout_ms = 10'000;
@@ -147,7 +148,8 @@ protected:
 private:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
-    // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode yet.
+    // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode
+    // yet.
     static void set_wal(::sqlite3* db) {
         const auto give_up = SteadyClock::now() + std::chrono::milliseconds{opening_timeout_ms};
         for (;;) {
