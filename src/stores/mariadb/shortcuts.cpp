@@ -74,17 +74,21 @@ std::string assign_if_going_ahead(const std::string& column, const std::string& 
 }
 const std::string clear_decision = "mode = if(locks.mode = 2, 0, locks.mode)";
 
-// Takes keys that are free or have no row. A lock id that is in the history is dead.
-// Columns: type, id, lockid, owner, note, floor, ttl, then lockid and floor again.
-std::string try_statement(const Source& q, const std::string& floor) {
+// Takes keys that are free or have no row. A lock id that is in the history is dead; one that was
+// drawn just now is not looked up there.
+// Columns: type, id, lockid, owner, note, floor, ttl, then lockid where it is looked up, and floor.
+std::string try_statement(const Source& q, const std::string& floor, Drawn drawn) {
+    const std::string not_dead =
+        drawn == Drawn::for_this
+            ? ""
+            : " where (select 1 from lock_history force index (lock_history_lockid) where lockid = " +
+                  q.column("lockid") + " limit 1) is null";
     return "insert into locks (type, id, lockid, owner, note, touched_at, fence, granted_at, "
            "expiration_time) select " +
            q.column("type") + ", " + q.column("id") + ", " + q.column("lockid") + ", " +
            q.column("owner") + ", " + q.column("note") + ", (@now := greatest(" + clock_us + ", " +
-           floor + ")), @now, @now, @now + " + q.column("ttl") + ' ' + q.from() +
-           " where (select 1 from lock_history force index (lock_history_lockid) where lockid = " +
-           q.column("lockid") +
-           " limit 1) is null on duplicate key update "
+           floor + ")), @now, @now, @now + " + q.column("ttl") + ' ' + q.from() + not_dead +
+           " on duplicate key update "
            "mode = if(locks.ended <> 0 and locks.type = value(type) and locks.id = value(id) and "
            "locks.lockid <> value(lockid), 2, locks.mode), " +
            assign_if_going_ahead(
@@ -216,7 +220,8 @@ Script Shortcuts::preparation() {
         script.add("prepare leasehold_" + name + " from '" + quoted + "'");
     };
     const Source one = Source::one();
-    prepare("try", try_statement(one, "?"));
+    prepare("try", try_statement(one, "?", Drawn::before));
+    prepare("try_new", try_statement(one, "?", Drawn::for_this));
     prepare("prolong", prolong_statement(one, "?"));
     prepare("end", end_statement);
     prepare("note_end", note_end_statement);
@@ -228,6 +233,7 @@ void Shortcuts::add(std::size_t index, const TryLock& request) {
     Asked asked{index, &request.key, request.lock_id, named(request.key, request.lock_id)};
     asked.values.push_back(literal(request.owner));
     asked.values.push_back(literal(request.note));
+    if (request.drawn == Drawn::before) drawn_ = Drawn::before;
     asked.values.push_back(
         bounded(request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl));
     tries_.push_back(std::move(asked));
@@ -270,9 +276,11 @@ Script Shortcuts::script() const {
     if (together) script.add("start transaction");
     if (tries_.size() == 1) {
         const std::vector<std::string>& v = tries_.front().values;
-        script.add(execute("try", {v[0], v[1], v[2], v[3], v[4], floor, v[5], v[2], floor}));
+        script.add(drawn_ == Drawn::for_this
+                       ? execute("try_new", {v[0], v[1], v[2], v[3], v[4], floor, v[5], floor})
+                       : execute("try", {v[0], v[1], v[2], v[3], v[4], floor, v[5], v[2], floor}));
     } else if (!tries_.empty()) {
-        script.add(try_statement(table_of(tries_, try_names), floor));
+        script.add(try_statement(table_of(tries_, try_names), floor, drawn_));
     }
     if (prolongs_.size() == 1) {
         const std::vector<std::string>& v = prolongs_.front().values;

@@ -58,6 +58,7 @@ private:
 
     const Time floor_;
     Kind tries_, prolongs_, releases_, checks_;
+    Drawn drawn_ = Drawn::for_this;  // the lock ids of tries_, all of them
 };
 
 }  // namespace leasehold::mariadb

@@ -47,6 +47,7 @@ void Shortcuts::add(std::size_t index, const TryLock& r) {
     tries_.add(index, r.key, r.lock_id);
     owners_.push_back(r.owner);
     notes_.push_back(r.note);
+    all_drawn_now_ = all_drawn_now_ && r.drawn == Drawn::for_this;
     ttls_.push_back((r.max_hold ? std::min(r.ttl, *r.max_hold) : r.ttl).count());
 }
 
@@ -57,6 +58,7 @@ std::vector<Command> Shortcuts::commands() const {
         add_texts(parameters, owners_);
         add_texts(parameters, notes_);
         add_integers(parameters, ttls_);
+        parameters.integer(all_drawn_now_ ? 1 : 0);
         commands.push_back({n == 1 ? sql::try_one : sql::try_many, std::move(parameters)});
     }
     if (const std::size_t n = checks_.indices.size(); n > 0) {

@@ -164,13 +164,14 @@ inline const std::string try_q_many =
     "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], "
     "$6::text[], $7::bigint[]) as q (type, id, lockid, owner, note, ttl))";
 
-// A key that is free because its last lease was ended, or that was never locked.
+// A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all lock
+// ids were drawn just now, and cannot be in the history.
 inline const std::string try_rest = R"(,
 free as materialized (
     select q.*, l.fence, l.touched_at
     from q join locks l on l.type = q.type and l.id = q.id
     where l.ended <> 0 and l.expiration_time <= clock_timestamp() and l.lockid <> q.lockid
-      and not exists (select from lock_history h where h.lockid = q.lockid)
+      and ($8::bigint = 1 or not exists (select from lock_history h where h.lockid = q.lockid))
     for update of l skip locked
 ), timed as (
     select *, greatest(clock_timestamp(), touched_at, $1::timestamptz) as now from free
@@ -189,7 +190,7 @@ free as materialized (
            (extract(epoch from c.now) * 1000000)::bigint, c.now, c.now
     from q, (select greatest(clock_timestamp(), time_floor, $1::timestamptz) as now from leasehold) c
     where not exists (select from locks l where l.type = q.type and l.id = q.id)
-      and not exists (select from lock_history h where h.lockid = q.lockid)
+      and ($8::bigint = 1 or not exists (select from lock_history h where h.lockid = q.lockid))
     on conflict do nothing
     returning lockid, fence, granted_at, expiration_time
 )
