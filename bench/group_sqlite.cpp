@@ -16,7 +16,7 @@ void run_sqlite(const Settings& settings, Report& report) {
                         .name = "1 thread against one statement an operation",
                         .leasehold = {"sqlite store, 1 thread", *leasehold},
                         .peer = {"one prepared statement an operation, 1 thread", *floor},
-                        .goal = {}},
+                        .goal = Goal{Goal::Direction::at_least, 0.8}},
                        settings));
     report.add(compare({.group = "sqlite",
                         .name = "64 threads against 1",

@@ -78,11 +78,11 @@ const std::string clear_decision = "mode = if(locks.mode = 2, 0, locks.mode)";
 // drawn just now is not looked up there.
 // Columns: type, id, lockid, owner, note, floor, ttl, then lockid where it is looked up, and floor.
 std::string try_statement(const Source& q, const std::string& floor, Drawn drawn) {
-    const std::string not_dead =
-        drawn == Drawn::for_this
-            ? ""
-            : " where (select 1 from lock_history force index (lock_history_lockid) where lockid = " +
-                  q.column("lockid") + " limit 1) is null";
+    const std::string not_dead = drawn == Drawn::for_this
+                                     ? ""
+                                     : " where (select 1 from lock_history force index "
+                                       "(lock_history_lockid) where lockid = " +
+                                           q.column("lockid") + " limit 1) is null";
     return "insert into locks (type, id, lockid, owner, note, touched_at, fence, granted_at, "
            "expiration_time) select " +
            q.column("type") + ", " + q.column("id") + ", " + q.column("lockid") + ", " +

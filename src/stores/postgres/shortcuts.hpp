@@ -59,7 +59,7 @@ private:
     Time floor_;
     StoreOptions::KeepHistory history_;
     Named tries_, checks_, prolongs_, releases_;
-    bool all_drawn_now_ = true;  // the lock ids of tries_
+    bool all_drawn_now_ = true;                      // the lock ids of tries_
     std::vector<std::string> owners_, notes_;        // of tries_
     std::vector<std::int64_t> ttls_;                 // of tries_
     std::vector<std::int64_t> bys_, until_, holds_;  // of prolongs_

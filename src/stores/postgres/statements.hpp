@@ -164,8 +164,8 @@ inline const std::string try_q_many =
     "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], "
     "$6::text[], $7::bigint[]) as q (type, id, lockid, owner, note, ttl))";
 
-// A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all lock
-// ids were drawn just now, and cannot be in the history.
+// A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all
+// lock ids were drawn just now, and cannot be in the history.
 inline const std::string try_rest = R"(,
 free as materialized (
     select q.*, l.fence, l.touched_at
