@@ -33,10 +33,10 @@ struct Shard {
     std::mutex mutex;
     std::unordered_map<LockKey, Cell> cells;         // guarded by mutex
     std::map<std::string, Keys, std::less<>> owned;  // guarded by mutex; of owners with a name
-    std::unordered_map<LockId, const LockKey*>
-        ids;                       // guarded by mutex; of leases that have not ended
-    PastRing past;                 // guarded by mutex
-    std::size_t sweep_bucket = 0;  // guarded by mutex
+    std::unordered_map<LockId, const LockKey*> ids;  // guarded by mutex; of leases not ended
+    PastRing past;                                   // guarded by mutex
+    std::vector<Ended> endings;                      // guarded by mutex; of the decision being made
+    std::size_t sweep_bucket = 0;                    // guarded by mutex
 };
 
 std::function<Time()> machine_clock() {
@@ -69,17 +69,11 @@ private:
     // One decision on cells of shards whose mutexes are held.
     class Decision {
     public:
-        explicit Decision(MemoryStore& store, std::span<Shard> shards)
+        Decision(MemoryStore& store, std::span<Shard> shards)
             : store_{store},
-              past_{[&store, shards, this](LockId id) -> std::optional<Ended> {
-                  for (const Shard& shard : shards) {
-                      const auto* entry = shard.past.find(id);
-                      if (entry != nullptr && entry->ended.ending.at > store.oldest(rules.now())) {
-                          return entry->ended;
-                      }
-                  }
-                  return std::nullopt;
-              }},
+              shards_{shards},
+              endings_{shards.front().endings},
+              past_{[this](LockId id) { return find_past(id); }},
               rules{store.clock_(), store.watch_, past_, endings_} {}
 
         Decision(MemoryStore& store, Shard& shard) : Decision{store, std::span{&shard, 1}} {}
@@ -93,8 +87,19 @@ private:
         }
 
     private:
+        [[nodiscard]] std::optional<Ended> find_past(LockId id) const {
+            for (const Shard& shard : shards_) {
+                const auto* entry = shard.past.find(id);
+                if (entry != nullptr && entry->ended.ending.at > store_.oldest(rules.now())) {
+                    return entry->ended;
+                }
+            }
+            return std::nullopt;
+        }
+
         MemoryStore& store_;
-        std::vector<Ended> endings_;
+        std::span<Shard> shards_;
+        std::vector<Ended>& endings_;
         PastLookup past_;
 
     public:
