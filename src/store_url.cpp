@@ -190,7 +190,7 @@ std::string StoreUrl::without_our_options() const {
     std::string url = scheme + ':' + rest_;
     char separator = '?';
     for (const auto& [name, value] : parameters_) {
-        url += separator + name + '=' + value;
+        url.append(1, separator).append(name).append(1, '=').append(value);
         separator = '&';
     }
     return url;

@@ -37,8 +37,8 @@ struct Limits {
     std::size_t batch_requests = 256;
     std::size_t queued_requests = 100'000;
 
-    // How long a request on a lease that somebody's open transaction is guarding asks again before
-    // it is refused as busy. Tries do not wait for this.
+    // How long a request that somebody's open transaction is in the way of asks again before it is
+    // refused as busy. A try on a key that another holds is refused at once.
     Duration busy_patience = std::chrono::milliseconds{500};
 };
 

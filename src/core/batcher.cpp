@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace leasehold {
 namespace {
@@ -92,20 +93,16 @@ void Batcher::submit(Request request, Reply reply) {
 }
 
 void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_up) {
-    Seat seat;
+    bool seated = false;
     {
         const std::lock_guard lock{mutex_};
-        seat = take_seat(request);
-        if (seat.group) {
-            seat.group->submitted.push_back({seat.index, std::move(reply), give_up});
+        if (const Seat seat = take_seat(request); seat.group) {
+            seat.group->submitted.push_back({seat.index, std::exchange(reply, {}), give_up});
             ++unanswered_;
+            seated = true;
         }
     }
-    if (seat.group) {
-        appoint_leaders();
-    } else {
-        reply(overfull(queued_));
-    }
+    seated ? appoint_leaders() : reply(overfull(queued_));
 }
 
 void Batcher::StageSignal::wait_while(Stage stage) noexcept {

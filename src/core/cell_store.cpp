@@ -211,7 +211,7 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
         rollback();
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                          "the database kept reporting conflicts with other transactions"};
-    } catch (const StoreFault&) {
+    } catch (...) {
         rollback();
         throw;
     }
@@ -271,10 +271,14 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
         if (stood_in_the_way(outcomes[index])) again.push_back(index);
     }
     if (again.empty()) return;
+    // Unanswered while they are asked again: a fault must reach them.
+    std::vector<Outcome> first;
+    for (const std::size_t index : again) first.push_back(std::exchange(outcomes[index], {}));
     try {
         attempt(requests, outcomes, again, Way::full);
     } catch (const Conflict&) {
         rollback();
+        for (std::size_t i = 0; i < again.size(); ++i) outcomes[again[i]] = std::move(first[i]);
     }
 }
 
@@ -523,7 +527,11 @@ Outcome CellStore::answer(const Purge& request) {
         work.raise_floor_to = decided_at;
         save_and_commit(work);
     }
-    purged.forgotten += forget_history(moment, request.rows);
+    try {
+        purged.forgotten += forget_history(moment, request.rows);
+    } catch (const Conflict&) {
+        rollback();  // another store is at it
+    }
     purged.complete = candidates.size() < request.rows;
     if (purged.complete) {
         purge_after_.reset();
@@ -538,9 +546,8 @@ void CellStore::keep_house() {
     next_housekeeping_ = SteadyClock::now() + housekeeping_interval;
     try {
         (void)answer(Purge{housekeeping_rows});
-    } catch (const std::exception&) {
+    } catch (...) {
         // Nobody asked for it; the next request will meet the fault if it lasts.
-    } catch (const Conflict&) {
         rollback();
     }
 }
@@ -586,7 +593,8 @@ LockRow row_of(const Slot& slot) {
     row.touched_at = cell.touched;
     if (cell.grants.empty()) {
         const Ending& last = *cell.last;
-        row.lock_id = last.grant.lock_id;
+        // Of a program that shares the table we may not know the id.
+        row.lock_id = last.grant.lock_id.is_nil() ? LockId::random() : last.grant.lock_id;
         row.owner = last.grant.owner;
         row.mode = last.grant.fence == cell.fence ? Mode::exclusive : Mode::shared;
         row.granted_at = last.grant.granted_at;

@@ -142,7 +142,17 @@ LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
 LockManager::~LockManager() = default;
 
 void LockManager::validate(const Request& request) const {
-    std::visit(Bounds{limits_}, request);
+    std::visit(
+        [this]<class R>(const R& r) {
+            if constexpr (requires { r.max_hold; }) {
+                constexpr std::chrono::years longest{100};
+                if (r.max_hold && (*r.max_hold <= Duration::zero() || *r.max_hold > longest)) {
+                    throw BadRequest{"max_hold must be longer than nothing and at most 100 years"};
+                }
+            }
+            Bounds{limits_}(r);
+        },
+        request);
 }
 
 // Limits that only the store can judge travel with the request.

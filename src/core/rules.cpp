@@ -137,7 +137,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     if (request.drawn == Drawn::before) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
             if (same->mode == request.mode) return to_lease(request.key, *same, now);
-        } else if (const Refusal ended = gone(request.key, cell, request.lock_id, now);
+        } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);
                    ended.reason != Gone::unknown) {
             return ended;
         } else if (const auto elsewhere = past_(request.lock_id)) {

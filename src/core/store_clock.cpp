@@ -1,8 +1,7 @@
 #include "core/store_clock.hpp"
 
-#include <time.h>
-
 #include <algorithm>
+#include <ctime>
 
 namespace leasehold {
 namespace {

@@ -330,9 +330,8 @@ Time Shortcuts::take(std::span<ResultSet> results, std::span<Outcome> outcomes) 
     std::size_t at = 0;
     if (!tries_.empty()) {
         each(tries_, results[at++], [this](const ResultSet& row) {
-            // Granted just now, or before, when the same was asked.
-            const Time touched = time_from(row.integer(touched_at));
-            return touched > floor_ ? touched : time_from(row.integer(decided_at));
+            // A lock id that was drawn for this was granted by this; another may have been before.
+            return time_from(row.integer(drawn_ == Drawn::for_this ? touched_at : decided_at));
         });
     }
     if (!prolongs_.empty()) {

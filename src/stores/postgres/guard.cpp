@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "core/columns.hpp"
 #include "core/guarded.hpp"
@@ -12,6 +13,10 @@
 
 namespace leasehold::postgres {
 namespace {
+
+// How long a guard asks for a row that somebody else has locked, and how often.
+constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::milliseconds pause{2};
 
 constexpr const char* row_columns =
     "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
@@ -105,8 +110,8 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
                 ", clock_timestamp(), (select time_floor from leasehold) from l",
             name);
     };
-    Rows rows = lock_row("0", "update");
-    if (rows.size() == 0) rows = lock_row("1", "share");
+    Rows rows = lock_row("0", "update nowait");
+    if (rows.size() == 0) rows = lock_row("1", "share nowait");
     if (rows.size() == 0) {
         const Rows clock = tx.run("select clock_timestamp()", {});
         locked.clock = clock.time(0, 0);
@@ -130,9 +135,10 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     if (slot.row.mode == Mode::shared) {
         const Rows share = tx.run(
             "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
-            "where type = $1::text and id = $2::text and lockid = $3::text for update",
+            "where type = $1::text and id = $2::text and lockid = $3::text for update nowait",
             Parameters{name}.text(lock_id.to_string()));
         if (share.size() > 0) slot.shares.push_back(share_at(share, 0));
+        locked.clock = std::max(locked.clock, tx.run("select clock_timestamp()", {}).time(0, 0));
     }
     slot.cell = cell_of(slot.row, slot.shares);
     return locked;
@@ -187,25 +193,33 @@ void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
             .text(grant.note));
 }
 
+// A row may be locked for a moment by a batch, or by another guard of the same lease. It is asked
+// for again without waiting in the database: a wait could make the caller the victim of a deadlock.
 template <class Work>
 Result<Lease> in_savepoint(PGconn* connection, Work work) {
-    Guarded tx{connection};
-    try {
-        Result<Lease> result = work(tx);
-        // A refusal gives the row lock back with the savepoint.
-        if (result) tx.keep();
-        return result;
-    } catch (const ServerError& error) {
-        if (error.state == "55P03" || error.state == "40P01") {
+    const auto give_up = SteadyClock::now() + patience;
+    for (;;) {
+        try {
+            Guarded tx{connection};
+            Result<Lease> result = work(tx);
+            // A refusal gives the row lock back with the savepoint.
+            if (result) tx.keep();
+            return result;
+        } catch (const ServerError& error) {
+            if (error.state != "55P03") {
+                refuse(StoreFault::Cause::internal,
+                       error.state == "40001"
+                           ? "the lease changed after this transaction's snapshot "
+                             "was taken: call guard before anything else in it"
+                           : error.message);
+            }
+        }
+        if (SteadyClock::now() >= give_up) {
             Refusal busy;
             busy.kind = Refusal::Kind::busy;
             return std::unexpected{std::move(busy)};
         }
-        refuse(StoreFault::Cause::internal,
-               error.state == "40001"
-                   ? "the lease changed after this transaction's snapshot was taken: call guard "
-                     "before anything else in it"
-                   : error.message);
+        std::this_thread::sleep_for(pause);
     }
 }
 

@@ -41,7 +41,12 @@ public:
     PostgresStore(const std::string& conninfo, const StoreOptions& options)
         : CellStore{options},
           connection_{conninfo, options.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
-        (void)now();
+        try {
+            (void)now();
+        } catch (const Conflict&) {
+            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                             "postgres: somebody has locked the table `leasehold`"};
+        }
     }
 
     [[nodiscard]] StoreStatus status() override {

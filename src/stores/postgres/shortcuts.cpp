@@ -1,8 +1,9 @@
 #include "stores/postgres/shortcuts.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 #include "stores/postgres/statements.hpp"
 
@@ -35,12 +36,13 @@ Parameters Shortcuts::Named::parameters(Time floor) const {
     return parameters;
 }
 
-std::vector<std::size_t> Shortcuts::Named::places(const Rows& rows) const {
-    std::unordered_map<std::string_view, std::size_t> place_of;
-    for (std::size_t i = 0; i < lock_ids.size(); ++i) place_of.emplace(lock_ids[i], i);
-    std::vector<std::size_t> places;
-    for (int row = 0; row < rows.size(); ++row) places.push_back(place_of.at(rows.text(row, 0)));
-    return places;
+std::size_t Shortcuts::Named::place_of(const Rows& rows, int row) const {
+    const std::pair wanted{rows.text(row, 0), rows.text(row, 1)};
+    const auto all = std::views::iota(std::size_t{0}, types.size());
+    const auto found = std::ranges::lower_bound(all, wanted, {}, [this](std::size_t i) {
+        return std::pair<std::string_view, std::string_view>{types[i], ids[i]};
+    });
+    return *found;
 }
 
 void Shortcuts::add(std::size_t index, const TryLock& r) {
@@ -85,19 +87,18 @@ Time Shortcuts::take(std::span<const Rows> answers, std::span<const Request> req
     std::size_t at = 0;
     if (!tries_.indices.empty()) {
         const Rows& rows = answers[at++];
-        const std::vector<std::size_t> places = tries_.places(rows);
         for (int row = 0; row < rows.size(); ++row) {
-            const std::size_t index = tries_.indices[places[static_cast<std::size_t>(row)]];
+            const std::size_t index = tries_.indices[tries_.place_of(rows, row)];
             const auto& request = std::get<TryLock>(requests[index]);
-            const Time now = rows.time(row, 2);
+            const Time now = rows.time(row, 3);
             latest = std::max(latest, now);
             outcomes[index] = Lease{.key = request.key,
                                     .lock_id = request.lock_id,
                                     .owner = request.owner,
                                     .mode = Mode::exclusive,
-                                    .fence = rows.integer(row, 1),
+                                    .fence = rows.integer(row, 2),
                                     .granted_at = now,
-                                    .expires_at = rows.time(row, 3),
+                                    .expires_at = rows.time(row, 4),
                                     .note = request.note,
                                     .store_now = now};
         }
@@ -105,21 +106,20 @@ Time Shortcuts::take(std::span<const Rows> answers, std::span<const Request> req
     for (const Named* named : {&checks_, &prolongs_, &releases_}) {
         if (named->indices.empty()) continue;
         const Rows& rows = answers[at++];
-        const std::vector<std::size_t> places = named->places(rows);
         for (int row = 0; row < rows.size(); ++row) {
-            const std::size_t place = places[static_cast<std::size_t>(row)];
-            const Time now = rows.time(row, 6);
-            const Time expires_at = rows.time(row, 4);
+            const std::size_t place = named->place_of(rows, row);
+            const Time now = rows.time(row, 7);
+            const Time expires_at = rows.time(row, 5);
             latest = std::max(latest, now);
             if (expires_at <= now) continue;  // a check of a lease that has expired
             outcomes[named->indices[place]] = Lease{.key = {named->types[place], named->ids[place]},
-                                                    .lock_id = lock_id_from(rows.text(row, 0)),
-                                                    .owner = std::string{rows.text(row, 1)},
+                                                    .lock_id = lock_id_from(named->lock_ids[place]),
+                                                    .owner = std::string{rows.text(row, 2)},
                                                     .mode = Mode::exclusive,
-                                                    .fence = rows.integer(row, 2),
-                                                    .granted_at = rows.time(row, 3),
+                                                    .fence = rows.integer(row, 3),
+                                                    .granted_at = rows.time(row, 4),
                                                     .expires_at = expires_at,
-                                                    .note = std::string{rows.text(row, 5)},
+                                                    .note = std::string{rows.text(row, 6)},
                                                     .store_now = now};
         }
     }

@@ -41,8 +41,9 @@ private:
         void add(std::size_t index, const LockKey& key, LockId lock_id);
         // The floor, then their columns: values for one request, arrays for many.
         [[nodiscard]] Parameters parameters(Time floor) const;
-        // Which of them each row of an answer is about, by the lock id in its first column.
-        [[nodiscard]] std::vector<std::size_t> places(const Rows& rows) const;
+        // Which of them a row of an answer is about, by the key in its first columns. They came in
+        // the order of their keys.
+        [[nodiscard]] std::size_t place_of(const Rows& rows, int row) const;
 
         std::vector<std::string> lock_ids;
         std::vector<std::size_t> indices;

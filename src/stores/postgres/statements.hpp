@@ -183,7 +183,7 @@ free as materialized (
         granted_at = t.now, touched_at = t.now, note = t.note, ended = 0, ended_at = '-infinity',
         ended_by = '', ended_why = ''
     from timed t where l.type = t.type and l.id = t.id
-    returning l.lockid, l.fence, l.granted_at, l.expiration_time
+    returning l.type, l.id, l.fence, l.granted_at, l.expiration_time
 ), added as (
     insert into locks (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
     select q.type, q.id, q.lockid, c.now + q.ttl * interval '1 microsecond', q.owner, q.note,
@@ -192,7 +192,7 @@ free as materialized (
     where not exists (select from locks l where l.type = q.type and l.id = q.id)
       and ($8::bigint = 1 or not exists (select from lock_history h where h.lockid = q.lockid))
     on conflict do nothing
-    returning lockid, fence, granted_at, expiration_time
+    returning type, id, fence, granted_at, expiration_time
 )
 select * from taken union all select * from added)";
 
@@ -227,7 +227,7 @@ set expiration_time = greatest(l.expiration_time, least(
         t.granted_at + nullif(t.max_hold, -1) * interval '1 microsecond')),
     touched_at = t.now
 from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
-returning l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, t.now)";
+returning l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, t.now)";
 
 inline const std::string prolong_one = prolong_q_one + prolong_rest;
 inline const std::string prolong_many = prolong_q_many + prolong_rest;
@@ -251,13 +251,13 @@ done as (
     select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note
     from done where $5::bigint = 1
 )
-select lockid, owner, fence, granted_at, expiration_time, note, now from done)";
+select type, id, owner, fence, granted_at, expiration_time, note, now from done)";
 
 inline const std::string release_one = named_q_one + release_rest;
 inline const std::string release_many = named_q_many + release_rest;
 
 inline const std::string check_rest = R"(
-select l.lockid, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
+select l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
        greatest(clock_timestamp(), l.touched_at, $1::timestamptz)
 from q join locks l on l.type = q.type and l.id = q.id
 where l.lockid = q.lockid and l.ended = 0 and l.mode = 0)";

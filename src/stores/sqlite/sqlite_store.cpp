@@ -37,6 +37,7 @@ public:
           rollback_{db_.get(), "rollback"} {
         sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
         read_settings();
+        (void)now();
     }
 
     [[nodiscard]] StoreStatus status() override { return status_; }
@@ -142,7 +143,12 @@ protected:
     }
 
     std::size_t forget_history(Time before, std::size_t limit) override {
-        return rows_.forget_history(before, limit);
+        try {
+            return rows_.forget_history(before, limit);
+        } catch (const StoreFault&) {
+            if ((sqlite3_errcode(db_.get()) & 0xFF) == SQLITE_BUSY) throw Conflict{};
+            throw;
+        }
     }
 
 private:
