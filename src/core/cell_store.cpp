@@ -205,6 +205,7 @@ CellStore::CellStore(const StoreOptions& options)
       next_housekeeping_{SteadyClock::now() + housekeeping_interval} {}
 
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    for (Outcome& outcome : outcomes) outcome = {};
     try {
         apply_in_runs(requests, outcomes);
     } catch (const Conflict&) {

@@ -5,7 +5,7 @@ namespace leasehold {
 ScopedLock::~ScopedLock() {
     if (locks_ == nullptr) return;
     try {
-        (void)locks_->release(lease_.key, lease_.lock_id);
+        locks_->release(lease_.key, lease_.lock_id);
     } catch (const std::exception&) {
         // The expiry ends what we could not.
     }

@@ -9,7 +9,7 @@ Session::Session(LockManager& locks, std::string owner) : locks_{locks}, owner_{
 
 Session::~Session() {
     try {
-        (void)end();
+        end();
     } catch (const std::exception&) {
         // The expiry ends what we could not.
     }

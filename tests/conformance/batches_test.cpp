@@ -40,6 +40,30 @@ TEST_P(Batches, TheSecondToAskForAKeyIsRefusedWithTheFirst) {
     EXPECT_TRUE(refusal_is_held(*refusal, {"alice"}));
 }
 
+TEST_P(Batches, ALockIdOfOneKeyPassesForNoOtherInTheSameBatch) {
+    const LockKey before{"Order", "0"};
+    (void)apply({asks("alice", alice_)});
+    const auto outcomes = apply({Check{before, alice_}, Check{key_, alice_}});
+    EXPECT_TRUE(is_gone(outcomes[0], Gone::unknown));
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[1]));
+    const auto prolonged =
+        apply({Renew{.key = before, .lock_id = alice_, .ttl = 5min},
+               Renew{.key = key_, .lock_id = alice_, .ttl = 5min}, Release{before, alice_}});
+    EXPECT_TRUE(is_gone(prolonged[0], Gone::unknown));
+    EXPECT_TRUE(std::holds_alternative<Lease>(prolonged[1]));
+    EXPECT_TRUE(is_gone(prolonged[2], Gone::unknown));
+}
+
+TEST_P(Batches, AskingAgainThroughAnotherHandleIsJudgedByTheTimeItIsAsked) {
+    const auto other = harness().open();
+    std::vector<Outcome> outcomes(1);
+    other->apply(std::vector<Request>{Check{key_, bob_}}, outcomes);
+    (void)apply({asks("", alice_, Mode::exclusive, 1min)});
+    let_pass(2min);
+    other->apply(std::vector<Request>{asks("", alice_, Mode::exclusive, 1min)}, outcomes);
+    EXPECT_TRUE(is_gone(outcomes[0], Gone::expired));
+}
+
 TEST_P(Batches, AKeyPassesFromHandToHand) {
     const auto outcomes = apply({asks("alice", alice_), Release{key_, alice_}, asks("bob", bob_),
                                  Check{key_, alice_}, Check{key_, bob_}});
