@@ -505,33 +505,12 @@ Outcome CellStore::answer(const Purge& request) {
     const Time moment = at - options_.retention;
     const std::vector<Candidate> candidates = scan(purge_after_, request.rows, moment);
 
-    Work work;
-    for (const Candidate& candidate : candidates) {
-        if (candidate.dead) {
-            work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
-        }
-    }
     Purged purged;
-    if (begin() == Begun::writing) {
-        const Time decided_at = load_and_observe(work, Locking::yes);
-        const PastLookup no_past = [](LockId) { return std::nullopt; };
-        Rules rules{decided_at, clock_, no_past, work.endings};
-        for (Slot& slot : work.slots) {
-            if (slot.state != Slot::State::ours) continue;
-            slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
-            if (slot.forget) ++purged.forgotten;
-        }
-        // What ended before the retention is not even written down.
-        std::erase_if(work.endings, [&](const Ended& ended) {
-            return !keeps_history() || ended.ending.at < moment;
-        });
-        work.raise_floor_to = decided_at;
-        save_and_commit(work);
-    }
     try {
+        purged.forgotten = forget_dead(candidates, moment);
         purged.forgotten += forget_history(moment, request.rows);
     } catch (const Conflict&) {
-        rollback();  // another store is at it
+        rollback();  // other transactions are at these rows; the next purge finds what is left
     }
     purged.complete = candidates.size() < request.rows;
     if (purged.complete) {
@@ -540,6 +519,32 @@ Outcome CellStore::answer(const Purge& request) {
         purge_after_ = candidates.back().key;
     }
     return purged;
+}
+
+std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Time moment) {
+    Work work;
+    for (const Candidate& candidate : candidates) {
+        if (candidate.dead) {
+            work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
+        }
+    }
+    if (begin() != Begun::writing) return 0;
+    const Time at = load_and_observe(work, Locking::yes);
+    const PastLookup no_past = [](LockId) { return std::nullopt; };
+    Rules rules{at, clock_, no_past, work.endings};
+    std::size_t forgotten = 0;
+    for (Slot& slot : work.slots) {
+        if (slot.state != Slot::State::ours) continue;
+        slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
+        if (slot.forget) ++forgotten;
+    }
+    // What ended before the retention is not even written down.
+    std::erase_if(work.endings, [&](const Ended& ended) {
+        return !keeps_history() || ended.ending.at < moment;
+    });
+    work.raise_floor_to = at;
+    save_and_commit(work);
+    return forgotten;
 }
 
 void CellStore::keep_house() {

@@ -116,6 +116,8 @@ private:
     [[nodiscard]] bool keeps_history() const {
         return options_.history == StoreOptions::KeepHistory::on;
     }
+    // How many of them were dead since `moment` and are forgotten now.
+    std::size_t forget_dead(const std::vector<Candidate>& candidates, Time moment);
     void keep_house();
 
     Time floor_raised_at_{};
