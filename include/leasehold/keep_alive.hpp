@@ -45,7 +45,8 @@ public:
     // Until when the holder may act, on its own steady clock.
     [[nodiscard]] SteadyClock::time_point valid_until() const;
 
-    [[nodiscard]] bool lost() const noexcept { return stop_token().stop_requested(); }
+    // Whether the lease is lost, or that time is over.
+    [[nodiscard]] bool lost() const;
 
 private:
     struct State;

@@ -2,8 +2,10 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,35 +13,38 @@ namespace leasehold {
 
 // What is locked: a type and an id, ("Order", "1"). Two keys are one lock iff their bytes are
 // equal. Both parts are non-empty UTF-8 without control characters, at most Limits::type_bytes and
-// Limits::id_bytes long. A LockKey that exists is valid.
+// Limits::id_bytes long. A LockKey that exists is valid. Copies are cheap: they share one text.
 class LockKey {
 public:
     // Throws BadRequest where parse() would refuse.
-    LockKey(std::string type, std::string id);
+    LockKey(std::string_view type, std::string_view id);
 
     [[nodiscard]] static std::expected<LockKey, std::string> parse(std::string_view type,
                                                                    std::string_view id);
 
-    [[nodiscard]] const std::string& type() const noexcept { return type_; }
-    [[nodiscard]] const std::string& id() const noexcept { return id_; }
+    [[nodiscard]] std::string_view type() const noexcept { return {text_.get(), type_size_}; }
+    [[nodiscard]] std::string_view id() const noexcept {
+        return {text_.get() + type_size_, id_size_};
+    }
 
     // "Order/1", for people. Not unique: the type may contain a slash.
-    [[nodiscard]] std::string to_string() const { return type_ + '/' + id_; }
+    [[nodiscard]] std::string to_string() const;
 
     friend bool operator==(const LockKey& a, const LockKey& b) noexcept {
-        return a.hash_ == b.hash_ && a.id_ == b.id_ && a.type_ == b.type_;
+        return a.hash_ == b.hash_ && a.id() == b.id() && a.type() == b.type();
     }
     // In the order of bytes, the type before the id.
     friend std::strong_ordering operator<=>(const LockKey& a, const LockKey& b) noexcept {
-        const auto by_type = a.type_ <=> b.type_;
-        return by_type != 0 ? by_type : a.id_ <=> b.id_;
+        const auto by_type = a.type() <=> b.type();
+        return by_type != 0 ? by_type : a.id() <=> b.id();
     }
 
 private:
     friend struct std::hash<LockKey>;
 
-    std::string type_;
-    std::string id_;
+    std::shared_ptr<const char[]> text_;  // the type, then the id
+    std::uint32_t type_size_;
+    std::uint32_t id_size_;
     std::size_t hash_;  // of both: a key is looked up more often than it is made
 };
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -185,7 +186,9 @@ public:
     // outcome, and the fault is the answer of those still std::monostate.
     virtual void apply(std::span<const Request> requests, std::span<Outcome> outcomes) = 0;
 
-    // How many calls of apply() may be under way at once, from different threads.
+    // How many calls of apply() may be under way at once, from different threads. Requests gather
+    // only while that many are.
+    static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
     [[nodiscard]] virtual std::size_t concurrency() const noexcept = 0;
 
     [[nodiscard]] virtual StoreStatus status() = 0;

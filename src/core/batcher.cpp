@@ -21,9 +21,13 @@ bool is_busy(const Outcome& outcome) {
     return refusal != nullptr && refusal->kind == Refusal::Kind::busy;
 }
 
+bool is_unanswered(const Outcome& outcome) {
+    return std::holds_alternative<std::monostate>(outcome);
+}
+
 void give_the_unanswered(std::span<Outcome> outcomes, const StoreFault& fault) {
     for (Outcome& outcome : outcomes) {
-        if (!std::holds_alternative<std::monostate>(outcome)) continue;
+        if (!is_unanswered(outcome)) continue;
         // Made anew: copies of an exception share their text, and these go to different threads.
         outcome = StoreFault{fault.effect(), fault.cause(), fault.what()};
     }
@@ -62,10 +66,10 @@ Outcome Batcher::ask(Request&& request) {
 }
 
 Outcome Batcher::ask_once(Request& request) {
-    if (queued_ == 0 && enter_lane()) {
+    if (lanes_ == Store::any_number || (queued_ == 0 && enter_lane())) {
         Outcome outcome;
         apply({&request, 1}, {&outcome, 1});
-        leave_lane();
+        if (lanes_ != Store::any_number) leave_lane();
         return outcome;
     }
     Seat seat;
@@ -96,6 +100,7 @@ void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_u
     bool seated = false;
     {
         const std::lock_guard lock{mutex_};
+        if (!dispatcher_.joinable()) dispatcher_ = std::thread{[this] { run_dispatcher(); }};
         if (const Seat seat = take_seat(request); seat.group) {
             seat.group->submitted.push_back({seat.index, std::exchange(reply, {}), give_up});
             ++unanswered_;
@@ -152,7 +157,7 @@ void Batcher::appoint_leaders() {
                 queued_ -= group->requests.size();
                 if (!group->somebody_waits()) {
                     to_dispatch_.push_back(std::move(group));
-                    wake_dispatcher();
+                    dispatcher_wakes_.notify_one();
                     continue;
                 }
             }
@@ -176,8 +181,10 @@ void Batcher::lead(Group& group) {
 void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
     try {
         store_.apply(requests, outcomes);
-        give_the_unanswered(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
-                                       "the store gave no answer to this request"});
+        if (std::ranges::any_of(outcomes, is_unanswered)) {
+            give_the_unanswered(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
+                                           "the store gave no answer to this request"});
+        }
     } catch (const StoreFault& fault) {
         give_the_unanswered(outcomes, fault);
     } catch (const std::exception& error) {
@@ -194,18 +201,13 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
             deferred_.push_back({Clock::now() + longest_pause / 2,
                                  std::move(group.requests[submitted.index]),
                                  std::move(submitted.reply), submitted.give_up});
-            wake_dispatcher();
+            dispatcher_wakes_.notify_one();
             return;
         }
     }
     submitted.reply(std::move(outcome));
     const std::lock_guard lock{mutex_};
     if (--unanswered_ == 0 && closing_) dispatcher_wakes_.notify_all();
-}
-
-void Batcher::wake_dispatcher() {
-    if (!dispatcher_.joinable()) dispatcher_ = std::thread{[this] { run_dispatcher(); }};
-    dispatcher_wakes_.notify_one();
 }
 
 void Batcher::run_dispatcher() {

@@ -38,7 +38,7 @@ public:
     // Waits for the answer. A StoreFault is an outcome here, not an exception.
     [[nodiscard]] Outcome ask(Request&& request);
 
-    // Does not wait.
+    // Does not wait. Throws std::system_error where no thread can be started for the first one.
     void submit(Request request, Reply reply);
 
 private:
@@ -100,7 +100,6 @@ private:
     [[nodiscard]] Outcome ask_once(Request& request);
     void enqueue(Request&& request, Reply&& reply, Clock::time_point give_up);
     void reply_to(Group& group, Submitted& submitted);
-    void wake_dispatcher();
     void run_dispatcher();
 
     Store& store_;

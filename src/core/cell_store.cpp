@@ -110,7 +110,7 @@ public:
         : work_{work},
           past_{[&work](LockId id) -> std::optional<Ended> {
               for (const Ended& ended : work.endings | std::views::reverse) {
-                  if (ended.ending.grant.lock_id == id) return ended;
+                  if (ended.ending->grant.lock_id == id) return ended;
               }
               const auto found = work.past.find(id);
               return found != work.past.end() ? std::optional{found->second} : std::nullopt;
@@ -540,7 +540,7 @@ std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Tim
     }
     // What ended before the retention is not even written down.
     std::erase_if(work.endings, [&](const Ended& ended) {
-        return !keeps_history() || ended.ending.at < moment;
+        return !keeps_history() || ended.ending->at < moment;
     });
     work.raise_floor_to = at;
     save_and_commit(work);

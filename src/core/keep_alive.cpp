@@ -21,11 +21,15 @@ public:
     // Nothing where `deadline` or `ended` came first.
     [[nodiscard]] std::optional<Outcome> wait(const std::stop_token& ended,
                                               SteadyClock::time_point deadline) {
-        // The end of an endless lease lies beyond what can be waited for.
-        constexpr std::chrono::hours longest{1};
+        // While the machine is suspended a wait stands still and the steady clock goes on: look at
+        // it often.
+        constexpr Duration glance = std::chrono::seconds{1};
         std::unique_lock lock{mutex_};
-        filled_.wait_until(lock, ended, std::min(deadline, SteadyClock::now() + longest),
-                           [this] { return outcome_.has_value(); });
+        for (auto now = SteadyClock::now(); !outcome_ && !ended.stop_requested() && now < deadline;
+             now = SteadyClock::now()) {
+            filled_.wait_for(lock, ended, std::min(deadline - now, glance),
+                             [this] { return outcome_.has_value(); });
+        }
         return std::exchange(outcome_, std::nullopt);
     }
 
@@ -123,6 +127,10 @@ KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point as
 }
 
 KeepAlive::~KeepAlive() = default;
+
+bool KeepAlive::lost() const {
+    return stop_token().stop_requested() || SteadyClock::now() >= valid_until();
+}
 
 std::stop_token KeepAlive::stop_token() const noexcept {
     return state_->stop.get_token();

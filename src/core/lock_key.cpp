@@ -2,6 +2,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/lock_key.hpp>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/text.hpp"
@@ -20,22 +21,35 @@ std::optional<std::string> key_problem(std::string_view type, std::string_view i
     return part_problem("the key's id", id, Limits::id_bytes);
 }
 
-std::size_t hash_of(const std::string& type, const std::string& id) {
-    const std::size_t seed = std::hash<std::string>{}(type);
-    const std::size_t hash = std::hash<std::string>{}(id);
+std::size_t hash_of(std::string_view type, std::string_view id) {
+    const std::size_t seed = std::hash<std::string_view>{}(type);
+    const std::size_t hash = std::hash<std::string_view>{}(id);
     return hash ^ (seed + 0x9E3779B97F4A7C15ULL + (hash << 6) + (hash >> 2));
+}
+
+std::shared_ptr<const char[]> joined(std::string_view type, std::string_view id) {
+    auto text = std::make_shared_for_overwrite<char[]>(type.size() + id.size());
+    std::ranges::copy(id, std::ranges::copy(type, text.get()).out);
+    return text;
 }
 
 }  // namespace
 
-LockKey::LockKey(std::string type, std::string id)
-    : type_{std::move(type)}, id_{std::move(id)}, hash_{hash_of(type_, id_)} {
-    if (auto problem = key_problem(type_, id_)) throw BadRequest{*problem};
+LockKey::LockKey(std::string_view type, std::string_view id)
+    : text_{joined(type, id)},
+      type_size_{static_cast<std::uint32_t>(type.size())},
+      id_size_{static_cast<std::uint32_t>(id.size())},
+      hash_{hash_of(type, id)} {
+    if (auto problem = key_problem(type, id)) throw BadRequest{*problem};
 }
 
 std::expected<LockKey, std::string> LockKey::parse(std::string_view type, std::string_view id) {
     if (auto problem = key_problem(type, id)) return std::unexpected{*std::move(problem)};
-    return LockKey{std::string{type}, std::string{id}};
+    return LockKey{type, id};
+}
+
+std::string LockKey::to_string() const {
+    return std::string{type()}.append("/").append(id());
 }
 
 }  // namespace leasehold

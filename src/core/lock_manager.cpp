@@ -36,6 +36,11 @@ public:
             std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
             throw BadRequest{"the keys must be sorted and different"};
         }
+        std::vector<LockId> ids = r.lock_ids;
+        std::ranges::sort(ids);
+        if (std::ranges::adjacent_find(ids) != ids.end()) {
+            throw BadRequest{"each key needs a lock id of its own"};
+        }
         owner(r.owner);
         ttl("the ttl", r.ttl);
         text("the note", r.note, Limits::note_bytes);

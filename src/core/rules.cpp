@@ -20,6 +20,20 @@ Time capped(Time wanted, const Grant& grant, const std::optional<Duration>& max_
     return std::max(wanted, grant.expires_at);
 }
 
+// Made in its place: a lease has much to move.
+Outcome granted(const LockKey& key, const Grant& grant, Time store_now) {
+    return Outcome{std::in_place_type<Lease>,
+                   key,
+                   grant.lock_id,
+                   grant.owner,
+                   grant.mode,
+                   grant.fence,
+                   grant.granted_at,
+                   grant.expires_at,
+                   grant.note,
+                   store_now};
+}
+
 Refusal held(std::vector<Holder> holders, Time now) {
     Refusal refusal;
     refusal.kind = Refusal::Kind::held;
@@ -86,11 +100,11 @@ Holder to_holder(const LockKey& key, const Grant& grant) {
 }
 
 PastLease to_past(const Ended& ended, std::int64_t sequence) {
-    return {.lease = to_holder(ended.key, ended.ending.grant),
-            .how = ended.ending.how,
-            .ended_at = ended.ending.at,
-            .by = ended.ending.by,
-            .why = ended.ending.why,
+    return {.lease = to_holder(ended.key, ended.ending->grant),
+            .how = ended.ending->how,
+            .ended_at = ended.ending->at,
+            .by = ended.ending->by,
+            .why = ended.ending->why,
             .sequence = sequence};
 }
 
@@ -119,15 +133,21 @@ Refusal Rules::gone(const LockKey& key, const Cell& cell, LockId lock_id, Time n
     }
     if (cell.last && cell.last->grant.lock_id == lock_id) return gone_by(*cell.last, now);
     const auto past = past_(lock_id);
-    return past && past->key == key ? gone_by(past->ending, now) : gone_because(Gone::unknown, now);
+    return past && past->key == key ? gone_by(*past->ending, now)
+                                    : gone_because(Gone::unknown, now);
 }
 
-void Rules::end(const LockKey& key, Cell& cell, std::size_t index, Ending ending) {
+void Rules::end(const LockKey& key, Cell& cell, std::size_t index, End how) {
+    auto ending = std::make_shared<const Ending>(Ending{.grant = std::move(cell.grants[index]),
+                                                        .how = how.reason,
+                                                        .at = how.at,
+                                                        .by = std::move(how.by),
+                                                        .why = std::move(how.why)});
     cell.grants.erase(cell.grants.begin() + static_cast<std::ptrdiff_t>(index));
-    if (cell.grants.empty()) cell.last = std::make_shared<const Ending>(ending);
-    cell.touched = std::max(cell.touched, ending.at);
+    cell.touched = std::max(cell.touched, ending->at);
     cell.changed = true;
-    endings_.push_back({key, std::move(ending)});
+    if (cell.grants.empty()) cell.last = ending;
+    endings_.emplace_back(key, std::move(ending));
 }
 
 Outcome Rules::decide(const TryLock& request, Cell& cell) {
@@ -136,12 +156,12 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     // The same request again, after an answer was lost.
     if (request.drawn == Drawn::before) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
-            if (same->mode == request.mode) return to_lease(request.key, *same, now);
+            if (same->mode == request.mode) return granted(request.key, *same, now);
         } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);
                    ended.reason != Gone::unknown) {
             return ended;
         } else if (const auto elsewhere = past_(request.lock_id)) {
-            return gone_by(elsewhere->ending, now);
+            return gone_by(*elsewhere->ending, now);
         }
     }
 
@@ -194,7 +214,7 @@ Outcome Rules::convert_or_renew(const TryLock& request, Cell& cell, Grant& mine,
         // Shared leases that ran out beside this one end here.
         for (std::size_t i = cell.grants.size(); i-- > 0;) {
             if (cell.grants[i].lock_id != lease.lock_id) {
-                end(request.key, cell, i, {cell.grants[i], Gone::taken, now, lease.owner, {}});
+                end(request.key, cell, i, {Gone::taken, now, lease.owner});
             }
         }
     }
@@ -207,8 +227,7 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
         if (alive(old, now)) continue;
         const bool together = old.mode == Mode::shared && request.mode == Mode::shared;
         end(request.key, cell, i,
-            together ? Ending{old, Gone::expired, now, {}, {}}
-                     : Ending{old, Gone::taken, now, request.owner, {}});
+            together ? End{Gone::expired, now} : End{Gone::taken, now, request.owner});
     }
     cell.fence = fence_after(cell, now);
     cell.touched = now;
@@ -223,7 +242,7 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
          .expires_at =
              expiry(now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl),
          .note = request.note});
-    return to_lease(request.key, cell.grants.back(), now);
+    return granted(request.key, cell.grants.back(), now);
 }
 
 Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells) {
@@ -266,7 +285,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
 Outcome Rules::decide(const Check& request, const LockKey& key, const Cell& cell) const {
     const Time now = now_for(cell);
     for (const Grant& grant : cell.grants) {
-        if (grant.lock_id == request.lock_id && alive(grant, now)) return to_lease(key, grant, now);
+        if (grant.lock_id == request.lock_id && alive(grant, now)) return granted(key, grant, now);
     }
     return gone(key, cell, request.lock_id, now);
 }
@@ -281,7 +300,7 @@ Outcome Rules::decide(const Extend& request, const LockKey& key, Cell& cell) {
     }
     cell.touched = now;
     cell.changed = true;
-    return to_lease(key, *grant, now);
+    return granted(key, *grant, now);
 }
 
 Outcome Rules::decide(const Renew& request, const LockKey& key, Cell& cell) {
@@ -291,17 +310,16 @@ Outcome Rules::decide(const Renew& request, const LockKey& key, Cell& cell) {
     grant->expires_at = capped(expiry(now, request.ttl), *grant, request.max_hold);
     cell.touched = now;
     cell.changed = true;
-    return to_lease(key, *grant, now);
+    return granted(key, *grant, now);
 }
 
 Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
     const Time now = now_for(cell);
     const Grant* grant = find_alive(cell, request.lock_id);
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
-    Lease lease = to_lease(key, *grant, now);
-    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()),
-        {*grant, Gone::released, now, {}, {}});
-    return lease;
+    Outcome released = granted(key, *grant, now);
+    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});
+    return released;
 }
 
 Outcome Rules::decide(const Break& request, Cell& cell) {
@@ -312,7 +330,7 @@ Outcome Rules::decide(const Break& request, Cell& cell) {
         if (!alive(grant, now)) return gone_because(Gone::expired, now);
         Lease lease = to_lease(request.key, grant, now);
         lease.lock_id = {};
-        end(request.key, cell, i, {grant, Gone::broken, now, request.by, request.reason});
+        end(request.key, cell, i, {Gone::broken, now, request.by, request.reason});
         return lease;
     }
     if (cell.last && cell.last->grant.fence == request.fence) return gone_by(*cell.last, now);
@@ -327,7 +345,7 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
         if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope))
             continue;
         released.push_back(to_lease(key, grant, now));
-        end(key, cell, i, {grant, Gone::released, now, {}, {}});
+        end(key, cell, i, {Gone::released, now});
     }
 }
 
@@ -346,8 +364,7 @@ bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
     }
     if (cell.grants.empty() && cell.last && cell.last->at > moment) return false;
     for (std::size_t i = cell.grants.size(); i-- > 0;) {
-        const Grant& grant = cell.grants[i];
-        end(key, cell, i, {grant, Gone::expired, grant.expires_at, {}, {}});
+        end(key, cell, i, {Gone::expired, cell.grants[i].expires_at});
     }
     return true;
 }

@@ -46,8 +46,13 @@ struct Cell {
 
 // An ending, with its key, to be kept as history.
 struct Ended {
+    Ended(LockKey whose, std::shared_ptr<const Ending> how)
+        : key{std::move(whose)}, ending{std::move(how)} {}
+    Ended(LockKey whose, Ending how)
+        : Ended{std::move(whose), std::make_shared<const Ending>(std::move(how))} {}
+
     LockKey key;
-    Ending ending;
+    std::shared_ptr<const Ending> ending;
 };
 
 // Looks up an ended lease by its lock id.
@@ -91,7 +96,13 @@ private:
     Grant* find_alive(Cell&, LockId) const;
     Outcome grant(const TryLock&, Cell&, Time now);
     Outcome convert_or_renew(const TryLock&, Cell&, Grant& mine, Time now);
-    void end(const LockKey&, Cell&, std::size_t index, Ending ending);
+    struct End {
+        Gone reason;
+        Time at;
+        std::string by{};
+        std::string why{};
+    };
+    void end(const LockKey&, Cell&, std::size_t index, End how);
     [[nodiscard]] Refusal gone(const LockKey&, const Cell&, LockId, Time now) const;
 
     Time now_;

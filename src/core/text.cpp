@@ -38,17 +38,22 @@ bool begins_with_control(std::string_view text, Lines lines) {
 
 std::optional<std::string> text_problem(std::string_view what, std::string_view text,
                                         std::size_t max_bytes, Lines lines) {
-    const std::string name{what};
+    const auto name = [&] { return std::string{what}; };
     if (text.size() > max_bytes) {
-        return name + " is " + std::to_string(text.size()) + " bytes long; at most " +
+        return name() + " is " + std::to_string(text.size()) + " bytes long; at most " +
                std::to_string(max_bytes) + " are allowed";
     }
+    const auto plain = [](char c) { return c >= 0x20 && c < 0x7F; };
     for (std::size_t at = 0; at < text.size();) {
+        if (plain(text[at])) {
+            ++at;
+            continue;
+        }
         if (begins_with_control(text.substr(at), lines)) {
-            return name + " contains a control character at byte " + std::to_string(at);
+            return name() + " contains a control character at byte " + std::to_string(at);
         }
         const std::size_t length = sequence_length(text.substr(at));
-        if (length == 0) return name + " is not valid UTF-8 at byte " + std::to_string(at);
+        if (length == 0) return name() + " is not valid UTF-8 at byte " + std::to_string(at);
         at += length;
     }
     return std::nullopt;

@@ -206,6 +206,8 @@ TEST_P(Bounds, RequestsOfOnesOwnMakingAreHeldToTheSameBounds) {
                    {"different"});
     expect_refused(submit(TryLockAll{.keys = {key_, other}, .lock_ids = {id_}, .ttl = 1min}),
                    {"lock id"});
+    expect_refused(submit(TryLockAll{.keys = {key_, other}, .lock_ids = {id_, id_}, .ttl = 1min}),
+                   {"of its own"});
     expect_refused(submit(Extend{.lock_id = id_, .by = 0s}), {"extension"});
     expect_refused(submit(Purge{.rows = 0}), {"at least one"});
 }

@@ -89,7 +89,7 @@ std::vector<std::string> owners_of(const std::vector<Lease>& leases) {
 
 std::vector<std::string> ids_of(const std::vector<Holder>& holders) {
     std::vector<std::string> ids;
-    for (const Holder& holder : holders) ids.push_back(holder.key.id());
+    for (const Holder& holder : holders) ids.emplace_back(holder.key.id());
     return ids;
 }
 

@@ -64,10 +64,11 @@ public:
             }
             case 16: return Holders{key()};
             case 17:
-                return List{.type = one_in(3) ? std::optional{key().type()} : std::nullopt,
-                            .owner = one_in(3) ? std::optional{named_owner()} : std::nullopt,
-                            .scope = scope(),
-                            .limit = 1000};
+                return List{
+                    .type = one_in(3) ? std::optional{std::string{key().type()}} : std::nullopt,
+                    .owner = one_in(3) ? std::optional{named_owner()} : std::nullopt,
+                    .scope = scope(),
+                    .limit = 1000};
             case 18:
                 return History{.key = one_in(2) ? std::optional{key()} : std::nullopt,
                                .before = {},

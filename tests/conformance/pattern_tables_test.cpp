@@ -20,7 +20,7 @@ public:
             "select *, expiration_time < clock_timestamp() as expired from locks where type = $1 "
             "and "
             "id = $2",
-            {key.type(), key.id()});
+            {std::string{key.type()}, std::string{key.id()}});
         if (rows.empty()) return std::nullopt;
         EXPECT_EQ(rows.front()[0], key.type());
         EXPECT_EQ(rows.front()[1], key.id());
@@ -33,12 +33,12 @@ public:
         if (const auto row = find(key)) {
             if (!row->expired) return std::nullopt;
             connection_.run("delete from locks where type = $1 and id = $2",
-                            {key.type(), key.id()});
+                            {std::string{key.type()}, std::string{key.id()}});
         }
         connection_.run(
             "insert into locks values ($1, $2, $3, clock_timestamp() + $4::text::int * interval '1 "
             "minute')",
-            {key.type(), key.id(), lock_id, minutes});
+            {std::string{key.type()}, std::string{key.id()}, lock_id, minutes});
         return lock_id;
     }
 
@@ -54,7 +54,7 @@ public:
             "update locks set expiration_time = clock_timestamp() + $3::text::int * interval '1 "
             "minute' "
             "where type = $1 and id = $2",
-            {key.type(), key.id(), minutes});
+            {std::string{key.type()}, std::string{key.id()}, minutes});
     }
 
     void release(const std::string& lock_id) {

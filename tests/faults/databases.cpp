@@ -199,8 +199,8 @@ Database& shared_folder() {
 
 void Session::begin_and_lock(const LockKey& key) {
     run("begin");
-    run("select * from locks where type = '" + key.type() + "' and id = '" + key.id() +
-        "' for update");
+    run("select * from locks where type = '" + std::string{key.type()} + "' and id = '" +
+        std::string{key.id()} + "' for update");
 }
 
 std::unique_ptr<Database> make_sqlite_folder() {

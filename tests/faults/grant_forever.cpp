@@ -15,8 +15,8 @@ void say(const std::string& line) {
 }
 
 std::string told(const char* what, const leasehold::Lease& lease) {
-    return std::string{what} + ' ' + lease.key.id() + ' ' + lease.lock_id.to_string() + ' ' +
-           std::to_string(lease.fence) + '\n';
+    return std::string{what} + ' ' + std::string{lease.key.id()} + ' ' + lease.lock_id.to_string() +
+           ' ' + std::to_string(lease.fence) + '\n';
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace leasehold::testing {
 // The id that was echoed, or what came instead.
 [[nodiscard]] inline std::string echoed(const Outcome& outcome) {
     if (const auto* holders = std::get_if<std::vector<Holder>>(&outcome)) {
-        return holders->size() == 1 ? holders->front().key.id() : "not one holder";
+        return std::string{holders->size() == 1 ? holders->front().key.id() : "not one holder"};
     }
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) return to_string(refusal->kind);
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) {

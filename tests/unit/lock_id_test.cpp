@@ -12,7 +12,7 @@
 namespace leasehold::testing {
 namespace {
 
-TEST(LockId, IsPrintedAsAUuidOfVersionFour) {
+TEST(LockId, IsPrintedAsAUuidOfVersionEight) {
     for (int i = 0; i < 1000; ++i) {
         const std::string text = LockId::random().to_string();
         ASSERT_EQ(text.size(), 36U);
@@ -24,9 +24,16 @@ TEST(LockId, IsPrintedAsAUuidOfVersionFour) {
                 EXPECT_TRUE(std::string{"0123456789abcdef"}.contains(text[at])) << text;
             }
         }
-        EXPECT_EQ(text[14], '4') << text;
+        EXPECT_EQ(text[14], '8') << text;
         EXPECT_TRUE(std::string{"89ab"}.contains(text[19])) << text;
     }
+}
+
+TEST(LockId, ComesInTheOrderOfTime) {
+    const LockId before = LockId::random();
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    EXPECT_LT(before, LockId::random());
+    EXPECT_LT(before.to_string(), LockId::random().to_string());
 }
 
 TEST(LockId, ReadsWhatItPrints) {
@@ -101,12 +108,13 @@ TEST(LockId, IsDrawnDifferentEachTimeOnEveryThread) {
 }
 
 TEST(LockId, EveryRandomBitChanges) {
+    constexpr std::size_t digits_of_time = 8;
     std::set<char> seen[36];
     for (int i = 0; i < 1000; ++i) {
         const std::string text = LockId::random().to_string();
         for (std::size_t at = 0; at < text.size(); ++at) seen[at].insert(text[at]);
     }
-    for (std::size_t at = 0; at < 36; ++at) {
+    for (std::size_t at = digits_of_time; at < 36; ++at) {
         const bool dash = at == 8 || at == 13 || at == 18 || at == 23;
         const std::size_t expected = dash || at == 14 ? 1U : at == 19 ? 4U : 16U;
         EXPECT_EQ(seen[at].size(), expected) << "at digit " << at;

@@ -129,6 +129,12 @@ TEST_F(LockManagerTest, ASubmittedRequestOutOfBoundsIsRefusedAndGetsNoReply) {
         unsorted);
     expect_bad([&] { submit(TryLockAll{.keys = {{"A", "1"}}, .lock_ids = ids, .ttl = 1min}); },
                "each key needs a lock id");
+    const std::vector<LockId> twice(2, LockId::random());
+    expect_bad(
+        [&] {
+            submit(TryLockAll{.keys = {{"A", "1"}, {"A", "2"}}, .lock_ids = twice, .ttl = 1min});
+        },
+        "each key needs a lock id of its own");
     EXPECT_FALSE(replied);
 }
 

@@ -86,7 +86,7 @@ private:
     SteadyClock::time_point steady_{std::chrono::hours{1}};
     PastLookup past_ = [this](LockId id) -> std::optional<Ended> {
         for (const Ended& ended : endings) {
-            if (ended.ending.grant.lock_id == id) return ended;
+            if (ended.ending->grant.lock_id == id) return ended;
         }
         return std::nullopt;
     };

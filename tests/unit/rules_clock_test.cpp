@@ -146,7 +146,7 @@ TEST(RulesClock, AKeyTouchedInTheFutureKeepsTimeFromGoingBack) {
     EXPECT_EQ(renewed.store_now, future);
     EXPECT_EQ(renewed.expires_at, future + 2min);
     ASSERT_TRUE(is_granted(bench.release(alice)));
-    EXPECT_EQ(bench.endings.at(0).ending.at, future);
+    EXPECT_EQ(bench.endings.at(0).ending->at, future);
     EXPECT_EQ(granted(bench.try_lock("bob")).granted_at, future);
 }
 

@@ -20,10 +20,10 @@ TEST(RulesEndings, AReleaseIsRecordedAndTold) {
 
     ASSERT_EQ(bench.endings.size(), 1U);
     EXPECT_EQ(bench.endings[0].key, bench.key);
-    EXPECT_EQ(bench.endings[0].ending.how, Gone::released);
-    EXPECT_EQ(bench.endings[0].ending.at, RulesBench::start + 10s);
-    EXPECT_EQ(bench.endings[0].ending.grant.lock_id, lease.lock_id);
-    EXPECT_EQ(bench.endings[0].ending.grant.expires_at, lease.expires_at);
+    EXPECT_EQ(bench.endings[0].ending->how, Gone::released);
+    EXPECT_EQ(bench.endings[0].ending->at, RulesBench::start + 10s);
+    EXPECT_EQ(bench.endings[0].ending->grant.lock_id, lease.lock_id);
+    EXPECT_EQ(bench.endings[0].ending->grant.expires_at, lease.expires_at);
     ASSERT_TRUE(bench.cell.last);
     EXPECT_EQ(bench.cell.last->grant.fence, lease.fence);
     EXPECT_TRUE(is_gone(bench.check(lease), Gone::released));
@@ -48,9 +48,9 @@ TEST(RulesEndings, ATakeOverIsRecordedWithTheNextOwner) {
     bench.pass(5s);
     (void)bench.try_lock("bob");
     ASSERT_EQ(bench.endings.size(), 1U);
-    EXPECT_EQ(bench.endings[0].ending.how, Gone::taken);
-    EXPECT_EQ(bench.endings[0].ending.by, "bob");
-    EXPECT_EQ(bench.endings[0].ending.at, RulesBench::start + 5s);
+    EXPECT_EQ(bench.endings[0].ending->how, Gone::taken);
+    EXPECT_EQ(bench.endings[0].ending->by, "bob");
+    EXPECT_EQ(bench.endings[0].ending->at, RulesBench::start + 5s);
     const Outcome told = bench.check(alice);
     EXPECT_TRUE(is_gone(told, Gone::taken));
     EXPECT_EQ(refused(told).by, "bob");
@@ -65,7 +65,7 @@ TEST(RulesEndings, AReaderThatRanOutWasNotTakenByTheNextReader) {
     EXPECT_TRUE(is_gone(told, Gone::expired));
     EXPECT_EQ(refused(told).by, "");
     ASSERT_EQ(bench.endings.size(), 1U);
-    EXPECT_EQ(bench.endings[0].ending.how, Gone::expired);
+    EXPECT_EQ(bench.endings[0].ending->how, Gone::expired);
 }
 
 TEST(RulesEndings, ABreakIsRecordedWithWhoAndWhy) {
@@ -172,8 +172,8 @@ TEST(RulesEndings, AKeyIsForgottenOnceItHasBeenFreeForLong) {
     EXPECT_TRUE(bench.endings.empty());
     EXPECT_TRUE(bench.forget_if_dead_for(1h));
     ASSERT_EQ(bench.endings.size(), 1U);
-    EXPECT_EQ(bench.endings[0].ending.how, Gone::expired);
-    EXPECT_EQ(bench.endings[0].ending.at, alice.expires_at);
+    EXPECT_EQ(bench.endings[0].ending->how, Gone::expired);
+    EXPECT_EQ(bench.endings[0].ending->at, alice.expires_at);
     EXPECT_TRUE(is_gone(bench.check(alice), Gone::expired));
     EXPECT_GT(granted(bench.try_lock("bob")).fence, alice.fence);
 }

@@ -79,8 +79,8 @@ TEST(Rules, BecomingExclusiveEndsSharedLeasesThatRanOut) {
     ASSERT_TRUE(is_granted(bench.try_lock("alice", Mode::exclusive)));
     EXPECT_EQ(bench.cell.grants.size(), 1U);
     ASSERT_EQ(bench.endings.size(), 1U);
-    EXPECT_EQ(bench.endings[0].ending.how, Gone::taken);
-    EXPECT_EQ(bench.endings[0].ending.by, "alice");
+    EXPECT_EQ(bench.endings[0].ending->how, Gone::taken);
+    EXPECT_EQ(bench.endings[0].ending->by, "alice");
     EXPECT_TRUE(is_gone(bench.check(bob), Gone::taken));
 }
 

@@ -382,7 +382,7 @@ private:
     static void take_past(Work& work, ResultSet& rows) {
         while (rows.next()) {
             Ended ended = ended_at(rows);
-            work.past.emplace(ended.ending.grant.lock_id, std::move(ended));
+            work.past.emplace(ended.ending->grant.lock_id, std::move(ended));
         }
     }
 

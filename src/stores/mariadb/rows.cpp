@@ -62,16 +62,16 @@ std::string& list(std::string& sql, const Range& items, Append append) {
 std::string where_key_in(Keys keys, std::string_view table = "") {
     const std::string prefix{table};
     std::string sql;
-    const std::string* type = nullptr;
+    std::string_view type;
     for (const LockKey* key : keys) {
-        if (type != nullptr && *type == key->type()) {
+        if (type == key->type()) {
             sql += ',';
         } else {
-            sql += type == nullptr ? "(" : ")) or (";
+            sql += type.empty() ? "(" : ")) or (";
             sql += prefix + "type = ";
             append_literal(sql, key->type());
             sql += " and " + prefix + "id in (";
-            type = &key->type();
+            type = key->type();
         }
         append_literal(sql, key->id());
     }
@@ -366,7 +366,7 @@ std::string delete_shares(std::span<const KeyedId> shares) {
 std::string add_to_history(std::span<const Ended> endings) {
     std::string sql = "insert into lock_history (" + std::string{history_columns} + ") values ";
     return list(sql, endings, [&](const Ended& ended) {
-        const Ending& ending = ended.ending;
+        const Ending& ending = *ended.ending;
         Values{sql}
             .add(ended.key)
             .add(ending.grant.lock_id)

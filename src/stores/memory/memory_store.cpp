@@ -11,29 +11,28 @@
 
 #include "core/cell_store.hpp"
 #include "core/rules.hpp"
+#include "stores/memory/id_index.hpp"
 #include "stores/memory/past_ring.hpp"
 
 namespace leasehold::memory {
 namespace {
 
-constexpr std::size_t shard_count = 16;
-// More than a machine has cores, so that nobody ever waits for another's turn.
-constexpr std::size_t threads_at_once = 1024;
+constexpr std::size_t shard_count = 64;
 // Above this many keys a shard forgets free keys early.
-constexpr std::size_t crowded_keys = 65'536;
+constexpr std::size_t crowded_keys = 16'384;
 // How many hash buckets a grant of a new key looks through for something to forget.
 constexpr std::size_t buckets_swept_per_key = 4;
 // Fences follow the clock: a key may be forgotten once its last fence lies behind.
 constexpr std::chrono::seconds fence_margin{1};
 
 // Some of the keys, with all that is known of them.
-struct Shard {
+struct alignas(64) Shard {
     using Keys = std::unordered_set<const LockKey*>;
 
     std::mutex mutex;
     std::unordered_map<LockKey, Cell> cells;         // guarded by mutex
     std::map<std::string, Keys, std::less<>> owned;  // guarded by mutex; of owners with a name
-    std::unordered_map<LockId, const LockKey*> ids;  // guarded by mutex; of leases not ended
+    IdIndex ids;                                     // guarded by mutex; of leases not ended
     PastRing past;                                   // guarded by mutex
     std::vector<Ended> endings;                      // guarded by mutex; of the decision being made
     std::size_t sweep_bucket = 0;                    // guarded by mutex
@@ -57,7 +56,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::size_t concurrency() const noexcept override { return threads_at_once; }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return any_number; }
 
     [[nodiscard]] StoreStatus status() override {
         return {.name = "memory",
@@ -90,7 +89,7 @@ private:
         [[nodiscard]] std::optional<Ended> find_past(LockId id) const {
             for (const Shard& shard : shards_) {
                 const auto* entry = shard.past.find(id);
-                if (entry != nullptr && entry->ended.ending.at > store_.oldest(rules.now())) {
+                if (entry != nullptr && entry->ended.ending->at > store_.oldest(rules.now())) {
                     return entry->ended;
                 }
             }
@@ -122,10 +121,8 @@ private:
     Outcome answer_known_id(const TryLock& request) {
         const auto locks = lock_all();
         for (const Shard& shard : shards_) {
-            const auto found = shard.ids.find(request.lock_id);
-            if (found != shard.ids.end() && *found->second != request.key) {
-                return id_of_another_key();
-            }
+            const LockKey* found = shard.ids.find(request.lock_id);
+            if (found != nullptr && *found != request.key) return id_of_another_key();
         }
         Decision decision{*this, shards_};
         return try_in(shard_of(request.key), request, decision);
@@ -191,9 +188,11 @@ private:
     Outcome decide_in(Shard& shard, const R& request, const LockKey& key) {
         Decision decision{*this, shard};
         const auto slot = shard.cells.find(key);
-        Cell unknown;
-        Cell& cell = slot != shard.cells.end() ? slot->second : unknown;
-        Outcome outcome = decision.rules.decide(request, key, cell);
+        if (slot == shard.cells.end()) {
+            Cell unknown;
+            return decision.rules.decide(request, key, unknown);
+        }
+        Outcome outcome = decision.rules.decide(request, slot->first, slot->second);
         decision.settle();
         return outcome;
     }
@@ -267,7 +266,7 @@ private:
             for (const PastRing::Entry& entry : shard.past.entries()) {
                 if (request.key && entry.ended.key != *request.key) continue;
                 if (request.before && entry.sequence >= *request.before) continue;
-                if (entry.ended.ending.at <= oldest_kept) continue;
+                if (entry.ended.ending->at <= oldest_kept) continue;
                 all.push_back(to_past(entry.ended, entry.sequence));
             }
         }
@@ -303,9 +302,7 @@ private:
     }
 
     [[nodiscard]] std::optional<LockKey> find_key(Shard& shard, LockId lock_id) const {
-        if (const auto found = shard.ids.find(lock_id); found != shard.ids.end()) {
-            return *found->second;
-        }
+        if (const LockKey* found = shard.ids.find(lock_id)) return *found;
         if (options_.history == StoreOptions::KeepHistory::off) {
             const auto last = std::ranges::find_if(shard.cells, [&](const auto& entry) {
                 return entry.second.last && entry.second.last->grant.lock_id == lock_id;
@@ -336,19 +333,19 @@ private:
     }
 
     static void own(Shard& shard, const LockKey& key, const Lease& lease) {
-        shard.ids.try_emplace(lease.lock_id, &key);
+        shard.ids.add(lease.lock_id, key);
         if (!lease.owner.empty()) shard.owned[lease.owner].insert(&key);
     }
 
     void forget_holder(Ended&& ended, Time now) {
         Shard& shard = shard_of(ended.key);
-        const Grant& grant = ended.ending.grant;
-        shard.ids.erase(grant.lock_id);
+        const Grant& grant = ended.ending->grant;
+        shard.ids.remove(grant.lock_id);
         if (const auto owner = shard.owned.find(grant.owner); owner != shard.owned.end()) {
             owner->second.erase(&shard.cells.find(ended.key)->first);
             if (owner->second.empty()) shard.owned.erase(owner);
         }
-        if (options_.history == StoreOptions::KeepHistory::on && ended.ending.at > oldest(now)) {
+        if (options_.history == StoreOptions::KeepHistory::on && ended.ending->at > oldest(now)) {
             shard.past.push(std::move(ended), ++sequence_);
         }
     }

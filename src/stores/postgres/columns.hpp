@@ -14,8 +14,8 @@ namespace leasehold::postgres {
 // The columns of many rows, side by side.
 struct KeyColumns {
     void add(const LockKey& key) {
-        types.push_back(key.type());
-        ids.push_back(key.id());
+        types.emplace_back(key.type());
+        ids.emplace_back(key.id());
     }
     std::vector<std::string> types, ids;
 };
@@ -71,7 +71,7 @@ struct ShareColumns : KeyColumns {
 
 struct HistoryColumns : KeyColumns {
     void add(const Ended& ended) {
-        const Grant& grant = ended.ending.grant;
+        const Grant& grant = ended.ending->grant;
         KeyColumns::add(ended.key);
         lock_ids.push_back(grant.lock_id.to_string());
         owners.push_back(grant.owner);
@@ -79,10 +79,10 @@ struct HistoryColumns : KeyColumns {
         fences.push_back(grant.fence);
         granted.push_back(grant.granted_at);
         expiries.push_back(grant.expires_at);
-        how.push_back(number_of(ended.ending.how));
-        at.push_back(ended.ending.at);
-        by.push_back(ended.ending.by);
-        why.push_back(ended.ending.why);
+        how.push_back(number_of(ended.ending->how));
+        at.push_back(ended.ending->at);
+        by.push_back(ended.ending->by);
+        why.push_back(ended.ending->why);
         notes.push_back(grant.note);
     }
     [[nodiscard]] Parameters parameters() const {

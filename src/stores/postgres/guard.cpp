@@ -163,7 +163,7 @@ PastLookup past_in(Guarded& tx) {
 // The lease as the caller's transaction leaves it. A shared lease's row in `locks` is not touched:
 // others may be guarding it, and it only overstates until the next change.
 void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
-    const Grant& grant = ended.ending.grant;
+    const Grant& grant = ended.ending->grant;
     const auto name = Parameters{}.text(slot.key.type()).text(slot.key.id());
     if (grant.mode == Mode::shared) {
         tx.run(
@@ -174,7 +174,7 @@ void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
             "update locks set expiration_time = $3::timestamptz, touched_at = $3::timestamptz, "
             "ended_at = $3::timestamptz, ended = $4::bigint where type = $1::text and id = "
             "$2::text",
-            Parameters{name}.time(ended.ending.at).integer(number_of(ended.ending.how)));
+            Parameters{name}.time(ended.ending->at).integer(number_of(ended.ending->how)));
     }
     tx.run(
         "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
@@ -188,8 +188,8 @@ void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
             .integer(grant.fence)
             .time(grant.granted_at)
             .time(grant.expires_at)
-            .integer(number_of(ended.ending.how))
-            .time(ended.ending.at)
+            .integer(number_of(ended.ending->how))
+            .time(ended.ending->at)
             .text(grant.note));
 }
 

@@ -117,7 +117,7 @@ protected:
             const Rows& past = answers[at++];
             for (int row = 0; row < past.size(); ++row) {
                 Ended ended = ended_at(past, row);
-                const LockId id = ended.ending.grant.lock_id;
+                const LockId id = ended.ending->grant.lock_id;
                 work.past.insert_or_assign(id, std::move(ended));
             }
         }

@@ -287,7 +287,7 @@ void Rows::erase(const Slot& slot) {
 }
 
 void Rows::add_to_history(const Ended& ended) {
-    const Grant& grant = ended.ending.grant;
+    const Grant& grant = ended.ending->grant;
     const std::string lock_id = grant.lock_id.to_string();
     add_history_.bind(1, ended.key.type())
         .bind(2, ended.key.id())
@@ -297,10 +297,10 @@ void Rows::add_to_history(const Ended& ended) {
         .bind(6, grant.fence)
         .bind(7, micros(grant.granted_at))
         .bind(8, micros(grant.expires_at))
-        .bind(9, number_of(ended.ending.how))
-        .bind(10, micros(ended.ending.at))
-        .bind(11, ended.ending.by)
-        .bind(12, ended.ending.why)
+        .bind(9, number_of(ended.ending->how))
+        .bind(10, micros(ended.ending->at))
+        .bind(11, ended.ending->by)
+        .bind(12, ended.ending->why)
         .bind(13, grant.note)
         .run();
 }
