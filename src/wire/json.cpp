@@ -1,0 +1,212 @@
+#include "wire/json.hpp"
+
+#include <leasehold/errors.hpp>
+#include <leasehold/lease.hpp>
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace leasehold::wire {
+namespace {
+
+// Sees to it that no object has a field twice. (The parser would keep the last one and say
+// nothing.)
+class DuplicateFinder {
+public:
+    static constexpr std::size_t max_object_size = 10'000;
+    static constexpr std::size_t max_array_size = 10'000;
+    static constexpr std::size_t max_key_size = 1'000;
+    static constexpr std::size_t max_string_size = 1'000'000;
+
+    [[nodiscard]] const std::optional<std::string>& twice() const { return twice_; }
+
+    bool on_document_begin(json::error_code&) { return true; }
+    bool on_document_end(json::error_code&) { return true; }
+    bool on_object_begin(json::error_code&) {
+        names_.emplace_back();
+        return true;
+    }
+    bool on_object_end(std::size_t, json::error_code&) {
+        names_.pop_back();
+        return true;
+    }
+    bool on_array_begin(json::error_code&) { return true; }
+    bool on_array_end(std::size_t, json::error_code&) { return true; }
+    bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
+        name_.append(part);
+        return true;
+    }
+    bool on_key(json::string_view part, std::size_t, json::error_code& error) {
+        name_.append(part);
+        if (!names_.back().insert(name_).second) {
+            twice_ = name_;
+            error = json::error::syntax;
+            return false;
+        }
+        name_.clear();
+        return true;
+    }
+    bool on_string_part(json::string_view, std::size_t, json::error_code&) { return true; }
+    bool on_string(json::string_view, std::size_t, json::error_code&) { return true; }
+    bool on_number_part(json::string_view, json::error_code&) { return true; }
+    bool on_int64(std::int64_t, json::string_view, json::error_code&) { return true; }
+    bool on_uint64(std::uint64_t, json::string_view, json::error_code&) { return true; }
+    bool on_double(double, json::string_view, json::error_code&) { return true; }
+    bool on_bool(bool, json::error_code&) { return true; }
+    bool on_null(json::error_code&) { return true; }
+    bool on_comment_part(json::string_view, json::error_code&) { return true; }
+    bool on_comment(json::string_view, json::error_code&) { return true; }
+
+private:
+    std::vector<std::set<std::string, std::less<>>> names_;
+    std::string name_;
+    std::optional<std::string> twice_;
+};
+
+json::parse_options strict() {
+    json::parse_options options;
+    options.max_depth = deepest_nesting;
+    return options;
+}
+
+void refuse_duplicates(std::string_view text) {
+    json::basic_parser<DuplicateFinder> parser{strict()};
+    json::error_code error;
+    const std::size_t read = parser.write_some(false, text.data(), text.size(), error);
+    if (const auto& twice = parser.handler().twice()) {
+        throw BadRequest{"the field \"" + *twice + "\" is given twice"};
+    }
+    if (error) {
+        throw BadRequest{"not valid JSON at byte " + std::to_string(read) + ": " + error.message()};
+    }
+}
+
+constexpr double longest_ms = 1e15;
+
+// "2026-11-15T09:20:00.000000Z", as to_string(Time) prints it.
+std::optional<Time> time_from(std::string_view text) {
+    constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd.ddddddZ";
+    if (text.size() != form.size()) return std::nullopt;
+    for (std::size_t i = 0; i < form.size(); ++i) {
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        if (form[i] == 'd' ? !digit : text[i] != form[i]) return std::nullopt;
+    }
+    const auto number = [&](std::size_t at, std::size_t size) {
+        int value = 0;
+        std::from_chars(text.data() + at, text.data() + at + size, value);
+        return value;
+    };
+    const std::chrono::year_month_day date{std::chrono::year{number(0, 4)},
+                                           std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                           std::chrono::day{static_cast<unsigned>(number(8, 2))}};
+    if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
+        return std::nullopt;
+    }
+    return Time{std::chrono::sys_days{date}} + std::chrono::hours{number(11, 2)} +
+           std::chrono::minutes{number(14, 2)} + std::chrono::seconds{number(17, 2)} +
+           std::chrono::microseconds{number(20, 6)};
+}
+
+}  // namespace
+
+json::value parse(std::string_view text) {
+    refuse_duplicates(text);
+    json::error_code error;
+    json::value value = json::parse(text, error, {}, strict());
+    if (error) throw BadRequest{"not valid JSON: " + error.message()};
+    return value;
+}
+
+Fields::Fields(const json::value& value, std::string_view what)
+    : object_{value.is_object() ? value.get_object()
+                                : throw BadRequest{std::string{what} + " must be a JSON object"}},
+      what_{what} {}
+
+void Fields::refuse(std::string_view name, std::string_view problem) const {
+    std::string text = what_;
+    text.append(": \"").append(name).append("\" ").append(problem);
+    throw BadRequest{text};
+}
+
+const json::value* Fields::find(std::string_view name) {
+    taken_.push_back(name);
+    return object_.if_contains(name);
+}
+
+const json::value* Fields::optional(std::string_view name) {
+    const json::value* value = find(name);
+    return value != nullptr && !value->is_null() ? value : nullptr;
+}
+
+const json::value& Fields::required(std::string_view name) {
+    const json::value* value = optional(name);
+    if (value == nullptr) refuse(name, "is missing");
+    return *value;
+}
+
+std::string Fields::text(std::string_view name) {
+    (void)required(name);
+    return *optional_text(name);
+}
+
+std::optional<std::string> Fields::optional_text(std::string_view name) {
+    const json::value* value = optional(name);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_string()) refuse(name, "must be a string");
+    return std::string{std::string_view{value->get_string()}};
+}
+
+std::int64_t Fields::integer(std::string_view name) {
+    (void)required(name);
+    return *optional_integer(name);
+}
+
+std::optional<std::int64_t> Fields::optional_integer(std::string_view name) {
+    const json::value* value = optional(name);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_int64()) refuse(name, "must be an integer");
+    return value->get_int64();
+}
+
+std::optional<Duration> Fields::optional_duration(std::string_view name) {
+    const json::value* value = find(name);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_null()) return until_released;
+    if (!value->is_number()) refuse(name, "must be a number of milliseconds");
+    const auto ms = value->to_number<double>();
+    if (!(std::abs(ms) < longest_ms)) refuse(name, "is out of range");
+    return Duration{std::llround(ms * 1000)};
+}
+
+std::optional<Time> Fields::optional_time(std::string_view name) {
+    const auto written = optional_text(name);
+    if (!written) return std::nullopt;
+    const auto time = time_from(*written);
+    if (!time) refuse(name, "must be a time such as 2026-11-15T09:20:00.000000Z");
+    return time;
+}
+
+void Fields::refuse_others() const {
+    for (const auto& field : object_) {
+        const std::string_view name = field.key();
+        if (std::ranges::find(taken_, name) == taken_.end()) refuse(name, "is not known here");
+    }
+}
+
+json::value to_json(Duration duration) {
+    if (duration == until_released) return nullptr;
+    if (duration.count() % 1000 == 0) return duration.count() / 1000;
+    return static_cast<double>(duration.count()) / 1000;
+}
+
+json::value to_json(Time time) {
+    if (time == never) return nullptr;
+    return json::value(to_string(time));
+}
+
+}  // namespace leasehold::wire

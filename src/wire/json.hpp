@@ -1,0 +1,64 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/time.hpp>
+
+// JSON from strangers, read strictly.
+namespace leasehold::wire {
+
+namespace json = boost::json;
+
+inline constexpr std::size_t deepest_nesting = 8;
+
+// Throws BadRequest, which says where, for what is not JSON, is nested too deeply, is not UTF-8, or
+// gives a field twice.
+[[nodiscard]] json::value parse(std::string_view text);
+
+// The fields of one object, each taken by its name. Every function throws BadRequest, which names
+// the field, where it has the wrong type.
+class Fields {
+public:
+    // `what` names the object in messages: "the body". Throws where it is not an object.
+    Fields(const json::value& value, std::string_view what);
+    Fields(const json::object& object, std::string_view what) : object_{object}, what_{what} {}
+
+    [[nodiscard]] bool has(std::string_view name) const { return object_.contains(name); }
+    // Nothing where the field is missing or null.
+    [[nodiscard]] const json::value* optional(std::string_view name);
+    // Throws where it is missing or null.
+    [[nodiscard]] const json::value& required(std::string_view name);
+
+    [[nodiscard]] std::string text(std::string_view name);
+    [[nodiscard]] std::optional<std::string> optional_text(std::string_view name);
+    [[nodiscard]] std::int64_t integer(std::string_view name);
+    [[nodiscard]] std::optional<std::int64_t> optional_integer(std::string_view name);
+    // In milliseconds, perhaps with a fraction; null is until_released.
+    [[nodiscard]] std::optional<Duration> optional_duration(std::string_view name);
+    [[nodiscard]] std::optional<Time> optional_time(std::string_view name);
+
+    // Throws where there is a field that nobody has taken.
+    void refuse_others() const;
+
+private:
+    [[noreturn]] void refuse(std::string_view name, std::string_view problem) const;
+    const json::value* find(std::string_view name);
+
+    const json::object& object_;
+    const std::string what_;
+    std::vector<std::string_view> taken_;
+};
+
+// Milliseconds, with a fraction where there is one; null for until_released.
+[[nodiscard]] json::value to_json(Duration duration);
+// "2026-11-15T09:20:00.000000Z"; null for never.
+[[nodiscard]] json::value to_json(Time time);
+
+}  // namespace leasehold::wire

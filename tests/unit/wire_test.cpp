@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include <boost/json/serialize.hpp>
+
+#include <leasehold/errors.hpp>
+
+#include "wire/messages.hpp"
+
+namespace leasehold::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string problem_of(std::string_view text) {
+    try {
+        (void)request_from(parse(text));
+    } catch (const BadRequest& bad) {
+        return bad.what();
+    }
+    return "none";
+}
+
+// As it is read by the one who gets it.
+Request sent(const Request& request) {
+    return request_from(parse(json::serialize(to_json(request))));
+}
+Outcome sent(const Outcome& outcome) {
+    return outcome_from(parse(json::serialize(to_json(outcome))));
+}
+
+std::string text_of(const Request& request) {
+    return json::serialize(to_json(request));
+}
+std::string text_of(const Outcome& outcome) {
+    return json::serialize(to_json(outcome));
+}
+
+TEST(Wire, CarriesEveryRequest) {
+    const LockKey key{"Order", "1 / ü \"quoted\""};
+    const LockId id = LockId::random();
+    const Time moment{1'794'820'000'123'456us};
+    const Holder place{.key = key, .fence = 7, .since = moment, .until = moment};
+    const std::vector<Request> requests{
+        TryLock{.key = key, .lock_id = id, .owner = "alice/tab", .ttl = 1500us, .note = "a\nnote"},
+        TryLock{.key = key,
+                .lock_id = id,
+                .mode = Mode::shared,
+                .ttl = until_released,
+                .since = 42,
+                .max_hold = 1h},
+        TryLockAll{.keys = {{"A", "1"}, {"B", "2"}},
+                   .lock_ids = {LockId::random(), LockId::random()},
+                   .owner = "bob",
+                   .mode = Mode::shared,
+                   .ttl = 1min},
+        Check{key, id},
+        Check{{}, id},
+        Extend{.key = key, .lock_id = id, .by = 90s, .max_hold = 1h},
+        Renew{.lock_id = id, .ttl = 90s},
+        Release{key, id},
+        ReleaseAll{.owner = "alice", .scope = OwnerScope::below, .key = key},
+        Break{.key = key, .fence = 12, .by = "admin", .reason = "gone home"},
+        Holders{key},
+        List{.type = "Order",
+             .owner = "alice",
+             .scope = OwnerScope::below,
+             .after = place,
+             .limit = 5},
+        History{.key = key, .before = 9, .limit = 5},
+        History{},
+        Purge{17},
+    };
+    for (const Request& request : requests) {
+        const Request read = sent(request);
+        EXPECT_EQ(read.index(), request.index());
+        EXPECT_EQ(text_of(read), text_of(request));
+    }
+}
+
+TEST(Wire, CarriesEveryAnswer) {
+    const LockKey key{"Order", "1"};
+    const Time moment{1'794'820'000'123'456us};
+    const Lease lease{.key = key,
+                      .lock_id = LockId::random(),
+                      .owner = "alice",
+                      .fence = 3,
+                      .granted_at = moment,
+                      .expires_at = moment + 90s + 1us,
+                      .note = "n",
+                      .store_now = moment};
+    Lease endless = lease;
+    endless.expires_at = never;
+    const Holder holder{.key = key,
+                        .owner = "bob",
+                        .mode = Mode::shared,
+                        .fence = 4,
+                        .since = moment,
+                        .until = never};
+    Refusal held;
+    held.kind = Refusal::Kind::held;
+    held.holders = {holder, holder};
+    held.store_now = moment;
+    Refusal broken;
+    broken.reason = Gone::broken;
+    broken.by = "admin";
+    broken.why = "gone home";
+    broken.store_now = moment;
+    const PastLease past{
+        .lease = holder, .how = Gone::taken, .ended_at = moment, .by = "carol", .sequence = 5};
+    const std::vector<Outcome> outcomes{
+        lease,
+        endless,
+        std::vector{lease, endless},
+        std::vector<Lease>{},
+        std::vector{holder},
+        std::vector{past},
+        Purged{.forgotten = 3, .complete = true},
+        held,
+        broken,
+        StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::clock_leap, "what happened"},
+    };
+    for (const Outcome& outcome : outcomes) {
+        const Outcome read = sent(outcome);
+        EXPECT_EQ(read.index(), outcome.index());
+        EXPECT_EQ(text_of(read), text_of(outcome));
+    }
+}
+
+TEST(Wire, DrawsALockIdWhereNoneIsGiven) {
+    const auto request = request_from(parse(R"({"op":"try","type":"Order","id":"1"})"));
+    const auto& wanted = std::get<TryLock>(request);
+    EXPECT_FALSE(wanted.lock_id.is_nil());
+    EXPECT_EQ(wanted.drawn, Drawn::for_this);
+    EXPECT_EQ(wanted.ttl, Limits{}.default_ttl);
+}
+
+TEST(Wire, SortsTheKeysOfOneRequestTogetherWithTheirLockIds) {
+    const LockId a = LockId::random(), b = LockId::random();
+    const auto request = request_from(
+        parse(R"({"op":"try_all","keys":[{"type":"B","id":"1","lock_id":")" + b.to_string() +
+              R"("},{"type":"A","id":"1","lock_id":")" + a.to_string() + R"("}]})"));
+    const auto& wanted = std::get<TryLockAll>(request);
+    EXPECT_EQ(wanted.keys, (std::vector<LockKey>{{"A", "1"}, {"B", "1"}}));
+    EXPECT_EQ(wanted.lock_ids, (std::vector{a, b}));
+}
+
+TEST(Wire, NamesWhatIsWrong) {
+    EXPECT_EQ(problem_of("[]"), "a request must be a JSON object");
+    EXPECT_EQ(problem_of("{}"), "a request: \"op\" is missing");
+    EXPECT_EQ(problem_of(R"({"op":"fly"})"), "\"op\" names no operation");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order"})"), "a request: \"id\" is missing");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":7})"),
+              "a request: \"id\" must be a string");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":""})"), "the key's id is empty");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl":5})"),
+              "a request: \"ttl\" is not known here");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl_ms":"5"})"),
+              "a request: \"ttl_ms\" must be a number of milliseconds");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl_ms":1e300})"),
+              "a request: \"ttl_ms\" is out of range");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","mode":"both"})"),
+              "\"mode\" must be one of \"exclusive\", \"shared\"");
+    EXPECT_EQ(problem_of(R"({"op":"check","lock_id":"secret"})"),
+              "a lock id is a UUID: 32 hexadecimal digits, 8-4-4-4-12");
+    EXPECT_EQ(problem_of(R"({"op":"purge","limit":-1})"), "\"limit\" must not be negative");
+    EXPECT_EQ(problem_of(R"({"op":"break","type":"A","id":"1","fence":1.5})"),
+              "a request: \"fence\" must be an integer");
+}
+
+TEST(Wire, RefusesWhatIsNotStrictlyJson) {
+    EXPECT_EQ(problem_of(R"({"op":"try","op":"check"})"), "the field \"op\" is given twice");
+    EXPECT_EQ(problem_of(R"({"a":{"b":1,"b":2}})"), "the field \"b\" is given twice");
+    for (const std::string_view bad :
+         {"", " ", "{", "{}}", "{} x", "{\"op\":}", "{'op':1}", "{\"op\":1,}", "{/**/}", "nul",
+          "{\"op\":\"\xff\"}", "{\"op\":\"a\nb\"}", "[[[[[[[[[[1]]]]]]]]]]", "01", "\"\\ud800\""}) {
+        EXPECT_TRUE(problem_of(bad).starts_with("not valid JSON"))
+            << bad << ": " << problem_of(bad);
+    }
+}
+
+TEST(Wire, ShowsNoSecretOfALeaseThatHasNone) {
+    EXPECT_FALSE(to_json(Lease{.key = {"A", "1"}}).contains("lock_id"));
+}
+
+}  // namespace
+}  // namespace leasehold::wire
