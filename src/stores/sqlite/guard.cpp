@@ -26,12 +26,12 @@ bool become_the_writer(::sqlite3* db) {
     fail(db, StoreFault::Effect::none, "guard");
 }
 
-Slot load(Rows& rows, const LockKey& key) {
+Slot slot_of(const LockKey& key, const Known& known) {
     Slot slot{.key = key, .intent = Slot::Intent::change};
-    if (auto row = rows.find(key)) {
+    if (known.rowid != 0) {
         slot.state = Slot::State::ours;
-        slot.row = *std::move(row);
-        if (slot.row.mode == Mode::shared) slot.shares = rows.shares(key);
+        slot.row = known.row;
+        slot.shares = known.shares;
         slot.cell = cell_of(slot.row, slot.shares);
     }
     return slot;
@@ -39,7 +39,7 @@ Slot load(Rows& rows, const LockKey& key) {
 
 Time clock(Rows& rows) {
     return std::max(std::chrono::floor<Duration>(std::chrono::system_clock::now()),
-                    rows.time_floor());
+                    rows.snapshot().floor);
 }
 
 Result<Lease> busy(Time now) {
@@ -55,7 +55,7 @@ Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id) 
     require_transaction(transaction);
     Rows rows{transaction};
     if (!become_the_writer(transaction)) return busy(clock(rows));
-    const Slot slot = load(rows, key);
+    const Slot slot = slot_of(key, rows.find(key));
     return check_guarded(slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); });
 }
 
@@ -63,13 +63,14 @@ Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id
     require_transaction(transaction);
     Rows rows{transaction};
     if (!become_the_writer(transaction)) return busy(clock(rows));
-    Slot slot = load(rows, key);
+    Known known = rows.find(key);
+    Slot slot = slot_of(key, known);
     std::vector<Ended> endings;
     auto released = release_guarded(
         slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); }, endings);
     if (!released) return released;
-    rows.write(slot);
-    for (const Ended& ended : endings) rows.add_to_history(ended);
+    for (const Ended& ended : endings) rows.add_to_history(ended, known);
+    rows.write(slot, known);
     return released;
 }
 

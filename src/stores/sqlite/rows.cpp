@@ -7,8 +7,10 @@
 namespace leasehold::sqlite {
 namespace {
 
-LockKey key_at(const Statement& row, int column) {
-    return {row.text(column), row.text(column + 1)};
+// Nothing where it cannot be a key: whoever shares the file may have written anything.
+std::optional<LockKey> key_at(const Statement& row, int column) {
+    auto key = LockKey::parse(row.text(column), row.text(column + 1));
+    return key ? std::optional{*std::move(key)} : std::nullopt;
 }
 
 // Columns of a grant: lockid, expiration_time, owner, fence, granted_at, note.
@@ -24,21 +26,31 @@ Grant share_at(const Statement& row) {
 
 constexpr std::string_view history_columns =
     "type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by, "
-    "ended_why, note, seq";
+    "ended_why, note, seq, past";
+constexpr int seq_column = 13;
+constexpr int past_column = 14;
 
-Ended ended_at(const Statement& row) {
-    return {key_at(row, 0),
-            {.grant = {.lock_id = lock_id_from(row.text(2)),
-                       .owner = row.text(3),
-                       .mode = mode_from(row.integer(4)),
-                       .fence = row.integer(5),
-                       .granted_at = time_from(row.integer(6)),
-                       .expires_at = time_from(row.integer(7)),
-                       .note = row.text(12)},
-             .how = gone_from(row.integer(8)),
-             .at = time_from(row.integer(9)),
-             .by = row.text(10),
-             .why = row.text(11)}};
+std::optional<Ended> ended_at(const Statement& row) {
+    auto key = key_at(row, 0);
+    if (!key) return std::nullopt;
+    return Ended{*std::move(key),
+                 {.grant = {.lock_id = lock_id_from(row.text(2)),
+                            .owner = row.text(3),
+                            .mode = mode_from(row.integer(4)),
+                            .fence = row.integer(5),
+                            .granted_at = time_from(row.integer(6)),
+                            .expires_at = time_from(row.integer(7)),
+                            .note = row.text(12)},
+                  .how = gone_from(row.integer(8)),
+                  .at = time_from(row.integer(9)),
+                  .by = row.text(10),
+                  .why = row.text(11)}};
+}
+
+void take_keys(Statement& rows, std::vector<LockKey>& keys) {
+    while (rows.step()) {
+        if (auto key = key_at(rows, 0)) keys.push_back(*std::move(key));
+    }
 }
 
 std::string history_query(std::string_view rest) {
@@ -51,12 +63,13 @@ Rows::Rows(::sqlite3* db)
     : db_{db},
       find_{db,
             "select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, "
-            "ended, "
-            "ended_at, ended_by, ended_why from locks where type = ?1 and id = ?2"},
+            "ended, ended_at, ended_by, ended_why, rowid, past from locks where type = ?1 and id = "
+            "?2"},
       shares_{db,
               "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
               "where type = ?1 and id = ?2 order by fence"},
       past_{db, history_query("where lockid = ?1 order by seq desc limit 1")},
+      past_row_{db, history_query("where seq = ?1")},
       locate_{db,
               "select type, id from locks where lockid = ?1 union all "
               "select type, id from lock_shares where lockid = ?1 union all "
@@ -71,50 +84,55 @@ Rows::Rows(::sqlite3* db)
           "select type, id from lock_shares where owner >= ?1 and owner < ?2 and owner <> ''"},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
-            "order by type, id limit ?3"},
+            "order by type, id"},
       floor_{db, "select value from leasehold where name = 'time_floor'"},
       insert_{db,
               "insert into locks (lockid, expiration_time, owner, mode, fence, granted_at, "
-              "touched_at, note, ended, ended_at, ended_by, ended_why, type, id) "
-              "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+              "touched_at, note, ended, ended_at, ended_by, ended_why, past, type, id) "
+              "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
       update_{
           db,
           "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "
           "granted_at = ?6, touched_at = ?7, note = ?8, ended = ?9, ended_at = ?10, "
-          "ended_by = ?11, ended_why = ?12 where type = ?13 and id = ?14"},
+          "ended_by = ?11, ended_why = ?12, past = ?13 where rowid = ?14"},
       touch_{db,
              "update locks set expiration_time = ?1, touched_at = ?2, ended = ?3, ended_at = ?4, "
-             "ended_by = ?5, ended_why = ?6 where type = ?7 and id = ?8"},
-      erase_{db, "delete from locks where type = ?1 and id = ?2"},
+             "ended_by = ?5, ended_why = ?6, past = ?7 where rowid = ?8"},
+      erase_{db, "delete from locks where rowid = ?1"},
       write_share_{db,
                    "insert or replace into lock_shares (type, id, lockid, expiration_time, owner, "
                    "fence, granted_at, note) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       erase_share_{db, "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"},
       add_history_{db,
                    "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
-                   "expiration_time, ended, ended_at, ended_by, ended_why, note) "
-                   "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
+                   "expiration_time, ended, ended_at, ended_by, ended_why, note, past, seq) "
+                   "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+                   "max(?10, 1 + ifnull((select max(seq) from lock_history), 0)))"},
       raise_floor_{db, "update leasehold set value = max(value, ?1) where name = 'time_floor'"},
       forget_history_{
           db,
           "delete from lock_history where seq in (select seq from (select seq, ended_at "
           "from lock_history order by seq limit ?2) where ended_at < ?1)"} {}
 
-std::optional<LockRow> Rows::find(const LockKey& key) {
+Known Rows::find(const LockKey& key) {
     const Resetting at_end{find_};
-    if (!find_.bind(1, key.type()).bind(2, key.id()).step()) return std::nullopt;
-    return LockRow{.lock_id = lock_id_from(find_.text(0)),
-                   .expires_at = time_from(find_.integer(1)),
-                   .owner = find_.text(2),
-                   .mode = mode_from(find_.integer(3)),
-                   .fence = find_.integer(4),
-                   .granted_at = time_from(find_.integer(5)),
-                   .touched_at = time_from(find_.integer(6)),
-                   .note = find_.text(7),
-                   .ended = gone_from(find_.integer(8)),
-                   .ended_at = time_from(find_.integer(9)),
-                   .ended_by = find_.text(10),
-                   .ended_why = find_.text(11)};
+    if (!find_.bind(1, key.type()).bind(2, key.id()).step()) return {};
+    Known known{.row = {.lock_id = lock_id_from(find_.text(0)),
+                        .expires_at = time_from(find_.integer(1)),
+                        .owner = find_.text(2),
+                        .mode = mode_from(find_.integer(3)),
+                        .fence = find_.integer(4),
+                        .granted_at = time_from(find_.integer(5)),
+                        .touched_at = time_from(find_.integer(6)),
+                        .note = find_.text(7),
+                        .ended = gone_from(find_.integer(8)),
+                        .ended_at = time_from(find_.integer(9)),
+                        .ended_by = find_.text(10),
+                        .ended_why = find_.text(11)},
+                .rowid = find_.integer(12),
+                .past = find_.integer(13)};
+    if (known.row.mode == Mode::shared) known.shares = shares(key);
+    return known;
 }
 
 std::vector<Grant> Rows::shares(const LockKey& key) {
@@ -144,13 +162,13 @@ std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
     {
         const Resetting at_end{owner_};
         owner_.bind(1, owner);
-        while (owner_.step()) keys.push_back(key_at(owner_, 0));
+        take_keys(owner_, keys);
     }
     if (scope == OwnerScope::below) {
         const PathRange range{owner};
         const Resetting at_end{owner_below_};
         owner_below_.bind(1, range.from).bind(2, range.before);
-        while (owner_below_.step()) keys.push_back(key_at(owner_below_, 0));
+        take_keys(owner_below_, keys);
     }
     sort_and_unite(keys);
     return keys;
@@ -160,10 +178,13 @@ std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& a
                                                  std::size_t limit) {
     const Resetting at_end{scan_};
     scan_.bind(1, after ? std::string_view{after->type()} : "")
-        .bind(2, after ? std::string_view{after->id()} : "")
-        .bind(3, static_cast<std::int64_t>(limit));
+        .bind(2, after ? std::string_view{after->id()} : "");
     std::vector<std::pair<LockKey, Time>> keys;
-    while (scan_.step()) keys.emplace_back(key_at(scan_, 0), time_from(scan_.integer(2)));
+    while (keys.size() < limit && scan_.step()) {
+        if (auto key = key_at(scan_, 0)) {
+            keys.emplace_back(*std::move(key), time_from(scan_.integer(2)));
+        }
+    }
     return keys;
 }
 
@@ -182,18 +203,19 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
                         where +
                         " union all select type, id, owner, 1, fence, granted_at, expiration_time, "
                         "note from lock_shares where true" +
-                        where + " order by 1, 2, 5 limit ?9"};
+                        where + " order by 1, 2, 5"};
     const PathRange range{request.owner.value_or("")};
     query.bind(1, micros(now))
         .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
         .bind(3, request.after ? std::string_view{request.after->key.id()} : "")
-        .bind(4, request.after ? request.after->fence : 0)
-        .bind(9, static_cast<std::int64_t>(request.limit));
+        .bind(4, request.after ? request.after->fence : 0);
     if (request.type) query.bind(5, *request.type);
     if (request.owner) query.bind(6, *request.owner).bind(7, range.from).bind(8, range.before);
     std::vector<Holder> holders;
-    while (query.step()) {
-        holders.push_back({.key = key_at(query, 0),
+    while (holders.size() < request.limit && query.step()) {
+        auto key = key_at(query, 0);
+        if (!key) continue;
+        holders.push_back({.key = *std::move(key),
                            .owner = query.text(2),
                            .mode = mode_from(query.integer(3)),
                            .fence = query.integer(4),
@@ -205,27 +227,51 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
 }
 
 std::vector<PastLease> Rows::history(const History& request, Time oldest) {
-    std::string where = "where seq < ?1 and ended_at >= ?2";
-    if (request.key) where += " and type = ?3 and id = ?4";
-    Statement query{db_, history_query(where + " order by seq desc limit ?5")};
-    query.bind(1, request.before.value_or(INT64_MAX))
-        .bind(2, micros(oldest))
-        .bind(5, static_cast<std::int64_t>(request.limit));
-    if (request.key) query.bind(3, request.key->type()).bind(4, request.key->id());
+    if (request.key) return history_of(*request.key, request, oldest);
+    Statement query{db_, history_query("where seq < ?1 and ended_at >= ?2 order by seq desc")};
+    query.bind(1, request.before.value_or(INT64_MAX)).bind(2, micros(oldest));
     std::vector<PastLease> page;
-    while (query.step()) page.push_back(to_past(ended_at(query), query.integer(13)));
+    while (page.size() < request.limit && query.step()) {
+        if (auto ended = ended_at(query))
+            page.push_back(to_past(*ended, query.integer(seq_column)));
+    }
     return page;
 }
 
-Time Rows::time_floor() {
-    const Resetting at_end{floor_};
-    return floor_.step() ? time_from(floor_.integer(0)) : Time{};
+std::vector<PastLease> Rows::history_of(const LockKey& key, const History& request, Time oldest) {
+    const Snapshot one = snapshot();
+    const std::int64_t before = request.before.value_or(INT64_MAX);
+    std::vector<PastLease> page;
+    // From the last row of the page before, if it is still there.
+    std::int64_t seq = request.before.value_or(0);
+    bool began = false;
+    for (;;) {
+        const Resetting at_end{past_row_};
+        const bool found = past_row_.bind(1, seq).step();
+        const auto ended = found ? ended_at(past_row_) : std::nullopt;
+        if (!ended || ended->key != key) {
+            if (began) return page;
+            seq = find(key).past;
+        } else {
+            if (seq < before && ended->ending->at >= oldest) page.push_back(to_past(*ended, seq));
+            if (page.size() == request.limit) return page;
+            const std::int64_t past = past_row_.integer(past_column);
+            if (past >= seq) return page;
+            seq = past;
+        }
+        began = true;
+    }
 }
 
-void Rows::write(const Slot& slot) {
-    const LockRow row = row_of(slot);
-    const LockRow& before = slot.row;
-    const bool same_lease = slot.state != Slot::State::missing && row.lock_id == before.lock_id &&
+Rows::Snapshot Rows::snapshot() {
+    return {.open = Resetting{floor_},
+            .floor = floor_.step() ? time_from(floor_.integer(0)) : Time{}};
+}
+
+void Rows::write(const Slot& slot, Known& known) {
+    LockRow row = row_of(slot);
+    const LockRow& before = known.row;
+    const bool same_lease = known.rowid != 0 && row.lock_id == before.lock_id &&
                             row.mode == before.mode && row.fence == before.fence &&
                             row.owner == before.owner && row.note == before.note;
     if (same_lease) {
@@ -236,13 +282,13 @@ void Rows::write(const Slot& slot) {
             .bind(4, micros(row.ended_at))
             .bind(5, row.ended_by)
             .bind(6, row.ended_why)
-            .bind(7, slot.key.type())
-            .bind(8, slot.key.id())
+            .bind(7, known.past)
+            .bind(8, known.rowid)
             .run();
     } else {
         const std::string lock_id = row.lock_id.to_string();
-        (slot.state == Slot::State::missing ? insert_ : update_)
-            .bind(1, lock_id)
+        Statement& statement = known.rowid == 0 ? insert_ : update_;
+        statement.bind(1, lock_id)
             .bind(2, micros(row.expires_at))
             .bind(3, row.owner)
             .bind(4, number_of(row.mode))
@@ -254,11 +300,18 @@ void Rows::write(const Slot& slot) {
             .bind(10, micros(row.ended_at))
             .bind(11, row.ended_by)
             .bind(12, row.ended_why)
-            .bind(13, slot.key.type())
-            .bind(14, slot.key.id())
-            .run();
+            .bind(13, known.past);
+        if (known.rowid == 0) {
+            insert_.bind(14, slot.key.type()).bind(15, slot.key.id()).run();
+            known.rowid = sqlite3_last_insert_rowid(db_);
+        } else {
+            update_.bind(14, known.rowid).run();
+        }
     }
     write_shares(slot);
+    known.row = std::move(row);
+    known.shares.clear();
+    if (known.row.mode == Mode::shared) known.shares = slot.cell.grants;
 }
 
 void Rows::write_shares(const Slot& slot) {
@@ -281,12 +334,12 @@ void Rows::write_shares(const Slot& slot) {
     }
 }
 
-void Rows::erase(const Slot& slot) {
-    erase_.bind(1, slot.key.type()).bind(2, slot.key.id()).run();
+void Rows::erase(const Slot& slot, const Known& known) {
+    erase_.bind(1, known.rowid).run();
     write_shares(slot);
 }
 
-void Rows::add_to_history(const Ended& ended) {
+void Rows::add_to_history(const Ended& ended, Known& known) {
     const Grant& grant = ended.ending->grant;
     const std::string lock_id = grant.lock_id.to_string();
     add_history_.bind(1, ended.key.type())
@@ -302,7 +355,9 @@ void Rows::add_to_history(const Ended& ended) {
         .bind(11, ended.ending->by)
         .bind(12, ended.ending->why)
         .bind(13, grant.note)
+        .bind(14, known.past)
         .run();
+    known.past = sqlite3_last_insert_rowid(db_);
 }
 
 void Rows::raise_floor(Time floor) {

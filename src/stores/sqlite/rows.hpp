@@ -9,13 +9,21 @@
 
 namespace leasehold::sqlite {
 
-// Reads and writes the rows of Leasehold's tables on one connection.
+// A key's row, as it is in the file.
+struct Known {
+    LockRow row{};
+    std::vector<Grant> shares{};
+    std::int64_t rowid = 0;  // 0: there is no row
+    std::int64_t past = 0;   // the key's latest row in lock_history
+};
+
+// Reads and writes the rows of Leasehold's tables on one connection. Rows of others with keys that
+// cannot be are passed over.
 class Rows {
 public:
     explicit Rows(::sqlite3* db);
 
-    [[nodiscard]] std::optional<LockRow> find(const LockKey& key);
-    [[nodiscard]] std::vector<Grant> shares(const LockKey& key);
+    [[nodiscard]] Known find(const LockKey& key);
     [[nodiscard]] std::optional<Ended> find_past(LockId lock_id);
     [[nodiscard]] std::optional<LockKey> locate(LockId lock_id);
     [[nodiscard]] std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope);
@@ -23,19 +31,29 @@ public:
                                                              std::size_t limit);
     [[nodiscard]] std::vector<Holder> list(const List& request, Time now);
     [[nodiscard]] std::vector<PastLease> history(const History& request, Time oldest);
-    [[nodiscard]] Time time_floor();
 
-    void write(const Slot& slot);
-    void erase(const Slot& slot);
-    void add_to_history(const Ended& ended);
+    // While it lives all reads see one state of the file, also outside a transaction.
+    struct Snapshot {
+        Resetting open;
+        Time floor;  // no time below this is used again
+    };
+    [[nodiscard]] Snapshot snapshot();
+
+    // `known` is the slot's row; write() makes it what it is then, add_to_history() its `past`.
+    void write(const Slot& slot, Known& known);
+    void erase(const Slot& slot, const Known& known);
+    void add_to_history(const Ended& ended, Known& known);
     void raise_floor(Time floor);
     std::size_t forget_history(Time before, std::size_t limit);
 
 private:
+    [[nodiscard]] std::vector<Grant> shares(const LockKey& key);
+    [[nodiscard]] std::vector<PastLease> history_of(const LockKey& key, const History& request,
+                                                    Time oldest);
     void write_shares(const Slot& slot);
 
     ::sqlite3* db_;
-    Statement find_, shares_, past_, locate_, owner_, owner_below_, scan_, floor_;
+    Statement find_, shares_, past_, past_row_, locate_, owner_, owner_below_, scan_, floor_;
     Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_,
         raise_floor_, forget_history_;
 };

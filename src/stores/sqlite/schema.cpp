@@ -33,8 +33,9 @@ create table locks (
     ended_at        integer not null default 0,
     ended_by        text not null default '',
     ended_why       text not null default '',
+    past            integer not null default 0, -- the key's latest row in lock_history
     primary key (type, id)
-) without rowid;
+);
 create unique index locks_lockid on locks (lockid);
 create index locks_owner on locks (owner) where owner <> '';
 
@@ -53,7 +54,7 @@ create unique index lock_shares_lockid on lock_shares (lockid);
 create index lock_shares_owner on lock_shares (owner) where owner <> '';
 
 create table lock_history (
-    seq             integer primary key autoincrement,
+    seq             integer primary key,
     type            text not null,
     id              text not null,
     lockid          text not null,
@@ -66,10 +67,10 @@ create table lock_history (
     ended_at        integer not null,
     ended_by        text not null,
     ended_why       text not null,
-    note            text not null
+    note            text not null,
+    past            integer not null -- the key's row before this one
 );
 create index lock_history_lockid on lock_history (lockid);
-create index lock_history_key on lock_history (type, id, seq);
 )sql"};
 
 bool has_table(::sqlite3* db, std::string_view name) {

@@ -21,6 +21,9 @@ constexpr int busy_timeout_ms = 20;
 constexpr int opening_timeout_ms = 10'000;
 constexpr int opening_pause_ms = 10;
 
+// Rows that were written lately, to be read without SQLite while nobody else writes.
+constexpr std::size_t max_cached = 4096;
+
 std::function<Time()> machine_clock() {
     return [] { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); };
 }
@@ -52,12 +55,15 @@ protected:
     }
 
     void load(Work& work) override {
+        const Rows::Snapshot snapshot = rows_.snapshot();
+        forget_what_others_changed();
+        known_.clear();
         for (Slot& slot : work.slots) {
-            if (auto row = rows_.find(slot.key)) {
-                slot.row = *std::move(row);
-                slot.state = Slot::State::ours;
-                if (slot.row.mode == Mode::shared) slot.shares = rows_.shares(slot.key);
-            }
+            const Known& known = known_.emplace_back(find(slot.key));
+            if (known.rowid == 0) continue;
+            slot.state = Slot::State::ours;
+            slot.row = known.row;
+            slot.shares = known.shares;
         }
         for (const LockId& id : work.lock_ids) {
             const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
@@ -66,19 +72,27 @@ protected:
             if (current) continue;
             if (auto past = rows_.find_past(id)) work.past.emplace(id, *std::move(past));
         }
-        work.reading = read_clock();
+        work.reading = {machine_clock_(), snapshot.floor};
     }
 
     void save_and_commit(Work& work) override {
+        cache_version_.reset();  // until it is committed
         try {
-            for (const Slot& slot : work.slots) {
+            // The rows tell where their history begins, so that comes first.
+            for (const Ended& ended : work.endings) {
+                const auto slot = std::ranges::lower_bound(work.slots, ended.key, {}, &Slot::key);
+                rows_.add_to_history(ended, known_[slot - work.slots.begin()]);
+            }
+            for (std::size_t i = 0; i < work.slots.size(); ++i) {
+                const Slot& slot = work.slots[i];
                 if (slot.forget) {
-                    rows_.erase(slot);
+                    rows_.erase(slot, known_[i]);
+                    cache_.erase(slot.key);
                 } else if (slot.cell.changed) {
-                    rows_.write(slot);
+                    rows_.write(slot, known_[i]);
+                    cache_.insert_or_assign(slot.key, std::move(known_[i]));
                 }
             }
-            for (const Ended& ended : work.endings) rows_.add_to_history(ended);
             if (work.raise_floor_to > Time{}) rows_.raise_floor(work.raise_floor_to);
         } catch (const StoreFault&) {
             const bool constraint = (sqlite3_errcode(db_.get()) & 0xFF) == SQLITE_CONSTRAINT;
@@ -88,7 +102,10 @@ protected:
         }
         const int code = commit_.step_code();
         commit_.reset();
-        if (code == SQLITE_DONE) return;
+        if (code == SQLITE_DONE) {
+            cache_version_ = data_version();
+            return;
+        }
         if ((code & 0xFF) == SQLITE_BUSY) throw Conflict{};
         const std::string problem = sqlite3_errmsg(db_.get());
         rollback();
@@ -124,13 +141,17 @@ protected:
         return candidates;
     }
 
-    ClockReading read_clock() override { return {machine_clock_(), rows_.time_floor()}; }
+    ClockReading read_clock() override { return {machine_clock_(), rows_.snapshot().floor}; }
 
     void raise_floor(Time floor) noexcept override {
         try {
-            rows_.raise_floor(floor);
-        } catch (const StoreFault&) {
-            // Somebody is writing; there will be a next time.
+            if (begin() != Begun::writing) return;
+            Work work;
+            load(work);
+            work.raise_floor_to = floor;
+            save_and_commit(work);
+        } catch (...) {
+            rollback();  // there will be a next time
         }
     }
 
@@ -153,6 +174,25 @@ protected:
 
 private:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+
+    // Changes with every commit to the file, this connection's too. Up to date after a read.
+    [[nodiscard]] std::uint32_t data_version() {
+        std::uint32_t version = 0;
+        sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_DATA_VERSION, &version);
+        return version;
+    }
+
+    void forget_what_others_changed() {
+        const std::uint32_t version = data_version();
+        if (cache_version_ != version || cache_.size() >= max_cached) cache_.clear();
+        cache_version_ = version;
+    }
+
+    Known find(const LockKey& key) {
+        const auto cached = cache_.find(key);
+        if (cached != cache_.end()) return cached->second;
+        return rows_.find(key);
+    }
 
     // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode
     // yet.
@@ -202,6 +242,10 @@ private:
     Statement commit_;
     Statement rollback_;
     StoreStatus status_;
+
+    std::vector<Known> known_;                    // of the work under way, as its slots
+    std::unordered_map<LockKey, Known> cache_;    // at most max_cached before a transaction
+    std::optional<std::uint32_t> cache_version_;  // of the file when the cache was true
 };
 
 }  // namespace
