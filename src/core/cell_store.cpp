@@ -1,9 +1,9 @@
 #include "core/cell_store.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <ranges>
 #include <type_traits>
-#include <unordered_set>
 #include <utility>
 
 #include "core/columns.hpp"
@@ -28,51 +28,50 @@ bool is_for_cells(const Request& request) {
 template <class R>
 constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
 
-// The keys of one request, once they are known.
+// Which keys each request is about. The keys outlive this.
 class Plan {
 public:
-    struct Entry {
-        std::size_t request;
-        std::vector<std::size_t> slots;  // in Work::slots
-    };
-
-    void add(std::size_t request, std::vector<LockKey> keys, Slot::Intent intent) {
-        wanted_.push_back({request, std::move(keys), intent});
+    void add(std::size_t request, std::span<const LockKey> keys, Slot::Intent intent) {
+        entries_.push_back({request, wanted_.size(), keys.size()});
+        for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
     }
 
-    // Fills `work.slots`, sorted and different, and tells which of them each request is about.
-    std::vector<Entry> lay_out(Work& work) const {
-        std::vector<std::pair<const LockKey*, Slot::Intent>> keys;
-        for (const Wanted& wanted : wanted_) {
-            for (const LockKey& key : wanted.keys) keys.emplace_back(&key, wanted.intent);
-        }
-        std::ranges::sort(keys, [](const auto& a, const auto& b) {
-            return *a.first != *b.first ? *a.first < *b.first : a.second > b.second;
+    // Fills `work.slots`, sorted and different.
+    void lay_out(Work& work) {
+        std::ranges::sort(wanted_, [](const Wanted& a, const Wanted& b) {
+            return *a.key != *b.key ? *a.key < *b.key : a.intent > b.intent;
         });
-        for (const auto& [key, intent] : keys) {
+        work.slots.reserve(wanted_.size());
+        slots_.resize(wanted_.size());
+        for (const auto& [key, intent, position] : wanted_) {
             if (work.slots.empty() || work.slots.back().key != *key) {
                 work.slots.push_back({.key = *key, .intent = intent});
             }
+            slots_[position] = work.slots.size() - 1;
         }
-        std::vector<Entry> entries;
-        for (const Wanted& wanted : wanted_) {
-            Entry entry{wanted.request, {}};
-            for (const LockKey& key : wanted.keys) {
-                const auto slot = std::ranges::lower_bound(work.slots, key, {}, &Slot::key);
-                entry.slots.push_back(static_cast<std::size_t>(slot - work.slots.begin()));
-            }
-            entries.push_back(std::move(entry));
-        }
-        return entries;
+    }
+
+    [[nodiscard]] std::size_t size() const { return entries_.size(); }
+    [[nodiscard]] std::size_t request(std::size_t entry) const { return entries_[entry].request; }
+    // In Work::slots.
+    [[nodiscard]] std::span<const std::size_t> slots(std::size_t entry) const {
+        return std::span{slots_}.subspan(entries_[entry].first, entries_[entry].count);
     }
 
 private:
-    struct Wanted {
+    struct Entry {
         std::size_t request;
-        std::vector<LockKey> keys;
-        Slot::Intent intent;
+        std::size_t first;  // in slots_
+        std::size_t count;
     };
+    struct Wanted {
+        const LockKey* key;
+        Slot::Intent intent;
+        std::size_t position;  // in slots_
+    };
+    std::vector<Entry> entries_;
     std::vector<Wanted> wanted_;
+    std::vector<std::size_t> slots_;
 };
 
 Outcome decide(Rules& rules, const Request& request, const std::vector<const LockKey*>& keys,
@@ -122,28 +121,28 @@ public:
     // Nothing where a cell that is not ours would have to change: some answers need no lock, the
     // others must wait, and so must what comes after them on the same cell.
     [[nodiscard]] std::optional<Outcome> decide(const Request& request,
-                                                const std::vector<std::size_t>& slots) {
-        std::vector<const LockKey*> keys;
-        std::vector<Cell*> cells;
+                                                std::span<const std::size_t> slots) {
+        keys_.clear();
+        cells_.clear();
         bool blocked = false;
         bool after_undecided = false;
         for (const std::size_t index : slots) {
             Slot& slot = work_.slots[index];
-            keys.push_back(&slot.key);
-            cells.push_back(&slot.cell);
+            keys_.push_back(&slot.key);
+            cells_.push_back(&slot.cell);
             blocked = blocked || slot.state == Slot::State::blocked;
             after_undecided = after_undecided || undecided_[index];
         }
-        if (!blocked) return leasehold::decide(rules_, request, keys, cells);
+        if (!blocked) return leasehold::decide(rules_, request, keys_, cells_);
 
         std::vector<Cell> copies;
-        for (const Cell* cell : cells) copies.push_back(*cell);
+        for (const Cell* cell : cells_) copies.push_back(*cell);
         std::vector<Cell*> trial_cells;
         for (Cell& copy : copies) {
             copy.changed = false;
             trial_cells.push_back(&copy);
         }
-        Outcome outcome = leasehold::decide(trial_, request, keys, trial_cells);
+        Outcome outcome = leasehold::decide(trial_, request, keys_, trial_cells);
         if (!after_undecided && std::ranges::none_of(copies, &Cell::changed)) return outcome;
         for (const std::size_t index : slots) undecided_[index] = true;
         return std::nullopt;
@@ -151,7 +150,7 @@ public:
 
     // The answer to a request that could not be decided.
     [[nodiscard]] Outcome blocked(const Request& request,
-                                  const std::vector<std::size_t>& slots) const {
+                                  std::span<const std::size_t> slots) const {
         const auto at = std::ranges::find_if(slots, [this](std::size_t index) {
             return work_.slots[index].state == Slot::State::blocked;
         });
@@ -165,6 +164,8 @@ private:
     Rules rules_;
     Rules trial_;
     std::vector<bool> undecided_;  // by slot
+    std::vector<const LockKey*> keys_;
+    std::vector<Cell*> cells_;
 };
 
 // The key of a request that a store may answer in one step, or nothing.
@@ -308,21 +309,19 @@ void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outco
                               Indices& which) {
     // Only the first request on a key, and none after one whose keys are not known yet: the order
     // of requests on one key must stay.
+    const auto key_of = [&](std::size_t index) -> const LockKey& {
+        return *shortcut_key(requests[index]);
+    };
     Indices eligible;
-    std::unordered_set<LockKey> seen;
     for (const std::size_t index : which) {
-        const LockKey* key = shortcut_key(requests[index]);
-        if (key == nullptr) {
-            if (which.size() > 1) break;
-        } else if (which.size() == 1 || seen.insert(*key).second) {
-            eligible.push_back(index);
-        }
+        if (shortcut_key(requests[index]) == nullptr) break;
+        eligible.push_back(index);
     }
     if (eligible.empty()) return;
     // In the order of keys, as everywhere: two stores that insert the same keys never deadlock.
-    std::ranges::sort(eligible, {}, [&](std::size_t index) -> const LockKey& {
-        return *shortcut_key(requests[index]);
-    });
+    std::ranges::stable_sort(eligible, {}, key_of);
+    const auto later = std::ranges::unique(eligible, {}, key_of);
+    eligible.erase(later.begin(), later.end());
     const auto answered = [&](std::size_t index) {
         return !std::holds_alternative<std::monostate>(outcomes[index]);
     };
@@ -361,6 +360,7 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
 
     Work work;
     Plan plan;
+    std::deque<std::vector<LockKey>> owned;  // of owners
     // What is granted earlier in this batch cannot be found in the database yet.
     std::vector<std::pair<const LockKey*, const std::string*>> tried;
     for (const std::size_t index : which) {
@@ -370,7 +370,7 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
                 if constexpr (requires { r.keys; }) {
                     plan.add(index, r.keys, intent);
                     for (std::size_t i = 0; i < r.keys.size(); ++i) {
-                        located.emplace(r.lock_ids[i], r.keys[i]);
+                        if (!to_locate.empty()) located.emplace(r.lock_ids[i], r.keys[i]);
                         tried.emplace_back(&r.keys[i], &r.owner);
                     }
                     if (r.drawn == Drawn::before) {
@@ -378,29 +378,29 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
                                              r.lock_ids.end());
                     }
                 } else if constexpr (std::is_same_v<R, ReleaseAll>) {
-                    std::vector<LockKey> keys =
-                        r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope);
+                    std::vector<LockKey>& keys =
+                        owned.emplace_back(r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope));
                     for (const auto& [key, owner] : tried) {
                         if (!r.key && owner_matches(*owner, r.owner, r.scope)) keys.push_back(*key);
                     }
                     sort_and_unite(keys);
-                    plan.add(index, std::move(keys), intent);
+                    plan.add(index, keys, intent);
                 } else if constexpr (requires {
                                          r.key.has_value();
                                          r.lock_id;
                                      }) {
                     work.lock_ids.push_back(r.lock_id);
-                    const auto found = located.find(r.lock_id);
-                    std::vector<LockKey> keys;
+                    const auto found = r.key ? located.end() : located.find(r.lock_id);
                     if (r.key)
-                        keys.push_back(*r.key);
+                        plan.add(index, {&*r.key, 1}, intent);
                     else if (found != located.end())
-                        keys.push_back(found->second);
-                    plan.add(index, std::move(keys), intent);
+                        plan.add(index, {&found->second, 1}, intent);
+                    else
+                        plan.add(index, {}, intent);
                 } else if constexpr (works_on_cells<R>) {
-                    plan.add(index, {r.key}, intent);
+                    plan.add(index, {&r.key, 1}, intent);
                     if constexpr (std::is_same_v<R, TryLock>) {
-                        located.emplace(r.lock_id, r.key);
+                        if (!to_locate.empty()) located.emplace(r.lock_id, r.key);
                         tried.emplace_back(&r.key, &r.owner);
                         if (r.drawn == Drawn::before) work.lock_ids.push_back(r.lock_id);
                     }
@@ -408,17 +408,17 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
             },
             requests[index]);
     }
-    const std::vector<Plan::Entry> entries = plan.lay_out(work);
+    plan.lay_out(work);
 
     const bool writing = way == Way::full && writes && begin() == Begun::writing;
     const Time at = load_and_observe(work, writing ? Locking::yes : Locking::no);
     Decisions decisions{work, at, clock_};
     std::vector<Outcome> decided;
-    decided.reserve(entries.size());
-    for (const Plan::Entry& entry : entries) {
-        const Request& request = requests[entry.request];
-        std::optional<Outcome> outcome = decisions.decide(request, entry.slots);
-        if (!outcome && way == Way::full) outcome = decisions.blocked(request, entry.slots);
+    decided.reserve(plan.size());
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        const Request& request = requests[plan.request(i)];
+        std::optional<Outcome> outcome = decisions.decide(request, plan.slots(i));
+        if (!outcome && way == Way::full) outcome = decisions.blocked(request, plan.slots(i));
         decided.push_back(outcome ? *std::move(outcome) : Outcome{});
     }
     const bool changed =
@@ -430,8 +430,8 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
     } else if (writing) {
         rollback();
     }
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        outcomes[entries[i].request] = std::move(decided[i]);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        outcomes[plan.request(i)] = std::move(decided[i]);
     }
 }
 

@@ -334,9 +334,10 @@ void Rows::write_shares(const Slot& slot) {
     }
 }
 
-void Rows::erase(const Slot& slot, const Known& known) {
+void Rows::erase(const Slot& slot, Known& known) {
     erase_.bind(1, known.rowid).run();
     write_shares(slot);
+    known = {};
 }
 
 void Rows::add_to_history(const Ended& ended, Known& known) {

@@ -39,9 +39,9 @@ public:
     };
     [[nodiscard]] Snapshot snapshot();
 
-    // `known` is the slot's row; write() makes it what it is then, add_to_history() its `past`.
+    // `known` is the slot's row as it is in the file, before and after.
     void write(const Slot& slot, Known& known);
-    void erase(const Slot& slot, const Known& known);
+    void erase(const Slot& slot, Known& known);
     void add_to_history(const Ended& ended, Known& known);
     void raise_floor(Time floor);
     std::size_t forget_history(Time before, std::size_t limit);

@@ -21,7 +21,7 @@ constexpr int busy_timeout_ms = 20;
 constexpr int opening_timeout_ms = 10'000;
 constexpr int opening_pause_ms = 10;
 
-// Rows that were written lately, to be read without SQLite while nobody else writes.
+// How many keys that were used lately need no reading while nobody else writes.
 constexpr std::size_t max_cached = 4096;
 
 std::function<Time()> machine_clock() {
@@ -56,10 +56,10 @@ protected:
 
     void load(Work& work) override {
         const Rows::Snapshot snapshot = rows_.snapshot();
-        forget_what_others_changed();
+        forget_what_may_have_changed();
         known_.clear();
         for (Slot& slot : work.slots) {
-            const Known& known = known_.emplace_back(find(slot.key));
+            const Known& known = *known_.emplace_back(&find(slot.key));
             if (known.rowid == 0) continue;
             slot.state = Slot::State::ours;
             slot.row = known.row;
@@ -81,16 +81,15 @@ protected:
             // The rows tell where their history begins, so that comes first.
             for (const Ended& ended : work.endings) {
                 const auto slot = std::ranges::lower_bound(work.slots, ended.key, {}, &Slot::key);
-                rows_.add_to_history(ended, known_[slot - work.slots.begin()]);
+                rows_.add_to_history(ended,
+                                     *known_[static_cast<std::size_t>(slot - work.slots.begin())]);
             }
             for (std::size_t i = 0; i < work.slots.size(); ++i) {
                 const Slot& slot = work.slots[i];
                 if (slot.forget) {
-                    rows_.erase(slot, known_[i]);
-                    cache_.erase(slot.key);
+                    rows_.erase(slot, *known_[i]);
                 } else if (slot.cell.changed) {
-                    rows_.write(slot, known_[i]);
-                    cache_.insert_or_assign(slot.key, std::move(known_[i]));
+                    rows_.write(slot, *known_[i]);
                 }
             }
             if (work.raise_floor_to > Time{}) rows_.raise_floor(work.raise_floor_to);
@@ -182,16 +181,16 @@ private:
         return version;
     }
 
-    void forget_what_others_changed() {
+    void forget_what_may_have_changed() {
         const std::uint32_t version = data_version();
         if (cache_version_ != version || cache_.size() >= max_cached) cache_.clear();
         cache_version_ = version;
     }
 
-    Known find(const LockKey& key) {
-        const auto cached = cache_.find(key);
-        if (cached != cache_.end()) return cached->second;
-        return rows_.find(key);
+    Known& find(const LockKey& key) {
+        const auto [cached, is_new] = cache_.try_emplace(key);
+        if (is_new) cached->second = rows_.find(key);
+        return cached->second;
     }
 
     // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode
@@ -243,9 +242,11 @@ private:
     Statement rollback_;
     StoreStatus status_;
 
-    std::vector<Known> known_;                    // of the work under way, as its slots
-    std::unordered_map<LockKey, Known> cache_;    // at most max_cached before a transaction
-    std::optional<std::uint32_t> cache_version_;  // of the file when the cache was true
+    // What is in the file, while cache_version_ is the file's. At most max_cached keys when a
+    // transaction begins.
+    std::unordered_map<LockKey, Known> cache_;
+    std::optional<std::uint32_t> cache_version_;
+    std::vector<Known*> known_;  // in cache_: of each slot of the work under way
 };
 
 }  // namespace
