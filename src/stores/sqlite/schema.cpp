@@ -68,7 +68,7 @@ create table lock_history (
     ended_by        text not null,
     ended_why       text not null,
     note            text not null,
-    past            integer not null -- the key's row before this one
+    past            integer not null default 0 -- the key's row before this one
 );
 create index lock_history_lockid on lock_history (lockid);
 )sql"};

@@ -1,0 +1,149 @@
+// What others can do in the file in which an SQLite store keeps its leases.
+#include <sqlite3.h>
+
+#include <string_view>
+#include <utility>
+
+#include "faults/databases.hpp"
+
+namespace leasehold::faults {
+namespace {
+
+std::vector<On<Database>> only_sqlite() {
+    std::vector<On<Database>> all = every_database();
+    std::erase_if(all, [](const auto& on) { return std::string_view{on.store} != "sqlite"; });
+    return all;
+}
+
+using SqliteFile = DatabaseTest;
+INSTANTIATE_TEST_SUITE_P(, SqliteFile, ::testing::ValuesIn(only_sqlite()), by_store());
+
+// Does something once, when a connection that was opened meanwhile begins a statement.
+class Interruption {
+public:
+    Interruption(std::string_view statement, std::function<void()> action)
+        : statement_{statement}, action_{std::move(action)} {
+        current = this;
+        sqlite3_auto_extension(reinterpret_cast<void (*)()>(watch));
+    }
+    Interruption(const Interruption&) = delete;
+    Interruption& operator=(const Interruption&) = delete;
+    ~Interruption() { current = nullptr; }
+
+    // Connections opened from now on are not watched.
+    static void watch_no_more() {
+        sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(watch));
+    }
+    [[nodiscard]] bool happened() const { return !action_; }
+
+private:
+    static int watch(sqlite3* db, const char** /*problem*/, const void* /*api*/) {
+        return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begun, nullptr);
+    }
+    static int begun(unsigned /*event*/, void* /*context*/, void* /*statement*/, void* sql) {
+        if (current == nullptr || !current->action_) return 0;
+        const std::string_view text{static_cast<const char*>(sql)};
+        if (text.contains(current->statement_)) std::exchange(current->action_, {})();
+        return 0;
+    }
+
+    static inline Interruption* current = nullptr;
+    std::string_view statement_;
+    std::function<void()> action_;
+};
+
+TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {
+    const LockKey key{"Order", "1"};
+    LockManager others{open_store(url())};
+    const auto lease = others.try_lock(key, {.owner = "alice", .mode = Mode::shared, .ttl = 1min});
+    ASSERT_TRUE(lease);
+
+    Interruption conversion{"from lock_shares where type", [&] {
+                                EXPECT_TRUE(others.try_lock(key, {.owner = "alice", .ttl = 1min}));
+                            }};
+    LockManager locks{open_store(url())};
+    Interruption::watch_no_more();
+
+    EXPECT_TRUE(locks.check(key, lease->lock_id));
+    EXPECT_TRUE(conversion.happened());
+    EXPECT_TRUE(locks.check(key, lease->lock_id));
+}
+
+class KeysThatCannotBe : public SqliteFile {
+protected:
+    static constexpr int rows = 3;
+
+    KeysThatCannotBe() {
+        const auto session = connect();
+        const std::string keys =
+            "(select '' as type, '1' as id union all select 'Order', '1' || char(7) union all "
+            "select 'Order', printf('%.*c', 5000, '1'))";
+        session->run(
+            "insert into locks (type, id, lockid, expiration_time, owner) "
+            "select type, id, hex(randomblob(16)), 4000000000000000, 'alice' from " +
+            keys);
+        session->run(
+            "insert into lock_shares select type, id, hex(randomblob(16)), 4000000000000000, "
+            "'alice', 1, 1, '' from " +
+            keys);
+        session->run(
+            "insert into lock_history (seq, type, id, lockid, owner, mode, fence, granted_at, "
+            "expiration_time, ended, ended_at, ended_by, ended_why, note) select "
+            "4000000000000000 + row_number() over (), type, id, hex(randomblob(16)), 'alice', 0, "
+            "1, 1, 1, 2, 4000000000000000, '', '', '' from " +
+            keys);
+    }
+
+    LockManager locks{open_store(url())};
+};
+INSTANTIATE_TEST_SUITE_P(, KeysThatCannotBe, ::testing::ValuesIn(only_sqlite()), by_store());
+
+TEST_P(KeysThatCannotBe, AreNotListed) {
+    for (const char* id : {"0", "1", "2"}) {
+        ASSERT_TRUE(locks.try_lock({"Order", id}, {.owner = "alice", .ttl = 1min}));
+    }
+    std::vector<std::string> ids;
+    List query{.limit = 1};
+    for (auto page = locks.list(query); !page.empty(); page = locks.list(query)) {
+        ASSERT_EQ(page.size(), 1U);
+        ids.emplace_back(page.front().key.id());
+        query.after = page.front();
+    }
+    EXPECT_EQ(ids, (std::vector<std::string>{"0", "1", "2"}));
+    EXPECT_EQ(locks.release_all("alice")->size(), 3U);
+}
+
+TEST_P(KeysThatCannotBe, AreNotInTheHistory) {
+    const LockKey key{"Order", "1"};
+    const auto lease = locks.try_lock(key, {.owner = "alice", .ttl = 1min});
+    ASSERT_TRUE(locks.release(key, lease->lock_id));
+    for (const auto& query : {History{}, History{.key = key}}) {
+        const auto past = locks.history(query);
+        ASSERT_EQ(past.size(), 1U);
+        EXPECT_EQ(past.front().lease.fence, lease->fence);
+    }
+}
+
+TEST_P(KeysThatCannotBe, AreLeftAloneByAPurgeThatGoesOn) {
+    for (const char* id : {"0", "2"}) {
+        const auto lease = locks.try_lock({"Order", id}, {.ttl = 1min});
+        ASSERT_TRUE(locks.release({"Order", id}, lease->lock_id));
+    }
+    const auto session = connect();
+    session->run(
+        "update locks set ended_at = ended_at - 172800000000, touched_at = touched_at - "
+        "172800000000, expiration_time = expiration_time - 172800000000 where ended > 0");
+    const auto store = open_store(url());
+    const Request request = Purge{.rows = 1};
+    Purged purged;
+    for (int slices = 0; !purged.complete && slices < 10; ++slices) {
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        purged = std::get<Purged>(outcome);
+    }
+    EXPECT_TRUE(purged.complete);
+    EXPECT_EQ(session->run("select count(*) from locks").front().front(), std::to_string(rows));
+}
+
+}  // namespace
+}  // namespace leasehold::faults
