@@ -201,11 +201,12 @@ void Connection::connect() {
 }
 
 void Connection::revive() {
-    if (connection_) {
+    // A server that goes says so first; the end itself is read after that.
+    while (connection_) {
         pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
-        if (poll(&socket, 1, 0) > 0 &&
-            (PQconsumeInput(connection_.get()) == 0 || (socket.revents & POLLHUP) != 0 ||
-             PQstatus(connection_.get()) != CONNECTION_OK)) {
+        if (poll(&socket, 1, 0) <= 0) break;
+        if (PQconsumeInput(connection_.get()) == 0 || (socket.revents & POLLHUP) != 0 ||
+            PQstatus(connection_.get()) != CONNECTION_OK) {
             close();
         }
     }
