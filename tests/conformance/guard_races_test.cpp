@@ -101,6 +101,36 @@ TEST_P(GuardRaces, ReentrantAskingOfAGuardedLeaseNeverDeadlocks) {
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "alice"})));
 }
 
+// The lease is alive all the while: whoever asks about it must find it, in whichever mode.
+TEST_P(GuardRaces, ALeaseThatIsBeingConvertedIsNeverUnknown) {
+    const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .mode = Mode::shared}));
+    const auto checker = manager();
+    const auto connection = harness().connect();
+    std::atomic<bool> stop{false};
+    std::jthread converting{[&] {
+        while (!stop) {
+            for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+                (void)locks().try_lock(key_, {.owner = "alice", .mode = mode});
+            }
+        }
+    }};
+    const auto not_gone = [](const Result<Lease>& answer) {
+        return answer || answer.error().kind == Refusal::Kind::busy;
+    };
+    const auto end = std::chrono::steady_clock::now() + 2s;
+    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+        for (int i = 0; i < 20; ++i) {
+            const auto checked = checker->check(key_, lease.lock_id);
+            EXPECT_TRUE(not_gone(checked)) << checked.error().message();
+        }
+        connection->begin();
+        const auto guarded = connection->guard(key_, lease.lock_id);
+        connection->rollback();
+        EXPECT_TRUE(not_gone(guarded)) << guarded.error().message();
+    }
+    stop = true;
+}
+
 // Edits of random length under a short lease: some come too late, and those must not be saved.
 TEST_P(GuardRaces, ACounterChangedUnderGuardNeverLosesAnUpdateEvenWithExpiryInTheMiddle) {
     constexpr int editors = 12;

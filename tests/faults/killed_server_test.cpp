@@ -181,6 +181,24 @@ TEST_P(KilledServer, LosesNothingThatWasAnsweredAndTheManagerGoesOnByItself) {
     EXPECT_GE(crew.counts().releases, grants_around_a_kill);
 }
 
+TEST_P(KilledServer, ThatIsBackBeforeAnybodyAsksIsNotNoticed) {
+    LockManager locks{open_store(url())};
+    const auto lease = locks.try_lock({"Order", "1"});
+    ASSERT_TRUE(lease);
+    const auto restart = [&] {
+        server().kill();
+        server().start();
+    };
+    restart();
+    EXPECT_EQ(locks.list().size(), 1U);
+    restart();
+    EXPECT_TRUE(locks.check(lease->lock_id));
+    restart();
+    EXPECT_TRUE(locks.release(lease->lock_id));
+    restart();
+    EXPECT_EQ(locks.history().size(), 1U);
+}
+
 TEST_P(KilledSession, LosesNothingThatWasAnsweredAtWhateverMoment) {
     LockManager locks{open_store(url("io_timeout_ms=5000"))};
     Crew crew{locks};

@@ -235,6 +235,14 @@ TEST_P(UnsafeSetting, IsNamedInAWarningAndRefusedByTheStrict) {
 class OpeningPostgres : public ServerTest {};
 INSTANTIATE_TEST_SUITE_P(, OpeningPostgres, ::testing::Values(on_postgres()), by_store());
 
+// In another encoding the same bytes would be another key.
+TEST_P(OpeningPostgres, LeavesTheEncodingNoChoice) {
+    LockManager locks{open_store(url())};
+    LockManager latin{open_store(url("client_encoding=LATIN1"))};
+    ASSERT_TRUE(latin.try_lock({"Order", "\u00e4"}));
+    EXPECT_FALSE(locks.try_lock({"Order", "\u00e4"}));
+}
+
 TEST_P(OpeningPostgres, TakesOverThePatternsTableWithItsRows) {
     const auto session = connect();
     const LockId held = LockId::random();

@@ -100,20 +100,31 @@ struct HistoryColumns : KeyColumns {
     return {std::string{rows.text(row, column)}, std::string{rows.text(row, column + 1)}};
 }
 
-// Columns 2.. of an answer are those of a LockRow.
+// Columns 1 to 12 of sql::read_rows.
 [[nodiscard]] inline LockRow lock_row_at(const Rows& rows, int row) {
-    return {.lock_id = lock_id_from(rows.text(row, 2)),
-            .expires_at = rows.time(row, 3),
-            .owner = std::string{rows.text(row, 4)},
-            .mode = mode_from(rows.integer(row, 5)),
-            .fence = rows.integer(row, 6),
-            .granted_at = rows.time(row, 7),
-            .touched_at = rows.time(row, 8),
-            .note = std::string{rows.text(row, 9)},
-            .ended = gone_from(rows.integer(row, 10)),
-            .ended_at = rows.time(row, 11),
-            .ended_by = std::string{rows.text(row, 12)},
-            .ended_why = std::string{rows.text(row, 13)}};
+    return {.lock_id = lock_id_from(rows.text(row, 1)),
+            .expires_at = rows.time(row, 2),
+            .owner = std::string{rows.text(row, 3)},
+            .mode = mode_from(rows.integer(row, 4)),
+            .fence = rows.integer(row, 5),
+            .granted_at = rows.time(row, 6),
+            .touched_at = rows.time(row, 7),
+            .note = std::string{rows.text(row, 8)},
+            .ended = gone_from(rows.integer(row, 9)),
+            .ended_at = rows.time(row, 10),
+            .ended_by = std::string{rows.text(row, 11)},
+            .ended_why = std::string{rows.text(row, 12)}};
+}
+
+// Columns 13 to 18, where there is a share.
+[[nodiscard]] inline Grant share_at(const Rows& rows, int row) {
+    return {.lock_id = lock_id_from(rows.text(row, 13)),
+            .owner = std::string{rows.text(row, 15)},
+            .mode = Mode::shared,
+            .fence = rows.integer(row, 16),
+            .granted_at = rows.time(row, 17),
+            .expires_at = rows.time(row, 14),
+            .note = std::string{rows.text(row, 18)}};
 }
 
 [[nodiscard]] inline Ended ended_at(const Rows& rows, int row) {

@@ -162,16 +162,17 @@ void Connection::connect() {
     const std::string timeout = std::to_string(seconds);
     const std::string user_timeout =
         std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout_).count());
+    // What stands after dbname is not for the URL to change.
     const std::array keywords{
         "fallback_application_name",      "connect_timeout", "tcp_user_timeout",
-        "target_session_attrs",           "client_encoding", "dbname",
+        "target_session_attrs",           "dbname",          "client_encoding",
         static_cast<const char*>(nullptr)};
     const std::array values{"leasehold",
                             timeout.c_str(),
                             user_timeout.c_str(),
                             "read-write",
-                            "UTF8",
                             conninfo_.c_str(),
+                            "UTF8",
                             static_cast<const char*>(nullptr)};
     std::unique_ptr<::pg_conn, Finish> fresh{PQconnectdbParams(keywords.data(), values.data(), 1)};
     if (PQstatus(fresh.get()) != CONNECTION_OK) {
@@ -191,18 +192,21 @@ void Connection::connect() {
         },
         this);
     greet_(fresh.get());
-    PQsetnonblocking(fresh.get(), 1);
-    PQenterPipelineMode(fresh.get());
+    if (PQsetnonblocking(fresh.get(), 1) != 0 || PQenterPipelineMode(fresh.get()) == 0) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                         "postgres: " + trimmed(PQerrorMessage(fresh.get()))};
+    }
     names_.clear();
     connection_ = std::move(fresh);
 }
 
 void Connection::revive() {
-    if (connection_) {
+    // A server that goes says so first; the end itself is read after that.
+    while (connection_) {
         pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
-        if (poll(&socket, 1, 0) > 0 &&
-            (PQconsumeInput(connection_.get()) == 0 || (socket.revents & POLLHUP) != 0 ||
-             PQstatus(connection_.get()) != CONNECTION_OK)) {
+        if (poll(&socket, 1, 0) <= 0) break;
+        if (PQconsumeInput(connection_.get()) == 0 || (socket.revents & POLLHUP) != 0 ||
+            PQstatus(connection_.get()) != CONNECTION_OK) {
             close();
         }
     }
@@ -214,12 +218,15 @@ void Connection::lose(StoreFault::Effect effect, const std::string& why) {
     throw StoreFault{effect, StoreFault::Cause::unavailable, "postgres: " + why};
 }
 
-bool Connection::send(const Command& command) {
+bool Connection::send(const Command& command, StoreFault::Effect open) {
+    const auto checked = [&](int sent) {
+        if (sent == 0) lose(open, trimmed(PQerrorMessage(connection_.get())));
+    };
     auto [name, is_new] = names_.try_emplace(command.sql.data());
     if (is_new) {
         name->second = "leasehold_" + std::to_string(++statements_named_);
-        PQsendPrepare(connection_.get(), name->second.c_str(), std::string{command.sql}.c_str(), 0,
-                      nullptr);
+        checked(PQsendPrepare(connection_.get(), name->second.c_str(),
+                              std::string{command.sql}.c_str(), 0, nullptr));
     }
     const std::size_t count = command.parameters.size();
     std::vector<const char*> values(count);
@@ -228,8 +235,8 @@ bool Connection::send(const Command& command) {
         values[i] = command.parameters[i].data();
         lengths[i] = static_cast<int>(command.parameters[i].size());
     }
-    PQsendQueryPrepared(connection_.get(), name->second.c_str(), static_cast<int>(count),
-                        values.data(), lengths.data(), formats.data(), 1);
+    checked(PQsendQueryPrepared(connection_.get(), name->second.c_str(), static_cast<int>(count),
+                                values.data(), lengths.data(), formats.data(), 1));
     return is_new;
 }
 
@@ -261,19 +268,21 @@ void Connection::wait_for_input(SteadyClock::time_point deadline, bool& lost) {
 std::vector<Rows> Connection::run(std::span<const Command> commands, Commits commits) {
     connect();
     warned_ = false;
+    const auto open =
+        commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
     std::vector<bool> wanted;  // an answer to hand out, or that of a statement's preparation
     std::vector<const char*> newly_prepared;
     for (const Command& command : commands) {
-        if (send(command)) {
+        if (send(command, open)) {
             wanted.push_back(false);
             newly_prepared.push_back(command.sql.data());
         }
         wanted.push_back(true);
     }
-    PQpipelineSync(connection_.get());
+    if (PQpipelineSync(connection_.get()) == 0) {
+        lose(open, trimmed(PQerrorMessage(connection_.get())));
+    }
 
-    const auto open =
-        commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
     const auto deadline = SteadyClock::now() + io_timeout_;
     std::vector<Rows> answers;
     std::optional<ServerError> error;

@@ -100,8 +100,8 @@ private:
         void operator()(::pg_conn* connection) const noexcept;
     };
 
-    // Tells whether the statement had to be prepared too.
-    bool send(const Command& command);
+    // Tells whether the statement had to be prepared too. `open` is what a failure leaves open.
+    bool send(const Command& command, StoreFault::Effect open);
     void wait_for_input(SteadyClock::time_point deadline, bool& lost);
     [[noreturn]] void lose(StoreFault::Effect effect, const std::string& why);
 

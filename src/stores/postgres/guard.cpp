@@ -18,6 +18,8 @@ namespace {
 constexpr std::chrono::seconds patience{1};
 constexpr std::chrono::milliseconds pause{2};
 
+constexpr const char* lock_not_available = "55P03";
+
 constexpr const char* row_columns =
     "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
     "ended_by, ended_why";
@@ -113,7 +115,12 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     Rows rows = lock_row("0", "update nowait");
     if (rows.size() == 0) rows = lock_row("1", "share nowait");
     if (rows.size() == 0) {
-        const Rows clock = tx.run("select clock_timestamp()", {});
+        const Rows clock = tx.run(
+            "select clock_timestamp(), exists (select from locks where type = $1::text and id = "
+            "$2::text)",
+            name);
+        // Between the two it was made, or converted from one mode to the other.
+        if (clock.integer(0, 1) != 0) throw ServerError{lock_not_available, "the lease changed"};
         locked.clock = clock.time(0, 0);
         return locked;
     }
@@ -206,7 +213,7 @@ Result<Lease> in_savepoint(PGconn* connection, Work work) {
             if (result) tx.keep();
             return result;
         } catch (const ServerError& error) {
-            if (error.state != "55P03") {
+            if (error.state != lock_not_available) {
                 refuse(StoreFault::Cause::internal,
                        error.state == "40001"
                            ? "the lease changed after this transaction's snapshot "

@@ -65,7 +65,6 @@ protected:
         }
         const std::vector<Command> commands = shortcuts.commands();
         const auto asked = SteadyClock::now();
-        connection_.revive();
         const std::vector<Rows> answers =
             run(commands, shortcuts.only_checks() ? Commits::no : Commits::yes);
         const Time latest = shortcuts.take(answers, requests, outcomes);
@@ -81,38 +80,42 @@ protected:
     }
 
     void load(Work& work) override {
-        const bool locking = transaction_ != Transaction::none;
         std::vector<Command> commands;
-        if (transaction_ != Transaction::open) connection_.revive();
-        if (transaction_ == Transaction::wanted) {
-            commands.push_back({sql::begin});
-            transaction_ = Transaction::open;
+        const bool locking = transaction_ == Transaction::wanted;
+        if (locking) commands.push_back({sql::begin});
+        KeyColumns to_lock, all;
+        std::vector<Slot*> locked;
+        for (Slot& slot : work.slots) {
+            all.add(slot.key);
+            if (!locking || slot.intent != Slot::Intent::change) continue;
+            to_lock.add(slot.key);
+            locked.push_back(&slot);
         }
-        const auto add_keys = [&](std::string_view statement, Slot::Intent intent) {
-            KeyColumns keys;
-            std::vector<Slot*> slots;
-            for (Slot& slot : work.slots) {
-                if (slot.intent != intent) continue;
-                keys.add(slot.key);
-                slots.push_back(&slot);
-            }
-            if (!slots.empty()) {
-                commands.push_back({statement, Parameters{}.texts(keys.types).texts(keys.ids)});
-            }
-            return slots;
-        };
-        const auto to_change =
-            add_keys(locking ? sql::lock_rows : sql::read_rows, Slot::Intent::change);
-        const auto to_read = add_keys(sql::read_rows, Slot::Intent::read);
+        // Read after they were locked: what is ours is as it will stay.
+        if (!locked.empty()) {
+            commands.push_back(
+                {sql::lock_rows, Parameters{}.texts(to_lock.types).texts(to_lock.ids)});
+        }
+        commands.push_back({sql::read_rows, Parameters{}.texts(all.types).texts(all.ids)});
         if (!work.lock_ids.empty()) {
             commands.push_back({sql::read_past, Parameters{}.texts(texts_of(work.lock_ids))});
         }
         commands.push_back({sql::clock});
 
         const std::vector<Rows> answers = run(commands, Commits::no);
-        std::size_t at = commands.front().sql.data() == sql::begin.data() ? 1 : 0;
-        if (!to_change.empty()) take_rows(answers[at++], to_change);
-        if (!to_read.empty()) take_rows(answers[at++], to_read);
+        std::size_t at = locking ? 1 : 0;
+        take_rows(answers[locked.empty() ? at : at + 1], work.slots);
+        if (!locked.empty()) {
+            for (Slot* slot : locked) {
+                if (slot->state == Slot::State::ours) slot->state = Slot::State::blocked;
+            }
+            const Rows& ours = answers[at++];
+            for (int row = 0; row < ours.size(); ++row) {
+                locked[static_cast<std::size_t>(ours.integer(row, 0)) - 1]->state =
+                    Slot::State::ours;
+            }
+        }
+        ++at;
         if (!work.lock_ids.empty()) {
             const Rows& past = answers[at++];
             for (int row = 0; row < past.size(); ++row) {
@@ -122,7 +125,6 @@ protected:
             }
         }
         work.reading = clock_at(answers[at]);
-        load_shares(work);
     }
 
     void save_and_commit(Work& work) override {
@@ -290,6 +292,8 @@ private:
 
     std::vector<Rows> run(std::span<const Command> commands, Commits commits) {
         try {
+            if (transaction_ != Transaction::open) connection_.revive();
+            if (transaction_ == Transaction::wanted) transaction_ = Transaction::open;
             return connection_.run(commands, commits);
         } catch (const ServerError& error) {
             if (is_conflict(error)) throw Conflict{};
@@ -307,34 +311,12 @@ private:
 
     static ClockReading clock_at(const Rows& rows) { return {rows.time(0, 0), rows.time(0, 1)}; }
 
-    static void take_rows(const Rows& rows, const std::vector<Slot*>& slots) {
+    static void take_rows(const Rows& rows, std::vector<Slot>& slots) {
         for (int row = 0; row < rows.size(); ++row) {
-            Slot& slot = *slots[static_cast<std::size_t>(rows.integer(row, 0)) - 1];
-            slot.state = rows.integer(row, 1) != 0 ? Slot::State::ours : Slot::State::blocked;
+            Slot& slot = slots[static_cast<std::size_t>(rows.integer(row, 0)) - 1];
+            slot.state = Slot::State::ours;
             slot.row = lock_row_at(rows, row);
-        }
-    }
-
-    void load_shares(Work& work) {
-        KeyColumns keys;
-        std::vector<Slot*> slots;
-        for (Slot& slot : work.slots) {
-            if (slot.state == Slot::State::missing || slot.row.mode != Mode::shared) continue;
-            keys.add(slot.key);
-            slots.push_back(&slot);
-        }
-        if (slots.empty()) return;
-        const Rows rows =
-            run_one({sql::read_shares, Parameters{}.texts(keys.types).texts(keys.ids)});
-        for (int row = 0; row < rows.size(); ++row) {
-            slots[static_cast<std::size_t>(rows.integer(row, 0)) - 1]->shares.push_back(
-                {.lock_id = lock_id_from(rows.text(row, 1)),
-                 .owner = std::string{rows.text(row, 3)},
-                 .mode = Mode::shared,
-                 .fence = rows.integer(row, 4),
-                 .granted_at = rows.time(row, 5),
-                 .expires_at = rows.time(row, 2),
-                 .note = std::string{rows.text(row, 6)}});
+            if (!rows.text(row, 13).empty()) slot.shares.push_back(share_at(rows, row));
         }
     }
 

@@ -74,9 +74,10 @@ std::vector<Command> Shortcuts::commands() const {
         commands.push_back({n == 1 ? sql::prolong_one : sql::prolong_many, std::move(parameters)});
     }
     if (const std::size_t n = releases_.indices.size(); n > 0) {
-        Parameters parameters = releases_.parameters(floor_);
-        parameters.integer(history_ == StoreOptions::KeepHistory::on ? 1 : 0);
-        commands.push_back({n == 1 ? sql::release_one : sql::release_many, std::move(parameters)});
+        const bool keep = history_ == StoreOptions::KeepHistory::on;
+        const std::string& one = keep ? sql::release_and_keep_one : sql::release_one;
+        const std::string& many = keep ? sql::release_and_keep_many : sql::release_many;
+        commands.push_back({n == 1 ? one : many, releases_.parameters(floor_)});
     }
     return commands;
 }

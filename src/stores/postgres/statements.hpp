@@ -6,46 +6,39 @@
 // Everything this store says to PostgreSQL while it works.
 namespace leasehold::postgres::sql {
 
-// Keys travel as arrays, so that one statement serves a batch of any size.
+// Keys travel as arrays, so that one statement serves a batch of any size. `lateral` makes the plan
+// one search for each of them: a join might be planned as a scan while the table is small, and stay
+// one when it has grown.
 
 inline constexpr std::string_view begin = "begin";
 inline constexpr std::string_view commit = "commit";
 inline constexpr std::string_view rollback = "rollback";
 inline constexpr std::string_view clock = "select clock_timestamp(), time_floor from leasehold";
 
-// Locks what nobody else has locked, without waiting, and reads the rest as it is committed.
+// Locks what nobody else has locked, without waiting, and tells which.
 inline constexpr std::string_view lock_rows = R"(
-with q as materialized (
-    select * from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
-), mine as materialized (
-    select q.n, l.* from q join locks l on l.type = q.type and l.id = q.id
-    order by q.n for update of l skip locked
-)
-select n, true, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
-       ended_at, ended_by, ended_why
-from mine
-union all
-select q.n, false, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
-       ended_at, ended_by, ended_why
-from q join locks l on l.type = q.type and l.id = q.id
-where q.n not in (select n from mine))";
+select n from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
+cross join lateral (
+    select from locks l where l.type = q.type and l.id = q.id for update skip locked) l)";
 
+// A row and its shares, in one snapshot: another server may be converting one into the other.
 inline constexpr std::string_view read_rows = R"(
-select n, true, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
-       ended_at, ended_by, ended_why
+select n, l.*, s.*
 from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
-join locks l on l.type = q.type and l.id = q.id)";
-
-inline constexpr std::string_view read_shares = R"(
-select n, lockid, expiration_time, owner, fence, granted_at, note
-from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
-join lock_shares s on s.type = q.type and s.id = q.id
-order by n, fence)";
+cross join lateral (
+    select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
+           ended_at, ended_by, ended_why
+    from locks l where l.type = q.type and l.id = q.id offset 0) l
+left join lateral (
+    select lockid, expiration_time, owner, fence, granted_at, note
+    from lock_shares s where l.mode = 1 and s.type = q.type and s.id = q.id order by fence
+    offset 0) s on true)";
 
 inline constexpr std::string_view read_past = R"(
 select h.type, h.id, h.lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at,
        ended_by, ended_why, note, seq
-from unnest($1::text[]) as q (lockid) join lock_history h on h.lockid = q.lockid
+from unnest($1::text[]) as q (lockid)
+cross join lateral (select * from lock_history h where h.lockid = q.lockid offset 0) h
 order by seq)";
 
 inline constexpr std::string_view update_rows = R"(
@@ -58,7 +51,9 @@ from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $
             $12::timestamptz[], $13::text[], $14::text[])
     as v (type, id, lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended,
           ended_at, ended_by, ended_why)
-where l.type = v.type and l.id = v.id)";
+cross join lateral (
+    select l.ctid as place from locks l where l.type = v.type and l.id = v.id offset 0) at
+where l.ctid = at.place)";
 
 inline constexpr std::string_view insert_rows = R"(
 insert into locks (type, id, lockid, expiration_time, owner, mode, fence, granted_at, touched_at,
@@ -68,8 +63,11 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::
                      $12::timestamptz[], $13::text[], $14::text[]))";
 
 inline constexpr std::string_view delete_rows = R"(
-delete from locks l using unnest($1::text[], $2::text[]) as v (type, id)
-where l.type = v.type and l.id = v.id)";
+delete from locks l
+using unnest($1::text[], $2::text[]) as v (type, id)
+cross join lateral (
+    select l.ctid as place from locks l where l.type = v.type and l.id = v.id offset 0) at
+where l.ctid = at.place)";
 
 inline constexpr std::string_view write_shares = R"(
 insert into lock_shares (type, id, lockid, expiration_time, owner, fence, granted_at, note)
@@ -79,8 +77,12 @@ on conflict (type, id, lockid) do update
 set expiration_time = excluded.expiration_time, fence = excluded.fence, note = excluded.note)";
 
 inline constexpr std::string_view delete_shares = R"(
-delete from lock_shares s using unnest($1::text[], $2::text[], $3::text[]) as v (type, id, lockid)
-where s.type = v.type and s.id = v.id and s.lockid = v.lockid)";
+delete from lock_shares s
+using unnest($1::text[], $2::text[], $3::text[]) as v (type, id, lockid)
+cross join lateral (
+    select s.ctid as place from lock_shares s
+    where s.type = v.type and s.id = v.id and s.lockid = v.lockid offset 0) at
+where s.ctid = at.place)";
 
 inline constexpr std::string_view add_history = R"(
 insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended,
@@ -155,114 +157,130 @@ delete from lock_history where seq in (
 
 // The shortcuts: one statement decides, changes and commits. Each locks its rows first, without
 // waiting, and takes the time when it has them; $1 is the least time to use. They come in two
-// forms, for one request and for many, which differ in where q comes from.
+// forms, for one request and for many, which differ in where q comes from. A row that was locked is
+// changed by its place, which takes no second search for it.
 
 inline const std::string try_q_one =
-    "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::text as owner, "
-    "$6::text as note, $7::bigint as ttl)";
+    "(select $2::text as type, $3::text as id, $4::text as lockid, $5::text as owner, "
+    "$6::text as note, $7::bigint as ttl) q";
 inline const std::string try_q_many =
-    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], "
-    "$6::text[], $7::bigint[]) as q (type, id, lockid, owner, note, ttl))";
+    "unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[]) "
+    "as q (type, id, lockid, owner, note, ttl)";
 
 // A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all
-// lock ids were drawn just now, and cannot be in the history.
-inline const std::string try_rest = R"(,
-free as materialized (
-    select q.*, l.fence, l.touched_at
-    from q join locks l on l.type = q.type and l.id = q.id
-    where l.ended <> 0 and l.expiration_time <= clock_timestamp() and l.lockid <> q.lockid
-      and ($8::bigint = 1 or not exists (select from lock_history h where h.lockid = q.lockid))
-    for update of l skip locked
-), timed as (
-    select *, greatest(clock_timestamp(), touched_at, $1::timestamptz) as now from free
-), taken as (
-    update locks l
-    set lockid = t.lockid, expiration_time = t.now + t.ttl * interval '1 microsecond',
-        owner = t.owner, mode = 0,
-        fence = greatest(t.fence + 1, (extract(epoch from t.now) * 1000000)::bigint),
-        granted_at = t.now, touched_at = t.now, note = t.note, ended = 0, ended_at = '-infinity',
-        ended_by = '', ended_why = ''
-    from timed t where l.type = t.type and l.id = t.id
-    returning l.type, l.id, l.fence, l.granted_at, l.expiration_time
-), added as (
-    insert into locks (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
-    select q.type, q.id, q.lockid, c.now + q.ttl * interval '1 microsecond', q.owner, q.note,
-           (extract(epoch from c.now) * 1000000)::bigint, c.now, c.now
-    from q, (select greatest(clock_timestamp(), time_floor, $1::timestamptz) as now from leasehold) c
-    where not exists (select from locks l where l.type = q.type and l.id = q.id)
-      and ($8::bigint = 1 or not exists (select from lock_history h where h.lockid = q.lockid))
-    on conflict do nothing
-    returning type, id, fence, granted_at, expiration_time
-)
-select * from taken union all select * from added)";
+// lock ids were drawn just now, and cannot have been used before. The insert meets a row that is
+// there already, and ours, or one that somebody has just made.
+inline std::string try_statement(const std::string& q) {
+    return R"(
+insert into locks as l (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
+select type, id, lockid, now + ttl * interval '1 microsecond', owner, note,
+       (date_part('epoch', now) * 1000000)::bigint, now, now
+from (
+    select q.*, greatest(clock_timestamp(), $1::timestamptz,
+                         case when free is null then (select time_floor from leasehold) end) as now
+    from )" +
+           q +
+           R"( left join lateral (
+        select true as free from locks l
+        where l.type = q.type and l.id = q.id
+          and l.ended <> 0 and l.expiration_time <= clock_timestamp()
+        for update skip locked) f on true
+    where (free or not exists (select from locks l where l.type = q.type and l.id = q.id))
+      and ($8::bigint = 1 or not exists (
+              select from lock_history h where h.lockid = q.lockid
+              union all select from locks l where l.lockid = q.lockid))) wanted
+on conflict (type, id) do update
+set lockid = excluded.lockid,
+    expiration_time = greatest(excluded.granted_at, l.touched_at)
+                      + (excluded.expiration_time - excluded.granted_at),
+    owner = excluded.owner, mode = 0, fence = greatest(excluded.fence, l.fence + 1),
+    granted_at = greatest(excluded.granted_at, l.touched_at),
+    touched_at = greatest(excluded.granted_at, l.touched_at),
+    note = excluded.note, ended = 0, ended_at = '-infinity', ended_by = '', ended_why = ''
+where l.ended <> 0 and l.expiration_time <= greatest(excluded.granted_at, l.touched_at)
+  and l.lockid <> excluded.lockid
+returning type, id, fence, granted_at, expiration_time)";
+}
 
-inline const std::string try_one = try_q_one + try_rest;
-inline const std::string try_many = try_q_many + try_rest;
+inline const std::string try_one = try_statement(try_q_one);
+inline const std::string try_many = try_statement(try_q_many);
 
-// One's own exclusive lease, alive.
-inline const std::string mine = R"(,
-mine as materialized (
-    select q.*, l.expiration_time, l.granted_at, l.touched_at
-    from q join locks l on l.type = q.type and l.id = q.id
-    where l.lockid = q.lockid and l.ended = 0 and l.mode = 0
-      and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
-    for update of l skip locked
-), timed as (
-    select *, greatest(clock_timestamp(), touched_at, $1::timestamptz) as now from mine
-))";
+// One's own exclusive lease, alive, and the time.
+inline std::string mine(const std::string& q) {
+    return R"((
+    select q.*, l.*, greatest(clock_timestamp(), l.touched_at, $1::timestamptz) as now
+    from )" +
+           q +
+           R"( cross join lateral (
+        select l.ctid as place, l.expiration_time, l.granted_at, l.touched_at from locks l
+        where l.type = q.type and l.id = q.id
+          and l.lockid = q.lockid and l.ended = 0 and l.mode = 0
+          and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
+        for update skip locked) l) mine)";
+}
 
 // Renewing is extending without `by`; -1 stands for no such bound.
-inline const std::string prolong_q_one =
-    "with q as (select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
-    "$6::bigint as ttl, $7::bigint as max_hold)";
-inline const std::string prolong_q_many =
-    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[], "
-    "$5::bigint[], "
-    "$6::bigint[], $7::bigint[]) as q (type, id, lockid, by, ttl, max_hold))";
-inline const std::string prolong_rest = mine + R"(
+inline std::string prolong_statement(const std::string& q) {
+    return R"(
 update locks l
-set expiration_time = greatest(l.expiration_time, least(
-        t.expiration_time + nullif(t.by, -1) * interval '1 microsecond',
-        t.now + t.ttl * interval '1 microsecond',
-        t.granted_at + nullif(t.max_hold, -1) * interval '1 microsecond')),
-    touched_at = t.now
-from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
-returning l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, t.now)";
+set expiration_time = greatest(mine.expiration_time, least(
+        mine.expiration_time + nullif(mine.by, -1) * interval '1 microsecond',
+        mine.now + mine.ttl * interval '1 microsecond',
+        mine.granted_at + nullif(mine.max_hold, -1) * interval '1 microsecond')),
+    touched_at = mine.now
+from )" + mine(q) +
+           R"(
+where l.ctid = mine.place and mine.expiration_time > mine.now
+returning l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, mine.now)";
+}
 
-inline const std::string prolong_one = prolong_q_one + prolong_rest;
-inline const std::string prolong_many = prolong_q_many + prolong_rest;
+inline const std::string prolong_one = prolong_statement(
+    "(select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
+    "$6::bigint as ttl, $7::bigint as max_hold) q");
+inline const std::string prolong_many = prolong_statement(
+    "unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) "
+    "as q (type, id, lockid, by, ttl, max_hold)");
 
 inline const std::string named_q_one =
-    "with q as (select $2::text as type, $3::text as id, $4::text as lockid)";
+    "(select $2::text as type, $3::text as id, $4::text as lockid) q";
 inline const std::string named_q_many =
-    "with q as materialized (select * from unnest($2::text[], $3::text[], $4::text[]) "
-    "as q (type, id, lockid))";
+    "unnest($2::text[], $3::text[], $4::text[]) as q (type, id, lockid)";
 
-// $5 is 1 where history is kept.
-inline const std::string release_rest = mine + R"(,
-done as (
-    update locks l
-    set expiration_time = t.now, touched_at = t.now, ended = 2, ended_at = t.now
-    from timed t where l.type = t.type and l.id = t.id and t.expiration_time > t.now
-    returning l.type, l.id, l.lockid, l.owner, l.fence, l.granted_at, t.expiration_time, l.note, t.now
-), kept as (
-    insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time,
-                              ended, ended_at, ended_by, ended_why, note)
-    select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note
-    from done where $5::bigint = 1
-)
-select type, id, owner, fence, granted_at, expiration_time, note, now from done)";
+inline std::string release_statement(const std::string& q) {
+    return R"(
+update locks l
+set expiration_time = mine.now, touched_at = mine.now, ended = 2, ended_at = mine.now
+from )" + mine(q) +
+           R"(
+where l.ctid = mine.place and mine.expiration_time > mine.now
+returning l.type, l.id, l.owner, l.fence, l.granted_at, mine.expiration_time, l.note, mine.now)";
+}
 
-inline const std::string release_one = named_q_one + release_rest;
-inline const std::string release_many = named_q_many + release_rest;
+inline std::string release_and_keep_statement(const std::string& q) {
+    return "with done as (" + release_statement(q) + R"(, l.lockid)
+insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended,
+                          ended_at, ended_by, ended_why, note)
+select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note from done
+returning type, id, owner, fence, granted_at, expiration_time, note, ended_at)";
+}
 
-inline const std::string check_rest = R"(
-select l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
+inline const std::string release_one = release_statement(named_q_one);
+inline const std::string release_many = release_statement(named_q_many);
+inline const std::string release_and_keep_one = release_and_keep_statement(named_q_one);
+inline const std::string release_and_keep_many = release_and_keep_statement(named_q_many);
+
+inline std::string check_statement(const std::string& q) {
+    return R"(
+select q.type, q.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
        greatest(clock_timestamp(), l.touched_at, $1::timestamptz)
-from q join locks l on l.type = q.type and l.id = q.id
-where l.lockid = q.lockid and l.ended = 0 and l.mode = 0)";
+from )" + q +
+           R"( cross join lateral (
+    select owner, fence, granted_at, expiration_time, note, touched_at from locks l
+    where l.type = q.type and l.id = q.id and l.lockid = q.lockid and l.ended = 0 and l.mode = 0
+    offset 0) l)";
+}
 
-inline const std::string check_one = named_q_one + check_rest;
-inline const std::string check_many = named_q_many + check_rest;
+inline const std::string check_one = check_statement(named_q_one);
+inline const std::string check_many = check_statement(named_q_many);
 
 }  // namespace leasehold::postgres::sql
