@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace leasehold {
@@ -33,10 +33,8 @@ void give_the_unanswered(std::span<Outcome> outcomes, const StoreFault& fault) {
     }
 }
 
-Outcome overfull(std::size_t queued) {
-    return StoreFault{
-        StoreFault::Effect::none, StoreFault::Cause::unavailable,
-        "the store cannot keep up: " + std::to_string(queued) + " requests are waiting for it"};
+StoreFault unavailable(const std::string& problem) {
+    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, problem};
 }
 
 }  // namespace
@@ -77,19 +75,11 @@ Outcome Batcher::ask_once(Request& request) {
         const std::lock_guard lock{mutex_};
         seat = take_seat(request);
     }
-    if (!seat.group) return overfull(queued_);
-    appoint_leaders();
-
-    Group& group = *seat.group;
-    for (Stage stage = group.stage.get(); stage != Stage::done; stage = group.stage.get()) {
-        if (stage == Stage::leader_wanted && group.stage.advance(stage, Stage::led)) {
-            lead(group);
-            break;
-        }
-        group.stage.wait_while(stage);
-    }
-    request = std::move(group.requests[seat.index]);
-    return std::move(group.outcomes[seat.index]);
+    if (!seat.group) return no_seat();
+    wake_dispatcher();
+    seat.group->done.wait();
+    request = std::move(seat.group->requests[seat.index]);
+    return std::move(seat.group->outcomes[seat.index]);
 }
 
 void Batcher::submit(Request request, Reply reply) {
@@ -97,27 +87,54 @@ void Batcher::submit(Request request, Reply reply) {
 }
 
 void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_up) {
-    bool seated = false;
+    Seat seat;
     {
         const std::lock_guard lock{mutex_};
-        if (!dispatcher_.joinable()) dispatcher_ = std::thread{[this] { run_dispatcher(); }};
-        if (const Seat seat = take_seat(request); seat.group) {
+        seat = take_seat(request);
+        if (seat.group) {
             seat.group->submitted.push_back({seat.index, std::exchange(reply, {}), give_up});
             ++unanswered_;
-            seated = true;
         }
     }
-    seated ? appoint_leaders() : reply(overfull(queued_));
+    if (seat.group)
+        wake_dispatcher();
+    else
+        reply(no_seat());
 }
 
-void Batcher::StageSignal::wait_while(Stage stage) noexcept {
-    syscall(SYS_futex, &stage_, FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(stage), nullptr,
-            nullptr, 0);
+Batcher::Seat Batcher::take_seat(Request& request) {
+    if (queued_ >= limits_.queued_requests || !start_dispatcher()) return {};
+    if (groups_.empty() || groups_.back()->requests.size() >= limits_.batch_requests) {
+        groups_.push_back(std::make_shared<Group>());
+    }
+    Group& group = *groups_.back();
+    group.requests.push_back(std::move(request));
+    ++queued_;
+    return {groups_.back(), group.requests.size() - 1};
 }
 
-void Batcher::StageSignal::set_and_wake(Stage stage, int sleepers) noexcept {
-    stage_ = stage;
-    syscall(SYS_futex, &stage_, FUTEX_WAKE_PRIVATE, sleepers, nullptr, nullptr, 0);
+Outcome Batcher::no_seat() const {
+    const std::size_t queued = queued_;
+    return queued < limits_.queued_requests
+               ? unavailable("no thread can be started to ask the store")
+               : unavailable("the store cannot keep up: " + std::to_string(queued) +
+                             " requests are waiting for it");
+}
+
+void Batcher::Signal::wait() noexcept {
+    while (set_ == 0) syscall(SYS_futex, &set_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    if (--asleep_ > 0) wake_some();
+}
+
+void Batcher::Signal::set(std::size_t sleepers) noexcept {
+    asleep_ = sleepers;
+    set_ = 1;
+    if (sleepers > 0) wake_some();
+}
+
+void Batcher::Signal::wake_some() noexcept {
+    constexpr int some = 2;
+    syscall(SYS_futex, &set_, FUTEX_WAKE_PRIVATE, some, nullptr, nullptr, 0);
 }
 
 bool Batcher::enter_lane() noexcept {
@@ -128,54 +145,29 @@ bool Batcher::enter_lane() noexcept {
     return false;
 }
 
+// Whoever adds to the queue looks at the lanes afterwards, and whoever leaves a lane at the queue:
+// one of them wakes the dispatcher.
 void Batcher::leave_lane() {
     --busy_lanes_;
-    if (queued_ > 0) appoint_leaders();
+    if (queued_ > 0) wake_dispatcher();
 }
 
-Batcher::Seat Batcher::take_seat(Request& request) {
-    if (queued_ >= limits_.queued_requests) return {};
-    if (groups_.empty() || groups_.back()->requests.size() >= limits_.batch_requests) {
-        groups_.push_back(std::make_shared<Group>());
+bool Batcher::start_dispatcher() {
+    if (dispatcher_.joinable()) return true;
+    try {
+        dispatcher_ = std::thread{[this] { run_dispatcher(); }};
+    } catch (const std::system_error&) {
+        return false;
     }
-    Group& group = *groups_.back();
-    group.requests.push_back(std::move(request));
-    ++queued_;
-    return {groups_.back(), group.requests.size() - 1};
+    return true;
 }
 
-// Whoever adds to the queue and whoever leaves a lane both come here, each after its own step was
-// visible to the other: no group is left behind.
-void Batcher::appoint_leaders() {
-    while (queued_ > 0 && enter_lane()) {
-        std::shared_ptr<Group> group;
-        {
-            const std::lock_guard lock{mutex_};
-            if (!groups_.empty()) {
-                group = std::move(groups_.front());
-                groups_.pop_front();
-                queued_ -= group->requests.size();
-                if (!group->somebody_waits()) {
-                    to_dispatch_.push_back(std::move(group));
-                    dispatcher_wakes_.notify_one();
-                    continue;
-                }
-            }
-        }
-        if (!group) {
-            --busy_lanes_;
-            continue;
-        }
-        group->stage.set_and_wake(Stage::leader_wanted, 1);
+void Batcher::wake_dispatcher() {
+    if (busy_lanes_ >= lanes_) return;
+    {
+        const std::lock_guard lock{mutex_};
     }
-}
-
-void Batcher::lead(Group& group) {
-    group.outcomes.resize(group.requests.size());
-    apply(group.requests, group.outcomes);
-    leave_lane();
-    for (Submitted& submitted : group.submitted) reply_to(group, submitted);
-    group.stage.set_and_wake(Stage::done, std::numeric_limits<int>::max());
+    dispatcher_wakes_.notify_one();
 }
 
 void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
@@ -193,6 +185,37 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
     }
 }
 
+void Batcher::run_dispatcher() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        if (!groups_.empty() && enter_lane()) {
+            const std::shared_ptr<Group> group = std::move(groups_.front());
+            groups_.pop_front();
+            queued_ -= group->requests.size();
+            lock.unlock();
+            lead(*group);
+            lock.lock();
+        } else if (!ask_again_what_is_due(lock)) {
+            if (closing_ && unanswered_ == 0) return;
+            if (deferred_.empty()) {
+                dispatcher_wakes_.wait(lock);
+            } else {
+                dispatcher_wakes_.wait_until(lock,
+                                             std::ranges::min(deferred_, {}, &Deferred::due).due);
+            }
+        }
+    }
+}
+
+void Batcher::lead(Group& group) {
+    group.outcomes.resize(group.requests.size());
+    apply(group.requests, group.outcomes);
+    --busy_lanes_;
+    // Once it is done, those who waited take their outcomes away; these here nobody else touches.
+    group.done.set(group.requests.size() - group.submitted.size());
+    for (Submitted& submitted : group.submitted) reply_to(group, submitted);
+}
+
 void Batcher::reply_to(Group& group, Submitted& submitted) {
     Outcome& outcome = group.outcomes[submitted.index];
     if (is_busy(outcome) && Clock::now() < submitted.give_up) {
@@ -201,45 +224,27 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
             deferred_.push_back({Clock::now() + longest_pause / 2,
                                  std::move(group.requests[submitted.index]),
                                  std::move(submitted.reply), submitted.give_up});
-            dispatcher_wakes_.notify_one();
             return;
         }
     }
     submitted.reply(std::move(outcome));
     const std::lock_guard lock{mutex_};
-    if (--unanswered_ == 0 && closing_) dispatcher_wakes_.notify_all();
+    --unanswered_;
 }
 
-void Batcher::run_dispatcher() {
-    std::unique_lock lock{mutex_};
-    for (;;) {
-        if (!to_dispatch_.empty()) {
-            const std::shared_ptr<Group> group = std::move(to_dispatch_.front());
-            to_dispatch_.pop_front();
-            lock.unlock();
-            lead(*group);
-            lock.lock();
-            continue;
-        }
-        const auto now = Clock::now();
-        const auto due = std::ranges::find_if(
-            deferred_, [&](const Deferred& d) { return closing_ || d.due <= now; });
-        if (due != deferred_.end()) {
-            Deferred again = std::move(*due);
-            deferred_.erase(due);
-            --unanswered_;
-            lock.unlock();
-            enqueue(std::move(again.request), std::move(again.reply), again.give_up);
-            lock.lock();
-            continue;
-        }
-        if (closing_ && unanswered_ == 0) return;
-        if (deferred_.empty()) {
-            dispatcher_wakes_.wait(lock);
-        } else {
-            dispatcher_wakes_.wait_until(lock, std::ranges::min(deferred_, {}, &Deferred::due).due);
-        }
-    }
+// One of them. False where none was.
+bool Batcher::ask_again_what_is_due(std::unique_lock<std::mutex>& lock) {
+    const auto now = Clock::now();
+    const auto due = std::ranges::find_if(
+        deferred_, [&](const Deferred& deferred) { return closing_ || deferred.due <= now; });
+    if (due == deferred_.end()) return false;
+    Deferred again = std::move(*due);
+    deferred_.erase(due);
+    --unanswered_;
+    lock.unlock();
+    enqueue(std::move(again.request), std::move(again.reply), again.give_up);
+    lock.lock();
+    return true;
 }
 
 }  // namespace leasehold
