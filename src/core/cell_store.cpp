@@ -319,7 +319,10 @@ void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outco
     }
     if (eligible.empty()) return;
     // In the order of keys, as everywhere: two stores that insert the same keys never deadlock.
-    std::ranges::stable_sort(eligible, {}, key_of);
+    std::ranges::sort(eligible, [&](std::size_t a, std::size_t b) {
+        const auto by_key = key_of(a) <=> key_of(b);
+        return by_key != 0 ? by_key < 0 : a < b;
+    });
     const auto later = std::ranges::unique(eligible, {}, key_of);
     eligible.erase(later.begin(), later.end());
     const auto answered = [&](std::size_t index) {

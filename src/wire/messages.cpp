@@ -311,7 +311,7 @@ Request read_try_all(Fields& fields) {
             one.refuse_others();
             return key;
         });
-    std::ranges::stable_sort(wanted, {}, &Wanted::key);
+    std::ranges::sort(wanted, {}, &Wanted::key);
     TryLockAll request{.drawn = Drawn::for_this};
     for (Wanted& one : wanted) {
         request.keys.push_back(std::move(one.key));
