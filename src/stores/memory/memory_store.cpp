@@ -17,9 +17,9 @@
 namespace leasehold::memory {
 namespace {
 
-constexpr std::size_t shard_count = 64;
+constexpr std::size_t shard_count = 32;
 // Above this many keys a shard forgets free keys early.
-constexpr std::size_t crowded_keys = 16'384;
+constexpr std::size_t crowded_keys = 32'768;
 // How many hash buckets a grant of a new key looks through for something to forget.
 constexpr std::size_t buckets_swept_per_key = 4;
 // Fences follow the clock: a key may be forgotten once its last fence lies behind.

@@ -12,7 +12,7 @@ namespace leasehold::memory {
 // The latest ended leases, found by lock id. Forgets the oldest when it is full. Not thread-safe.
 class PastRing {
 public:
-    static constexpr std::size_t capacity = 128;
+    static constexpr std::size_t capacity = 256;
 
     struct Entry {
         LockId lock_id;
