@@ -21,7 +21,7 @@ struct Connection {
     std::string socket{};  // a path; where set, host and port are not used
 };
 
-// Leases in a MariaDB database, 10.6 or later.
+// Leases in a MariaDB database, 10.11 or later.
 [[nodiscard]] std::unique_ptr<Store> open(const Connection& connection, StoreOptions options = {});
 
 // In the caller's own transaction on the same database: is the lease alive? Once this succeeds

@@ -16,7 +16,7 @@ namespace {
 using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
-constexpr unsigned oldest_version = 100'600;
+constexpr unsigned oldest_version = 101'100;
 // A firewall may have cut an unused connection without a word: it is tried before it is used.
 constexpr std::chrono::seconds idle_before_ping{5};
 
@@ -82,6 +82,12 @@ SqlError error_of(::st_mysql* connection, Effect effect) {
     return {effect, mysql_errno(connection), std::string{"mariadb: "} + mysql_error(connection)};
 }
 
+std::int64_t integer_from(std::string_view digits) {
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+}
+
 // What the failure of statement number `failed` (from 0) means for a script that ends in a commit.
 Effect effect_of(unsigned number, std::size_t failed, std::size_t statements) {
     if (ends_connection(number)) return Effect::unknown;
@@ -126,6 +132,10 @@ bool SqlError::is_conflict() const noexcept {
     return effect() == Effect::none && is_conflict_number(number_);
 }
 
+bool SqlError::ends_transaction() const noexcept {
+    return number_ == ER_LOCK_DEADLOCK || number_ == row_changed_since_read;
+}
+
 bool SqlError::is_disconnection() const noexcept {
     return ends_connection(number_);
 }
@@ -142,10 +152,7 @@ bool ResultSet::next() {
 }
 
 std::int64_t ResultSet::integer(unsigned column) const {
-    const std::string_view digits = text(column);
-    std::int64_t value = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return value;
+    return integer_from(text(column));
 }
 
 std::string_view ResultSet::text(unsigned column) const {
@@ -163,6 +170,76 @@ Script& Script::add(std::string_view statement) {
 void Script::clear() {
     text_.clear();
     statements_ = 0;
+}
+
+void Statement::Close::operator()(::st_mysql_stmt* statement) const noexcept {
+    mysql_stmt_close(statement);
+}
+
+Statement::Statement(::st_mysql* connection, std::string_view sql)
+    : connection_{connection},
+      statement_{mysql_stmt_init(connection)},
+      row_{std::make_unique<Row>()} {
+    if (!statement_) throw std::bad_alloc{};
+    if (mysql_stmt_prepare(statement_.get(), sql.data(), sql.size()) != 0) throw error();
+}
+
+SqlError Statement::error() const {
+    // An error in the middle of a result is known to the connection alone.
+    if (mysql_stmt_errno(statement_.get()) == 0) return error_of(connection_, Effect::none);
+    return {Effect::none, mysql_stmt_errno(statement_.get()),
+            std::string{"mariadb: "} + mysql_stmt_error(statement_.get())};
+}
+
+bool Statement::run(std::span<const Value> values) {
+    ::st_mysql_stmt* statement = statement_.get();
+    std::vector<MYSQL_BIND> parameters(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        MYSQL_BIND& bind = parameters[i];
+        if (const auto* text = std::get_if<std::string_view>(&values[i])) {
+            bind.buffer_type = MYSQL_TYPE_STRING;
+            bind.buffer = const_cast<char*>(text->data());
+            bind.buffer_length = text->size();
+        } else {
+            bind.buffer_type = MYSQL_TYPE_LONGLONG;
+            bind.buffer = const_cast<std::int64_t*>(std::get_if<std::int64_t>(&values[i]));
+        }
+    }
+    if (mysql_stmt_bind_param(statement, parameters.data()) != 0 ||
+        mysql_stmt_execute(statement) != 0) {
+        throw error();
+    }
+    bool found = false;
+    for (;;) {
+        if (mysql_stmt_field_count(statement) > 0 && fetch()) found = true;
+        const int more = mysql_stmt_next_result(statement);
+        if (more < 0) return found;
+        if (more > 0) throw error();
+    }
+}
+
+bool Statement::fetch() {
+    std::array<MYSQL_BIND, most_columns> columns{};
+    for (unsigned i = 0; i < most_columns; ++i) {
+        columns.at(i).buffer_type = MYSQL_TYPE_STRING;
+        columns.at(i).buffer = row_->text.at(i).data();
+        columns.at(i).buffer_length = most_bytes;
+        columns.at(i).length = &row_->sizes.at(i);
+    }
+    ::st_mysql_stmt* statement = statement_.get();
+    if (mysql_stmt_bind_result(statement, columns.data()) != 0) throw error();
+    const int fetched = mysql_stmt_fetch(statement);
+    if (fetched == 1) throw error();
+    if (mysql_stmt_free_result(statement) != 0) throw error();
+    return fetched == 0;
+}
+
+std::int64_t Statement::integer(unsigned column) const {
+    return integer_from(text(column));
+}
+
+std::string_view Statement::text(unsigned column) const {
+    return {row_->text.at(column).data(), std::min(row_->sizes.at(column), most_bytes)};
 }
 
 std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement) {
@@ -221,7 +298,7 @@ Link::Handle Link::open() const {
     if (mariadb_connection(handle.get()) == 0 ||
         mysql_get_server_version(handle.get()) < oldest_version) {
         refuse(std::string{"the server is "} + mysql_get_server_info(handle.get()) +
-               "; MariaDB 10.6 or later is needed");
+               "; MariaDB 10.11 or later is needed");
     }
 
     const std::string io_timeout = std::to_string(io_timeout_s_);
@@ -255,10 +332,16 @@ std::vector<ResultSet> Link::commit(const Script& script) {
     return run(script.text(), script.statements(), Last::commits);
 }
 
+bool Link::run(Statement& statement, std::span<const Value> values) {
+    return run(statement, values, Last::commits_nothing);
+}
+
+bool Link::commit(Statement& statement, std::span<const Value> values) {
+    return run(statement, values, Last::commits);
+}
+
 std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, Last last) {
-    if (!connection_) {
-        throw StoreFault{Effect::none, Cause::unavailable, "mariadb: the connection was lost"};
-    }
+    require_connection();
     std::vector<ResultSet> results;
     std::size_t answered = 0;
     try {
@@ -268,11 +351,42 @@ std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, 
         read_results(connection_.get(), results, answered);
         return results;
     } catch (const SqlError& error) {
-        const Effect effect =
-            last == Last::commits ? effect_of(error.number(), answered, statements) : Effect::none;
-        if (error.is_disconnection()) disconnect();
-        if (effect == error.effect()) throw;
-        throw SqlError{effect, error};
+        throw judged(error, last, answered, statements);
+    }
+}
+
+bool Link::run(Statement& statement, std::span<const Value> values, Last last) {
+    require_connection();
+    try {
+        return statement.run(values);
+    } catch (const SqlError& error) {
+        throw judged(error, last, 0, 1);
+    }
+}
+
+void Link::require_connection() const {
+    if (connection_) return;
+    throw StoreFault{Effect::none, Cause::unavailable, "mariadb: the connection was lost"};
+}
+
+SqlError Link::judged(const SqlError& error, Last last, std::size_t answered,
+                      std::size_t statements) {
+    if (error.is_disconnection()) disconnect();
+    Effect effect =
+        last == Last::commits ? effect_of(error.number(), answered, statements) : Effect::none;
+    // In a compound statement: a transaction that is still open has not come to its commit.
+    if (effect == Effect::unknown && in_transaction()) effect = Effect::none;
+    return {effect, error};
+}
+
+bool Link::in_transaction() noexcept {
+    if (!connected()) return false;
+    try {
+        auto state = mariadb::run(connection_.get(), "select @@in_transaction");
+        return state.front().next() && state.front().integer(0) == 1;
+    } catch (...) {
+        disconnect();
+        return false;
     }
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <leasehold/errors.hpp>
@@ -12,6 +15,7 @@
 
 struct st_mysql;
 struct st_mysql_res;
+struct st_mysql_stmt;
 
 namespace leasehold::mariadb {
 
@@ -26,6 +30,8 @@ public:
     [[nodiscard]] unsigned number() const noexcept { return number_; }
     // Another transaction was in the way, and this one did nothing.
     [[nodiscard]] bool is_conflict() const noexcept;
+    // The server has rolled the whole transaction back, not just the statement.
+    [[nodiscard]] bool ends_transaction() const noexcept;
     // The connection is of no more use.
     [[nodiscard]] bool is_disconnection() const noexcept;
 
@@ -72,6 +78,42 @@ private:
     std::size_t statements_ = 0;
 };
 
+// What a parameter of a prepared statement stands for.
+using Value = std::variant<std::int64_t, std::string_view>;
+
+// A statement that the server has parsed before, of the kind that finds one row or none.
+class Statement {
+public:
+    static constexpr unsigned most_columns = 12;
+    static constexpr std::size_t most_bytes = 1024;  // of a column
+
+    // Throws SqlError with effect none. Of no more use when the connection is closed.
+    Statement(::st_mysql* connection, std::string_view sql);
+
+    // Whether it found a row; its columns are valid until the next run. Throws SqlError with effect
+    // none.
+    [[nodiscard]] bool run(std::span<const Value> values);
+
+    [[nodiscard]] std::int64_t integer(unsigned column) const;
+    [[nodiscard]] std::string_view text(unsigned column) const;
+
+private:
+    struct Close {
+        void operator()(::st_mysql_stmt* statement) const noexcept;
+    };
+    struct Row {
+        std::array<std::array<char, most_bytes>, most_columns> text;
+        std::array<unsigned long, most_columns> sizes;
+    };
+
+    [[nodiscard]] bool fetch();
+    [[nodiscard]] SqlError error() const;
+
+    ::st_mysql* connection_;
+    std::unique_ptr<::st_mysql_stmt, Close> statement_;
+    std::unique_ptr<Row> row_;
+};
+
 // Runs one statement on a connection of somebody's; throws SqlError with effect none.
 [[nodiscard]] std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement);
 
@@ -94,6 +136,10 @@ public:
     // Runs statements that change something: the last one is the commit, or commits by itself.
     std::vector<ResultSet> commit(const Script& script);
 
+    // The same with one that was prepared on this connection: whether it found a row.
+    [[nodiscard]] bool run(Statement& statement, std::span<const Value> values);
+    [[nodiscard]] bool commit(Statement& statement, std::span<const Value> values);
+
     [[nodiscard]] ::st_mysql* get() const { return connection_.get(); }
 
 private:
@@ -105,6 +151,13 @@ private:
 
     [[nodiscard]] Handle open() const;
     std::vector<ResultSet> run(std::string_view text, std::size_t statements, Last last);
+    bool run(Statement& statement, std::span<const Value> values, Last last);
+    void require_connection() const;
+    // False also where nobody knows.
+    [[nodiscard]] bool in_transaction() noexcept;
+    // The error, with its effect on the work that was under way.
+    [[nodiscard]] SqlError judged(const SqlError& error, Last last, std::size_t answered,
+                                  std::size_t statements);
 
     const Connection target_;
     const unsigned io_timeout_s_;

@@ -31,6 +31,20 @@ void require_transaction(::st_mysql* connection) {
                      "mariadb: guard needs an open transaction; begin one with START TRANSACTION"};
 }
 
+// To go on in a transaction that the server has rolled back would be to write unguarded.
+void require_that_it_lives(::st_mysql* connection, const SqlError& error) {
+    bool alive = !error.ends_transaction();
+    if (alive) {
+        auto state = run(connection, "select @@in_transaction");
+        alive = state.front().next() && state.front().integer(0) == 1;
+    }
+    if (alive) return;
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                     std::string{"mariadb: the server has rolled your transaction back, begin it "
+                                 "again: "} +
+                         error.what()};
+}
+
 // Settings for one statement alone. In SERIALIZABLE even a plain read locks: it must not wait
 // either.
 std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string& statement) {
@@ -38,11 +52,10 @@ std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string
                "set statement innodb_lock_wait_timeout = 0, time_zone = '+00:00' for " + statement);
 }
 
-enum class Locking { none, shared, exclusive };
+enum class Locking { shared, exclusive };
 
 // A query with a locking clause, which skips a row that another transaction has.
 std::vector<ResultSet> select(::st_mysql* connection, const std::string& query, Locking locking) {
-    if (locking == Locking::none) return run_undisturbed(connection, query);
     return run(connection,
                std::string{for_skip_locked} + query +
                    (locking == Locking::shared ? " lock in share mode" : " for update") +
@@ -68,13 +81,12 @@ std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, Lock
     return row_at(found.front(), 0);
 }
 
-std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id,
-                                Locking locking) {
+std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     auto found =
         select(connection,
                "select " + std::string{share_columns} + " from lock_shares force index (primary)" +
                    where(key) + " and lockid = " + literal(lock_id.to_string()),
-               locking);
+               Locking::exclusive);
     if (!found.front().next()) return std::nullopt;
     return share_at(found.front(), 0);
 }
@@ -83,48 +95,41 @@ bool is_shared(const LockRow& row) {
     return row.mode == Mode::shared && row.ended == Gone::unknown;
 }
 
+bool is_exclusive(const LockRow& row, LockId lock_id) {
+    return row.mode == Mode::exclusive && row.ended == Gone::unknown && row.lock_id == lock_id;
+}
+
 // The slot with the row and, of a shared one, this lease alone. `blocked` where another transaction
 // has hold of it. Locked if the lease is there, and not touched if not.
 Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     Slot slot{.key = key, .intent = Slot::Intent::change};
-    auto row = find_row(connection, key, Locking::none);
-    if (!row) return slot;
+    const LockKey* const keys = &key;
+    // In one statement: a lease that is being converted is in one of the two at any time.
+    auto seen = run_undisturbed(connection, select_with_share({&keys, 1}, lock_id));
+    if (!seen.front().next()) return slot;
     slot.state = Slot::State::ours;
-    slot.row = *std::move(row);
+    slot.row = row_at(seen.front(), 2);
+    const bool share_seen = !seen.front().is_null(2 + row_column_count);
+    if (!share_seen && !is_exclusive(slot.row, lock_id)) return slot;
 
-    if (is_shared(slot.row)) {
-        auto share = find_share(connection, key, lock_id, Locking::none);
-        if (!share) return slot;
-        row = find_row(connection, key, Locking::shared);
-        share = find_share(connection, key, lock_id, Locking::exclusive);
-        if (!row || !share) {
-            slot.state = Slot::State::blocked;
-            return slot;
-        }
-        slot.shares.push_back(*std::move(share));
-    } else if (slot.row.lock_id == lock_id && slot.row.ended == Gone::unknown) {
+    // It may have been converted since then: the locked row counts.
+    auto row = find_row(connection, key, share_seen ? Locking::shared : Locking::exclusive);
+    if (share_seen && row && is_exclusive(*row, lock_id)) {
         row = find_row(connection, key, Locking::exclusive);
-        if (!row) {
-            slot.state = Slot::State::blocked;
-            return slot;
+    }
+    if (row && is_shared(*row)) {
+        if (auto share = find_share(connection, key, lock_id)) {
+            slot.shares.push_back(*std::move(share));
+        } else {
+            row.reset();
         }
+    }
+    if (row) {
+        slot.row = *std::move(row);
     } else {
-        return slot;
+        slot.state = Slot::State::blocked;
     }
-    slot.row = *std::move(row);
     return slot;
-}
-
-Slot load(::st_mysql* connection, const LockKey& key, LockId lock_id) {
-    const auto give_up = SteadyClock::now() + patience;
-    for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
-        Slot slot = look_and_lock(connection, key, lock_id);
-        if (slot.state != Slot::State::blocked || SteadyClock::now() + pause > give_up) {
-            slot.cell = cell_of(slot.row, slot.shares);
-            return slot;
-        }
-        std::this_thread::sleep_for(pause);
-    }
 }
 
 std::optional<Ended> find_past(::st_mysql* connection, LockId lock_id) {
@@ -144,15 +149,19 @@ Refusal busy(Time now) {
 template <class Decide>
 Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, Decide decide) {
     require_transaction(connection);
-    try {
-        Slot slot = load(connection, key, lock_id);
-        const Time now = clock(connection);
-        if (slot.state == Slot::State::blocked) return std::unexpected{busy(now)};
-        const PastLookup past = [&](LockId id) { return find_past(connection, id); };
-        return decide(slot, now, past);
-    } catch (const SqlError& error) {
-        if (error.is_conflict()) return std::unexpected{busy(clock(connection))};
-        throw;
+    const PastLookup past = [&](LockId id) { return find_past(connection, id); };
+    const auto give_up = SteadyClock::now() + patience;
+    for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
+        try {
+            Slot slot = look_and_lock(connection, key, lock_id);
+            slot.cell = cell_of(slot.row, slot.shares);
+            if (slot.state != Slot::State::blocked) return decide(slot, clock(connection), past);
+        } catch (const SqlError& error) {
+            if (!error.is_conflict()) throw;
+            require_that_it_lives(connection, error);
+        }
+        if (SteadyClock::now() + pause > give_up) return std::unexpected{busy(clock(connection))};
+        std::this_thread::sleep_for(pause);
     }
 }
 
@@ -170,6 +179,8 @@ Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_i
         std::vector<Ended> endings;
         auto released = release_guarded(slot, lock_id, now, past, endings);
         if (!released) return released;
+        // The history first: what comes after it is locked, and cannot fail for others.
+        (void)run_undisturbed(transaction, add_to_history(endings));
         if (slot.shares.empty()) {
             const KeyedRow row{&slot.key, row_of(slot)};
             (void)run_undisturbed(transaction, overwrite_rows({&row, 1}));
@@ -178,7 +189,6 @@ Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_i
             const KeyedId share{&slot.key, lock_id};
             (void)run_undisturbed(transaction, delete_shares({&share, 1}));
         }
-        (void)run_undisturbed(transaction, add_to_history(endings));
         return released;
     });
 }

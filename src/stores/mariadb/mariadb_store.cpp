@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <random>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -14,10 +15,15 @@
 namespace leasehold::mariadb {
 namespace {
 
-// How many rows one statement reads or writes, and how long a script gets before it is sent: far
-// below max_allowed_packet, whatever the rows hold.
+// How many rows one statement reads or writes: it stays far below max_allowed_packet, whatever they
+// hold.
 constexpr std::size_t rows_per_statement = 256;
-constexpr std::size_t long_script_bytes = 1'000'000;
+
+// Where the stamps of a store begin, so that no two stores use the same.
+std::int64_t random_stamp() {
+    std::random_device device;
+    return std::uniform_int_distribution<std::int64_t>{1, std::int64_t{1} << 62U}(device);
+}
 
 // Calls `use` with one part of the items after the other.
 template <class T, class Use>
@@ -54,37 +60,21 @@ public:
 protected:
     bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                   std::span<Outcome> outcomes) override {
-        // Several releases, or one without history, take no longer the long way.
-        const auto is_release = [&](std::size_t index) {
-            return std::holds_alternative<Release>(requests[index]);
-        };
-        if (std::ranges::any_of(which, is_release) &&
-            (which.size() > 1 || options_.history == StoreOptions::KeepHistory::off)) {
-            return false;
-        }
         connect();
         if (SteadyClock::now() - floor_read_ > floor_trust_) (void)now();
         const Time floor = clock_.floor();
-        Shortcuts shortcuts{floor};
+        Shortcuts shortcuts{floor, ++stamp_, options_.history};
         for (const std::size_t index : which) {
             std::visit([&](const auto& request) { shortcuts.add(index, request); },
                        requests[index]);
         }
-        const Script script = shortcuts.script();
-        if (script.text().size() > long_script_bytes) return false;
         const auto asked = SteadyClock::now();
-        std::vector<ResultSet> results;
-        try {
-            guarded([&] {
-                transaction_ = Transaction::open;
-                results = shortcuts.only_checks() ? link_.run(script) : link_.commit(script);
-                transaction_ = Transaction::none;
-            });
-        } catch (const SqlError& error) {
-            if (!shortcuts.found_no_lease(error)) throw;
-            return true;
-        }
-        const Time latest = shortcuts.take(results, outcomes);
+        Time latest{};
+        guarded([&] {
+            transaction_ = Transaction::open;
+            latest = shortcuts.run(link_, *prepared_, outcomes);
+            transaction_ = Transaction::none;
+        });
         if (latest == Time{}) return true;
         note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
         return true;
@@ -110,7 +100,7 @@ protected:
                 transaction_ = Transaction::open;
             }
             const auto add = [&](const std::string& statement) {
-                if (script.text().size() > long_script_bytes) {
+                if (script.text().size() > longest_script) {
                     link_.run(script);
                     script.clear();
                 }
@@ -138,7 +128,11 @@ protected:
         std::unordered_map<LockId, LockKey> keys;
         in_parts(std::vector(lock_ids.begin(), lock_ids.end()), [&](std::span<const LockId> part) {
             auto rows = query(select_keys(part));
-            while (rows.next()) keys.emplace(lock_id_from(rows.text(0)), key_at(rows, 1));
+            while (rows.next()) {
+                if (auto key = key_at(rows, 1)) {
+                    keys.emplace(lock_id_from(rows.text(0)), *std::move(key));
+                }
+            }
         });
         return keys;
     }
@@ -147,20 +141,25 @@ protected:
         connect();
         std::vector<LockKey> keys;
         auto rows = query(select_keys(owner, scope));
-        while (rows.next()) keys.push_back(key_at(rows, 0));
+        while (rows.next()) {
+            if (auto key = key_at(rows, 0)) keys.push_back(*std::move(key));
+        }
         sort_and_unite(keys);
         return keys;
     }
 
     std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
                                 Time moment) override {
-        connect();
-        std::vector<Candidate> candidates;
-        auto rows = query(select_from(after, limit));
-        while (rows.next()) {
-            candidates.push_back({key_at(rows, 0), time_from(rows.integer(2)) <= moment});
-        }
-        return candidates;
+        std::optional<Place> from;
+        if (after) from = Place{std::string{after->type()}, std::string{after->id()}};
+        return page<Candidate>(
+            limit, [&](std::size_t rows) { return select_from(from, rows); },
+            [&](const ResultSet& row) -> std::optional<Candidate> {
+                from = {.type = std::string{row.text(0)}, .id = std::string{row.text(1)}};
+                auto key = key_at(row, 0);
+                if (!key) return std::nullopt;
+                return Candidate{*std::move(key), time_from(row.integer(2)) <= moment};
+            });
     }
 
     ClockReading read_clock() override {
@@ -177,19 +176,33 @@ protected:
     }
 
     std::vector<Holder> list(const List& request, Time now) override {
-        connect();
-        std::vector<Holder> holders;
-        auto rows = query(select_holders(request, now));
-        while (rows.next()) holders.push_back(holder_at(rows));
-        return holders;
+        std::optional<Place> from;
+        if (const auto& after = request.after) {
+            from =
+                Place{std::string{after->key.type()}, std::string{after->key.id()}, after->fence};
+        }
+        return page<Holder>(
+            request.limit,
+            [&](std::size_t rows) { return select_holders(request, from, rows, now); },
+            [&](const ResultSet& row) {
+                from = {.type = std::string{row.text(0)},
+                        .id = std::string{row.text(1)},
+                        .fence = row.integer(4)};
+                return holder_at(row);
+            });
     }
 
     std::vector<PastLease> history(const History& request, Time oldest) override {
-        connect();
-        std::vector<PastLease> page;
-        auto rows = query(select_history(request, oldest));
-        while (rows.next()) page.push_back(past_at(rows));
-        return page;
+        std::optional<std::int64_t> before = request.before;
+        return page<PastLease>(
+            request.limit,
+            [&](std::size_t rows) { return select_history(request, before, rows, oldest); },
+            [&](const ResultSet& row) -> std::optional<PastLease> {
+                before = row.integer(13);
+                const auto ended = ended_at(row);
+                if (!ended) return std::nullopt;
+                return to_past(*ended, *before);
+            });
     }
 
     std::size_t forget_history(Time before, std::size_t limit) override {
@@ -224,11 +237,34 @@ private:
 
     // What every new connection is used for first.
     void prepare() {
+        prepared_.reset();
         read_settings();
-        link_.run(Shortcuts::preparation());
+        try {
+            prepared_.emplace(link_.get());
+        } catch (const SqlError&) {
+            link_.disconnect();
+            throw;
+        }
     }
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
+
+    // Some items, by `sql` for so many rows. `read` skips rows that are not for us and remembers
+    // where `sql` is to go on.
+    template <class Item, class Sql, class Read>
+    std::vector<Item> page(std::size_t limit, Sql sql, Read read) {
+        connect();
+        std::vector<Item> items;
+        for (bool more = true; more && items.size() < limit;) {
+            const std::size_t wanted = limit - items.size();
+            std::size_t seen = 0;
+            for (auto rows = query(sql(wanted)); rows.next(); ++seen) {
+                if (auto item = read(rows)) items.push_back(*std::move(item));
+            }
+            more = seen == wanted;
+        }
+        return items;
+    }
 
     ClockReading reading_of(ResultSet clock) {
         floor_read_ = SteadyClock::now();
@@ -381,8 +417,10 @@ private:
 
     static void take_past(Work& work, ResultSet& rows) {
         while (rows.next()) {
-            Ended ended = ended_at(rows);
-            work.past.emplace(ended.ending->grant.lock_id, std::move(ended));
+            if (auto ended = ended_at(rows)) {
+                const LockId id = ended->ending->grant.lock_id;
+                work.past.emplace(id, *std::move(ended));
+            }
         }
     }
 
@@ -418,7 +456,8 @@ private:
         in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
         in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
         in_parts(shares, [&](auto part) { add(write_shares(part)); });
-        in_parts(work.endings, [&](auto part) { add(add_to_history(part)); });
+        in_parts(work.endings,
+                 [&](auto part) { add(std::string{for_history} + add_to_history(part)); });
         if (work.raise_floor_to > Time{}) add(leasehold::mariadb::raise_floor(work.raise_floor_to));
     }
 
@@ -471,6 +510,8 @@ private:
     }
 
     Link link_;
+    std::optional<PreparedShortcuts> prepared_;  // on link_
+    std::int64_t stamp_ = random_stamp();
     Transaction transaction_ = Transaction::none;
     // Shortcuts go without reading the floor that purges leave, if that was done not long ago: what
     // a purge forgot meanwhile had ended a retention before, and so before the last reading.

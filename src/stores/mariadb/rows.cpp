@@ -58,26 +58,6 @@ std::string& list(std::string& sql, const Range& items, Append append) {
     return sql;
 }
 
-// "(type = … and id in (…)) or …": the optimizer looks up each by the primary key.
-std::string where_key_in(Keys keys, std::string_view table = "") {
-    const std::string prefix{table};
-    std::string sql;
-    std::string_view type;
-    for (const LockKey* key : keys) {
-        if (type == key->type()) {
-            sql += ',';
-        } else {
-            sql += type.empty() ? "(" : ")) or (";
-            sql += prefix + "type = ";
-            append_literal(sql, key->type());
-            sql += " and " + prefix + "id in (";
-            type = key->type();
-        }
-        append_literal(sql, key->id());
-    }
-    return sql += "))";
-}
-
 std::string where_lock_id_in(std::span<const LockId> lock_ids) {
     std::string sql = "lockid in (";
     list(sql, lock_ids, [&](LockId id) { append_literal(sql, id.to_string()); });
@@ -94,9 +74,9 @@ std::string owner_condition(const std::string& owner, OwnerScope scope) {
     return sql += ')';
 }
 
-std::string key_after(const LockKey& key) {
-    const std::string type = literal(key.type());
-    return "(type > " + type + " or (type = " + type + " and id > " + literal(key.id()) + "))";
+std::string key_after(const Place& place) {
+    const std::string type = literal(place.type);
+    return "(type > " + type + " or (type = " + type + " and id > " + literal(place.id) + "))";
 }
 
 std::string insert_into_locks(std::span<const KeyedRow> rows) {
@@ -119,6 +99,16 @@ std::string insert_into_locks(std::span<const KeyedRow> rows) {
             .add(row.ended_why)
             .close();
     });
+}
+
+std::string select_joined(Keys keys, const std::string& which_shares) {
+    return "select l.type, l.id, l.lockid, l.expiration_time, l.owner, l.mode, l.fence, "
+           "l.granted_at, "
+           "l.touched_at, l.note, l.ended, l.ended_at, l.ended_by, l.ended_why, s.lockid, "
+           "s.expiration_time, s.owner, s.fence, s.granted_at, s.note "
+           "from locks l force index (primary) left join lock_shares s force index (primary) "
+           "on l.mode = 1 and l.ended = 0 and s.type = l.type and s.id = l.id" +
+           which_shares + " where " + where_key_in(keys, "l.");
 }
 
 }  // namespace
@@ -149,6 +139,25 @@ std::string literal(std::string_view bytes) {
     return sql;
 }
 
+std::string where_key_in(Keys keys, std::string_view table) {
+    const std::string prefix{table};
+    std::string sql;
+    std::string_view type;
+    for (const LockKey* key : keys) {
+        if (type == key->type()) {
+            sql += ',';
+        } else {
+            sql += type.empty() ? "(" : ")) or (";
+            sql += prefix + "type = ";
+            append_literal(sql, key->type());
+            sql += " and " + prefix + "id in (";
+            type = key->type();
+        }
+        append_literal(sql, key->id());
+    }
+    return sql += "))";
+}
+
 std::string select_and_lock(Keys keys) {
     return std::string{for_skip_locked} + "select type, id, " + std::string{row_columns} +
            " from locks force index (primary) where " + where_key_in(keys) +
@@ -156,13 +165,11 @@ std::string select_and_lock(Keys keys) {
 }
 
 std::string select_with_shares(Keys keys) {
-    return "select l.type, l.id, l.lockid, l.expiration_time, l.owner, l.mode, l.fence, "
-           "l.granted_at, "
-           "l.touched_at, l.note, l.ended, l.ended_at, l.ended_by, l.ended_why, s.lockid, "
-           "s.expiration_time, s.owner, s.fence, s.granted_at, s.note "
-           "from locks l force index (primary) left join lock_shares s force index (primary) "
-           "on l.mode = 1 and l.ended = 0 and s.type = l.type and s.id = l.id where " +
-           where_key_in(keys, "l.");
+    return select_joined(keys, "");
+}
+
+std::string select_with_share(Keys keys, LockId lock_id) {
+    return select_joined(keys, " and s.lockid = " + literal(lock_id.to_string()));
 }
 
 std::string select_shares(Keys keys) {
@@ -195,44 +202,46 @@ std::string select_keys(const std::string& owner, OwnerScope scope) {
            where;
 }
 
-std::string select_from(const std::optional<LockKey>& after, std::size_t limit) {
+std::string select_from(const std::optional<Place>& after, std::size_t limit) {
     return "select type, id, expiration_time from locks force index (primary) where " +
            (after ? key_after(*after) : "true") + " order by type, id limit " +
            std::to_string(limit);
 }
 
-std::string select_holders(const List& request, Time now) {
+std::string select_holders(const List& request, const std::optional<Place>& after,
+                           std::size_t limit, Time now) {
     std::string where = " and expiration_time > " + std::to_string(micros(now));
-    if (request.after) {
-        const LockKey& key = request.after->key;
-        where += " and (" + key_after(key) + " or (type = " + literal(key.type()) +
-                 " and id = " + literal(key.id()) + " and fence > " +
-                 std::to_string(request.after->fence) + "))";
+    if (after) {
+        where += " and (" + key_after(*after) + " or (type = " + literal(after->type) +
+                 " and id = " + literal(after->id) + " and fence > " +
+                 std::to_string(after->fence) + "))";
     }
     if (request.type) where += " and type = " + literal(*request.type);
     if (request.owner) where += " and " + owner_condition(*request.owner, request.scope);
-    const std::string limit = " limit " + std::to_string(request.limit);
+    const std::string at_most = " limit " + std::to_string(limit);
     return "(select type, id, owner, mode, fence, granted_at, expiration_time, note from locks "
            "where mode = 0 and ended = 0" +
-           where + " order by type, id" + limit +
+           where + " order by type, id" + at_most +
            ") union all (select type, id, owner, 1, fence, granted_at, expiration_time, note "
            "from lock_shares where true" +
-           where + " order by type, id, fence" + limit + ") order by 1, 2, 5" + limit;
+           where + " order by type, id, fence" + at_most + ") order by 1, 2, 5" + at_most;
 }
 
-std::string select_history(const History& request, Time oldest) {
+std::string select_history(const History& request, const std::optional<std::int64_t>& before,
+                           std::size_t limit, Time oldest) {
     std::string sql = "select " + std::string{history_columns} + ", seq from lock_history where ";
     if (request.key) {
         sql += "type = " + literal(request.key->type()) +
                " and id = " + literal(request.key->id()) + " and ";
     }
-    if (request.before) sql += "seq < " + std::to_string(*request.before) + " and ";
+    if (before) sql += "seq < " + std::to_string(*before) + " and ";
     return sql + "ended_at >= " + std::to_string(micros(oldest)) + " order by seq desc limit " +
-           std::to_string(request.limit);
+           std::to_string(limit);
 }
 
-LockKey key_at(const ResultSet& row, unsigned column) {
-    return {std::string{row.text(column)}, std::string{row.text(column + 1)}};
+std::optional<LockKey> key_at(const ResultSet& row, unsigned column) {
+    auto key = LockKey::parse(row.text(column), row.text(column + 1));
+    return key ? std::optional{*std::move(key)} : std::nullopt;
 }
 
 LockRow row_at(const ResultSet& row, unsigned column) {
@@ -260,33 +269,33 @@ Grant share_at(const ResultSet& row, unsigned column) {
             .note = std::string{row.text(column + 5)}};
 }
 
-Holder holder_at(const ResultSet& row) {
-    return {.key = key_at(row, 0),
-            .owner = std::string{row.text(2)},
-            .mode = mode_from(row.integer(3)),
-            .fence = row.integer(4),
-            .since = time_from(row.integer(5)),
-            .until = time_from(row.integer(6)),
-            .note = std::string{row.text(7)}};
+std::optional<Holder> holder_at(const ResultSet& row) {
+    auto key = key_at(row, 0);
+    if (!key) return std::nullopt;
+    return Holder{.key = *std::move(key),
+                  .owner = std::string{row.text(2)},
+                  .mode = mode_from(row.integer(3)),
+                  .fence = row.integer(4),
+                  .since = time_from(row.integer(5)),
+                  .until = time_from(row.integer(6)),
+                  .note = std::string{row.text(7)}};
 }
 
-Ended ended_at(const ResultSet& row) {
-    return {key_at(row, 0),
-            {.grant = {.lock_id = lock_id_from(row.text(2)),
-                       .owner = std::string{row.text(3)},
-                       .mode = mode_from(row.integer(4)),
-                       .fence = row.integer(5),
-                       .granted_at = time_from(row.integer(6)),
-                       .expires_at = time_from(row.integer(7)),
-                       .note = std::string{row.text(12)}},
-             .how = gone_from(row.integer(8)),
-             .at = time_from(row.integer(9)),
-             .by = std::string{row.text(10)},
-             .why = std::string{row.text(11)}}};
-}
-
-PastLease past_at(const ResultSet& row) {
-    return to_past(ended_at(row), row.integer(13));
+std::optional<Ended> ended_at(const ResultSet& row) {
+    auto key = key_at(row, 0);
+    if (!key) return std::nullopt;
+    return Ended{*std::move(key),
+                 {.grant = {.lock_id = lock_id_from(row.text(2)),
+                            .owner = std::string{row.text(3)},
+                            .mode = mode_from(row.integer(4)),
+                            .fence = row.integer(5),
+                            .granted_at = time_from(row.integer(6)),
+                            .expires_at = time_from(row.integer(7)),
+                            .note = std::string{row.text(12)}},
+                  .how = gone_from(row.integer(8)),
+                  .at = time_from(row.integer(9)),
+                  .by = std::string{row.text(10)},
+                  .why = std::string{row.text(11)}}};
 }
 
 std::string insert_rows(std::span<const KeyedRow> rows) {
@@ -382,6 +391,15 @@ std::string add_to_history(std::span<const Ended> endings) {
             .add(ending.grant.note)
             .close();
     });
+}
+
+std::string note_ends(Keys keys, std::int64_t stamp) {
+    return "for l in (select type, id, lockid, owner, fence, granted_at, until_time, ended_at, "
+           "note from locks force index (primary) where (" +
+           where_key_in(keys) + ") and batch = " + std::to_string(stamp) + ") do " +
+           std::string{for_history} + "insert into lock_history (" + std::string{history_columns} +
+           ") values (l.type, l.id, l.lockid, l.owner, 0, l.fence, l.granted_at, l.until_time, 2, "
+           "l.ended_at, '', '', l.note); end for";
 }
 
 std::string raise_floor(Time floor) {

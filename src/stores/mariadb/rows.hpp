@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 // character set and sql_mode.
 namespace leasehold::mariadb {
 
+// How long a script gets before it is sent: far below max_allowed_packet.
+inline constexpr std::size_t longest_script = 1'000'000;
+
 void append_literal(std::string& sql, std::string_view bytes);
 [[nodiscard]] std::string literal(std::string_view bytes);
 
@@ -28,12 +32,21 @@ inline constexpr std::string_view clock_query =
 inline constexpr std::string_view for_skip_locked =
     "set statement innodb_lock_wait_timeout = 1 for ";
 
+// Before every insert into the history on our connection: for a moment another may be numbering its
+// rows there.
+inline constexpr std::string_view for_history = "set statement innodb_lock_wait_timeout = 1 for ";
+
 using Keys = std::span<const LockKey* const>;
+
+// "(type = … and id in (…)) or …": the optimizer looks up each by the primary key.
+[[nodiscard]] std::string where_key_in(Keys keys, std::string_view table = "");
 
 // Columns: type, id, and those of row_at().
 [[nodiscard]] std::string select_and_lock(Keys keys);
 // The same without locking, in one snapshot with the shares: columns of share_at() follow.
 [[nodiscard]] std::string select_with_shares(Keys keys);
+// The same with one share alone.
+[[nodiscard]] std::string select_with_share(Keys keys, LockId lock_id);
 // Columns: type, id, and those of share_at(), in the order of fences.
 [[nodiscard]] std::string select_shares(Keys keys);
 [[nodiscard]] std::string select_past(std::span<const LockId> lock_ids);
@@ -41,10 +54,20 @@ using Keys = std::span<const LockKey* const>;
 [[nodiscard]] std::string select_keys(std::span<const LockId> lock_ids);
 // Columns: type, id.
 [[nodiscard]] std::string select_keys(const std::string& owner, OwnerScope scope);
+
+// Where a page ended. Its key may be no LockKey: other programs can have written the row.
+struct Place {
+    std::string type{};
+    std::string id{};
+    Fence fence = 0;
+};
 // Columns: type, id, expiration_time.
-[[nodiscard]] std::string select_from(const std::optional<LockKey>& after, std::size_t limit);
-[[nodiscard]] std::string select_holders(const List& request, Time now);
-[[nodiscard]] std::string select_history(const History& request, Time oldest);
+[[nodiscard]] std::string select_from(const std::optional<Place>& after, std::size_t limit);
+[[nodiscard]] std::string select_holders(const List& request, const std::optional<Place>& after,
+                                         std::size_t limit, Time now);
+[[nodiscard]] std::string select_history(const History& request,
+                                         const std::optional<std::int64_t>& before,
+                                         std::size_t limit, Time oldest);
 
 inline constexpr std::string_view row_columns =
     "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
@@ -53,12 +76,12 @@ inline constexpr unsigned row_column_count = 12;
 inline constexpr std::string_view share_columns =
     "lockid, expiration_time, owner, fence, granted_at, note";
 
-[[nodiscard]] LockKey key_at(const ResultSet& row, unsigned column);
 [[nodiscard]] LockRow row_at(const ResultSet& row, unsigned column);
 [[nodiscard]] Grant share_at(const ResultSet& row, unsigned column);
-[[nodiscard]] Holder holder_at(const ResultSet& row);
-[[nodiscard]] Ended ended_at(const ResultSet& row);
-[[nodiscard]] PastLease past_at(const ResultSet& row);
+// Nothing where the row's key is none that we could have written.
+[[nodiscard]] std::optional<LockKey> key_at(const ResultSet& row, unsigned column);
+[[nodiscard]] std::optional<Holder> holder_at(const ResultSet& row);
+[[nodiscard]] std::optional<Ended> ended_at(const ResultSet& row);
 
 struct KeyedRow {
     const LockKey* key;
@@ -80,6 +103,9 @@ using KeyedId = std::pair<const LockKey*, LockId>;
 [[nodiscard]] std::string write_shares(std::span<const KeyedShare> shares);
 [[nodiscard]] std::string delete_shares(std::span<const KeyedId> shares);
 [[nodiscard]] std::string add_to_history(std::span<const Ended> endings);
+// The history of leases that were released under this stamp, in a compound statement. Row by row:
+// INSERT ... SELECT would lock the whole table for its automatic numbers.
+[[nodiscard]] std::string note_ends(Keys keys, std::int64_t stamp);
 [[nodiscard]] std::string raise_floor(Time floor);
 
 }  // namespace leasehold::mariadb

@@ -1,10 +1,9 @@
 #include "stores/mariadb/shortcuts.hpp"
 
-#include <mysqld_error.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "core/columns.hpp"
 #include "stores/mariadb/rows.hpp"
@@ -12,8 +11,10 @@
 // How the statements decide. MariaDB makes the assignments of ON DUPLICATE KEY UPDATE one after the
 // other on the locked row, each seeing those before it. So the first one decides, by a clock read
 // there and then, and leaves its decision in `mode`: 2 is "go ahead", and the last assignment takes
-// it away. Prolonging is written as an insert of a row that is there, because UPDATE cannot return
-// rows.
+// it away.
+//
+// Prolonging and ending are written as inserts of rows that are there, because UPDATE returns no
+// rows and has no list of values. Every value is that of the row itself.
 namespace leasehold::mariadb {
 namespace {
 
@@ -36,63 +37,33 @@ enum Column : unsigned {
     note,
     ended,
     touched_at,
-    decided_at
+    decided_at,
+    batch,
+    until_time
 };
 const std::string lease_columns =
     "type, id, lockid, owner, mode, fence, granted_at, expiration_time, note, ended, touched_at, ";
-
-// Where a statement gets its requests from: parameters of one, or a table `q` of many.
-class Source {
-public:
-    static Source one() { return {}; }
-    static Source many(const std::string& rows) { return Source{"(" + rows + ") q"}; }
-
-    [[nodiscard]] std::string column(const std::string& name) const {
-        return table_.empty() ? "?" : "q." + name;
-    }
-    // "from …" alone, and "from … locks s", looked up by the primary key.
-    [[nodiscard]] std::string from() const {
-        return table_.empty() ? "from dual" : "from " + table_;
-    }
-    [[nodiscard]] std::string locks() const {
-        return table_.empty() ? "locks s force index (primary)"
-                              : table_ + " straight_join locks s force index (primary)";
-    }
-    [[nodiscard]] std::string where_mine() const {
-        return " where s.type = " + column("type") + " and s.id = " + column("id") +
-               " and s.lockid = " + column("lockid") + " and s.ended = 0 and s.mode = 0";
-    }
-
-private:
-    Source() = default;
-    explicit Source(std::string table) : table_{std::move(table)} {}
-    std::string table_;
-};
 
 std::string assign_if_going_ahead(const std::string& column, const std::string& value) {
     return column + " = if(locks.mode = 2, " + value + ", locks." + column + "), ";
 }
 const std::string clear_decision = "mode = if(locks.mode = 2, 0, locks.mode)";
 
-// Takes keys that are free or have no row. A lock id that is in the history is dead; one that was
-// drawn just now is not looked up there.
-// Columns: type, id, lockid, owner, note, floor, ttl, then lockid where it is looked up, and floor.
-std::string try_statement(const Source& q, const std::string& floor, Drawn drawn) {
-    const std::string not_dead = drawn == Drawn::for_this
-                                     ? ""
-                                     : " where (select 1 from lock_history force index "
-                                       "(lock_history_lockid) where lockid = " +
-                                           q.column("lockid") + " limit 1) is null";
-    return "insert into locks (type, id, lockid, owner, note, touched_at, fence, granted_at, "
-           "expiration_time) select " +
-           q.column("type") + ", " + q.column("id") + ", " + q.column("lockid") + ", " +
-           q.column("owner") + ", " + q.column("note") + ", (@now := greatest(" + clock_us + ", " +
-           floor + ")), @now, @now, @now + " + q.column("ttl") + ' ' + q.from() + not_dead +
-           " on duplicate key update "
-           "mode = if(locks.ended <> 0 and locks.type = value(type) and locks.id = value(id) and "
-           "locks.lockid <> value(lockid), 2, locks.mode), " +
-           assign_if_going_ahead(
-               "touched_at", "greatest(" + clock_us + ", locks.touched_at, value(touched_at))") +
+// The time, never before the row's latest and the floor.
+std::string time_after(const std::string& touched, const std::string& floor) {
+    return "greatest(" + clock_us + ", " + touched + ", " + floor + ")";
+}
+
+// Takes keys that are free or have no row, and leaves a stamp in them.
+std::string take_statement(const std::string& rows) {
+    return "insert into locks (type, id, lockid, owner, note, batch, touched_at, fence, "
+           "granted_at, expiration_time) " +
+           rows +
+           " on duplicate key update mode = if(locks.type = value(type) and locks.id = value(id) "
+           "and locks.ended <> 0 and locks.lockid <> value(lockid), 2, locks.mode), " +
+           assign_if_going_ahead("batch", "value(batch)") +
+           assign_if_going_ahead("touched_at",
+                                 time_after("locks.touched_at", "value(touched_at)")) +
            assign_if_going_ahead("lockid", "value(lockid)") +
            assign_if_going_ahead("owner", "value(owner)") +
            assign_if_going_ahead("note", "value(note)") +
@@ -102,95 +73,118 @@ std::string try_statement(const Source& q, const std::string& floor, Drawn drawn
                                  "locks.touched_at + value(expiration_time) - value(granted_at)") +
            assign_if_going_ahead("ended_at", "0") + assign_if_going_ahead("ended_by", "''") +
            assign_if_going_ahead("ended_why", "''") + assign_if_going_ahead("ended", "0") +
-           clear_decision + " returning " + lease_columns + "greatest(" + clock_us +
-           ", touched_at, " + floor + ")";
+           clear_decision;
+}
+std::string take_row(const std::string& names, const std::string& lock_id,
+                     const std::string& owner_and_note, const std::string& stamp,
+                     const std::string& now, const std::string& ttl) {
+    return names + ',' + lock_id + ',' + owner_and_note + ',' + stamp + ',' + now +
+           ",@now,@now,@now+" + ttl;
+}
+std::string read_now(const std::string& floor) {
+    return "@now:=greatest(" + clock_us + ',' + floor + ')';
+}
+// A lock id that is in the history is dead, and takes nothing. One that was drawn just now is not
+// looked up there.
+std::string where_not_dead(const std::string& lock_id) {
+    return " where (select 1 from lock_history force index (lock_history_lockid) where lockid = " +
+           lock_id + " limit 1) is null";
 }
 
-// Columns: type, id, lockid, floor, by, until, hold.
-std::string prolong_statement(const Source& q, const std::string& floor) {
-    return "insert into locks (type, id, lockid, expiration_time, owner, fence, granted_at, "
-           "touched_at, note) select s.type, s.id, s.lockid, s.expiration_time, s.owner, s.fence, "
-           "s.granted_at, s.touched_at, s.note from " +
-           q.locks() + q.where_mine() + " and s.expiration_time > " + clock_us +
-           " on duplicate key update "
-           "mode = if(locks.lockid = value(lockid) and locks.ended = 0 and locks.mode = 0 and "
-           "locks.expiration_time < " +
-           std::to_string(unbounded_us) + " and locks.expiration_time > (@now := greatest(" +
-           clock_us + ", locks.touched_at, " + floor + ")), 2, locks.mode), " +
-           assign_if_going_ahead("touched_at", "@now") +
+const std::string take_one = take_row("?,?", "?", "?,?", "0", read_now("?"), "?");
+
+// Where prolongings and endings come from: parameters of one, or a table `q` of many.
+class Source {
+public:
+    static Source one() { return {}; }
+    static Source many(const std::string& columns, const std::string& rows) {
+        return Source{"with q (" + columns + ") as (values " + rows + ") "};
+    }
+
+    [[nodiscard]] std::string column(const std::string& name) const {
+        return with_.empty() ? "?" : "q." + name;
+    }
+    // Their rows, where they are alive, to be inserted again. Columns: type, id, lockid.
+    [[nodiscard]] std::string insert_again() const {
+        return "insert into locks (type, id, lockid, expiration_time, owner, fence, granted_at, "
+               "touched_at, note) " +
+               with_ +
+               "select s.type, s.id, s.lockid, s.expiration_time, s.owner, s.fence, s.granted_at, "
+               "s.touched_at, s.note from " +
+               (with_.empty() ? "" : "q straight_join ") +
+               "locks s force index (primary) where s.type = " + column("type") +
+               " and s.id = " + column("id") + " and s.lockid = " + column("lockid") +
+               " and s.ended = 0 and s.mode = 0 and s.expiration_time > (@now := " + clock_us +
+               ") on duplicate key update ";
+    }
+
+private:
+    Source() = default;
+    explicit Source(std::string with) : with_{std::move(with)} {}
+    std::string with_;
+};
+
+// Goes ahead where the lease is still alive, at @now.
+std::string decide_if_alive(const std::string& floor, const std::string& condition = "") {
+    return "mode = if((@now := " + time_after("locks.touched_at", floor) +
+           ") < locks.expiration_time and locks.lockid = value(lockid) and locks.ended = 0 and "
+           "locks.mode = 0" +
+           condition + ", 2, locks.mode), ";
+}
+
+// Columns: type, id, lockid, floor, by_us, until_us, hold_us.
+std::string prolong_statement(const Source& q, const std::string& floor, const std::string& stamp) {
+    return q.insert_again() +
+           decide_if_alive(floor, " and locks.expiration_time < " + std::to_string(unbounded_us)) +
+           assign_if_going_ahead("batch", stamp) + assign_if_going_ahead("touched_at", "@now") +
            assign_if_going_ahead("expiration_time",
                                  "greatest(locks.expiration_time, least(locks.expiration_time + " +
                                      q.column("by_us") + ", locks.touched_at + " +
                                      q.column("until_us") + ", locks.granted_at + " +
                                      q.column("hold_us") + "))") +
-           clear_decision + " returning " + lease_columns + "@now";
+           clear_decision;
 }
 
-// Ends one lease, and keeps what its history needs. Parameters: type, id, lockid, floor.
-const std::string end_statement =
+std::string end_statement(const Source& q, const std::string& floor, const std::string& stamp) {
+    return q.insert_again() + decide_if_alive(floor) + assign_if_going_ahead("batch", stamp) +
+           assign_if_going_ahead("until_time", "locks.expiration_time") +
+           assign_if_going_ahead("expiration_time", "@now") +
+           assign_if_going_ahead("touched_at", "@now") + assign_if_going_ahead("ended_at", "@now") +
+           assign_if_going_ahead("ended", "2") + clear_decision;
+}
+
+// Ends one lease and notes its end. Parameters: type, id, lockid, floor, type, id, lockid.
+const std::string end_one =
+    "begin not atomic start transaction; "
     "update locks force index (primary) set expiration_time = @now, touched_at = @now, ended = 2, "
     "ended_at = @now where type = ? and id = ? and lockid = ? and ended = 0 and mode = 0 and "
     "(@owner := owner) is not null and (@fence := fence) is not null and "
     "(@granted_at := granted_at) is not null and (@note := note) is not null and "
-    "(@expiration_time := expiration_time) > (@now := greatest(" +
-    clock_us + ", touched_at, ?))";
-
-// The history of the lease ended just before. Where none was, the null is an error, and the script
-// ends here. As rows of values: INSERT ... SELECT would lock the whole table for its automatic
-// numbers. Parameters: type, id, lockid.
-const std::string note_end_statement =
+    "(@expiration_time := expiration_time) > (@now := " +
+    time_after("touched_at", "?") + "); if row_count() = 1 then " + std::string{for_history} +
     "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time, "
     "ended, ended_at, ended_by, ended_why, note) values (?, ?, ?, @owner, 0, @fence, @granted_at, "
-    "if(row_count() = 1, @expiration_time, null), 2, @now, '', '', @note) "
-    "returning type, id, lockid, owner, mode, fence, granted_at, expiration_time, note, 0, "
-    "ended_at, "
-    "ended_at";
+    "@expiration_time, 2, @now, '', '', @note) returning type, id, lockid, owner, mode, fence, "
+    "granted_at, expiration_time, note, 0, ended_at, ended_at; end if; commit; end";
 
-// Columns: floor, type, id, lockid.
-std::string check_statement(const Source& q, const std::string& floor) {
-    return "select s.type, s.id, s.lockid, s.owner, s.mode, s.fence, s.granted_at, "
-           "s.expiration_time, "
-           "s.note, s.ended, s.touched_at, greatest(" +
-           clock_us + ", s.touched_at, " + floor + ") from " + q.locks() + q.where_mine();
+std::string returning(const std::string& decided) {
+    return " returning " + lease_columns + decided;
 }
 
-std::string execute(const std::string& statement, const std::vector<std::string>& values) {
-    std::string sql = "execute leasehold_" + statement + " using ";
-    for (const std::string& value : values) {
-        if (&value != values.data()) sql += ',';
-        sql += value;
-    }
-    return sql;
+std::string select_leases(const std::string& more_columns, const std::string& where,
+                          const std::string& floor) {
+    return "select " + lease_columns + time_after("touched_at", floor) + more_columns +
+           " from locks force index (primary) where " + where;
 }
 
-using Names = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 6> try_names{"type", "id", "lockid", "owner", "note", "ttl"};
-constexpr std::array<std::string_view, 6> prolong_names{"type",  "id",       "lockid",
-                                                        "by_us", "until_us", "hold_us"};
-constexpr std::array<std::string_view, 3> lease_names{"type", "id", "lockid"};
-
-// The requests as a table.
-template <class Kind>
-Source table_of(const Kind& kind, Names names) {
-    std::string sql;
-    for (const auto& asked : kind) {
-        const bool first = &asked == kind.data();
-        sql += first ? "select " : " union all select ";
-        auto name = names.begin();
-        for (const std::string& value : asked.values) {
-            if (name != names.begin()) sql += ',';
-            sql += value;
-            if (first) {
-                sql += " as ";
-                sql += *name;
-            }
-            ++name;
-        }
-    }
-    return Source::many(sql);
+template <class Row>
+bool is_about(const Row& row, const LockKey& key, LockId lock_id) {
+    return row.text(type) == key.type() && row.text(id) == key.id() && row.integer(mode) == 0 &&
+           lock_id_from(row.text(lockid)) == lock_id;
 }
 
-Lease lease_at(const ResultSet& row, const LockKey& key, LockId lock_id, Time now) {
+template <class Row>
+Lease lease_at(const Row& row, const LockKey& key, LockId lock_id, Time now) {
     return {.key = key,
             .lock_id = lock_id,
             .owner = std::string{row.text(owner)},
@@ -202,46 +196,56 @@ Lease lease_at(const ResultSet& row, const LockKey& key, LockId lock_id, Time no
             .store_now = now};
 }
 
-std::vector<std::string> named(const LockKey& key, LockId lock_id) {
-    return {literal(key.type()), literal(key.id()), literal(lock_id.to_string())};
+// When the server decided on a row. It is what was asked for if it is alive then.
+using Decided = Time (*)(const Statement& row);
+Time when_read(const Statement& row) {
+    return time_from(row.integer(decided_at));
+}
+Time when_touched(const Statement& row) {
+    return time_from(row.integer(touched_at));
+}
+// Another time than that of this decision: it was left as it was.
+Time when_touched_by_this(const Statement& row) {
+    return when_touched(row) == when_read(row) ? when_read(row) : Time::max();
 }
 
-std::string bounded(Duration duration) {
-    return std::to_string(std::min<std::int64_t>(duration.count(), unbounded_us));
+std::string names_of(const LockKey& key) {
+    std::string sql;
+    append_literal(sql, key.type());
+    sql += ',';
+    append_literal(sql, key.id());
+    return sql;
+}
+
+std::int64_t bounded(Duration duration) {
+    return std::min<std::int64_t>(duration.count(), unbounded_us);
 }
 
 }  // namespace
 
-Script Shortcuts::preparation() {
-    Script script;
-    const auto prepare = [&](const std::string& name, const std::string& sql) {
-        std::string quoted;
-        for (const char c : sql) quoted.append(c == '\'' ? 2 : 1, c);
-        script.add("prepare leasehold_" + name + " from '" + quoted + "'");
-    };
-    const Source one = Source::one();
-    prepare("try", try_statement(one, "?", Drawn::before));
-    prepare("try_new", try_statement(one, "?", Drawn::for_this));
-    prepare("prolong", prolong_statement(one, "?"));
-    prepare("end", end_statement);
-    prepare("note_end", note_end_statement);
-    prepare("check", check_statement(one, "?"));
-    return script;
-}
+PreparedShortcuts::PreparedShortcuts(::st_mysql* connection)
+    : take_new{connection, take_statement("values (" + take_one + ')') +
+                               returning(time_after("touched_at", "?"))},
+      take{connection, take_statement("select " + take_one + " from dual" + where_not_dead("?")) +
+                           returning(time_after("touched_at", "?"))},
+      prolong{connection, prolong_statement(Source::one(), "?", "0") + returning("@now")},
+      end{connection, end_one},
+      check{connection, select_leases("", "type = ? and id = ?", "?")} {}
 
 void Shortcuts::add(std::size_t index, const TryLock& request) {
-    Asked asked{index, &request.key, request.lock_id, named(request.key, request.lock_id)};
-    asked.values.push_back(literal(request.owner));
-    asked.values.push_back(literal(request.note));
-    if (request.drawn == Drawn::before) drawn_ = Drawn::before;
-    asked.values.push_back(
-        bounded(request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl));
-    tries_.push_back(std::move(asked));
+    asked_.push_back(
+        {.kind = request.drawn == Drawn::for_this ? Kind::take : Kind::take_unless_dead,
+         .index = index,
+         .key = &request.key,
+         .lock_id = request.lock_id,
+         .wanted = &request,
+         .ttl =
+             bounded(request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl)});
 }
 
 void Shortcuts::add(std::size_t index, const Check& request) {
-    checks_.push_back(
-        {index, &*request.key, request.lock_id, named(*request.key, request.lock_id)});
+    asked_.push_back(
+        {.kind = Kind::check, .index = index, .key = &*request.key, .lock_id = request.lock_id});
 }
 
 void Shortcuts::add(std::size_t index, const Extend& request) {
@@ -253,98 +257,185 @@ void Shortcuts::add(std::size_t index, const Renew& request) {
 }
 
 void Shortcuts::add(std::size_t index, const Release& request) {
-    releases_.push_back(
-        {index, &*request.key, request.lock_id, named(*request.key, request.lock_id)});
+    asked_.push_back(
+        {.kind = Kind::end, .index = index, .key = &*request.key, .lock_id = request.lock_id});
 }
 
 void Shortcuts::prolong(std::size_t index, const LockKey& key, LockId lock_id, Duration by,
                         Duration until, const std::optional<Duration>& max_hold) {
-    Asked asked{index, &key, lock_id, named(key, lock_id)};
-    asked.values.push_back(bounded(by));
-    asked.values.push_back(bounded(until));
-    asked.values.push_back(bounded(max_hold.value_or(until_released)));
-    prolongs_.push_back(std::move(asked));
+    asked_.push_back({.kind = Kind::prolong,
+                      .index = index,
+                      .key = &key,
+                      .lock_id = lock_id,
+                      .by = bounded(by),
+                      .until = bounded(until),
+                      .hold = bounded(max_hold.value_or(until_released))});
 }
 
-Script Shortcuts::script() const {
-    const std::string floor = std::to_string(micros(floor_));
-    const std::size_t kinds =
-        (tries_.empty() ? 0U : 1U) + (prolongs_.empty() ? 0U : 1U) + (checks_.empty() ? 0U : 1U);
-    // A single statement that writes commits by itself.
-    const bool together = !releases_.empty() || (kinds > 1 && !only_checks());
-    Script script;
-    if (together) script.add("start transaction");
-    if (tries_.size() == 1) {
-        const std::vector<std::string>& v = tries_.front().values;
-        script.add(drawn_ == Drawn::for_this
-                       ? execute("try_new", {v[0], v[1], v[2], v[3], v[4], floor, v[5], floor})
-                       : execute("try", {v[0], v[1], v[2], v[3], v[4], floor, v[5], v[2], floor}));
-    } else if (!tries_.empty()) {
-        script.add(try_statement(table_of(tries_, try_names), floor, drawn_));
-    }
-    if (prolongs_.size() == 1) {
-        const std::vector<std::string>& v = prolongs_.front().values;
-        script.add(execute("prolong", {v[0], v[1], v[2], floor, v[3], v[4], v[5]}));
-    } else if (!prolongs_.empty()) {
-        script.add(prolong_statement(table_of(prolongs_, prolong_names), floor));
-    }
-    if (!releases_.empty()) {
-        const std::vector<std::string>& v = releases_.front().values;
-        script.add(execute("end", {v[0], v[1], v[2], floor})).add(execute("note_end", v));
-    }
-    if (checks_.size() == 1) {
-        const std::vector<std::string>& v = checks_.front().values;
-        script.add(execute("check", {floor, v[0], v[1], v[2]}));
-    } else if (!checks_.empty()) {
-        script.add(check_statement(table_of(checks_, lease_names), floor));
-    }
-    if (together) script.add("commit");
-    return script;
+bool Shortcuts::only_checks() const {
+    return std::ranges::all_of(asked_, [](const Asked& a) { return a.kind == Kind::check; });
 }
 
-bool Shortcuts::found_no_lease(const SqlError& error) const {
-    return !releases_.empty() && error.number() == ER_BAD_NULL_ERROR &&
-           error.effect() == StoreFault::Effect::none;
+Time Shortcuts::run(Link& link, PreparedShortcuts& prepared, std::span<Outcome> outcomes) const {
+    if (asked_.size() > 1) return run_many(link, outcomes);
+    const Asked& asked = asked_.front();
+    // The statement for one writes history.
+    if (asked.kind == Kind::end && history_ == StoreOptions::KeepHistory::off) {
+        return run_many(link, outcomes);
+    }
+    return run_one(asked, link, prepared, outcomes);
 }
 
-Time Shortcuts::take(std::span<ResultSet> results, std::span<Outcome> outcomes) const {
-    Time latest{};
-    const auto each = [&](const Kind& kind, ResultSet& rows, auto decide) {
-        while (rows.next()) {
-            const auto place = std::ranges::lower_bound(
-                kind, std::pair{rows.text(type), rows.text(id)}, {}, [](const Asked& asked) {
-                    return std::pair<std::string_view, std::string_view>{asked.key->type(),
-                                                                         asked.key->id()};
-                });
-            if (place == kind.end() || place->key->type() != rows.text(type) ||
-                place->key->id() != rows.text(id) || rows.integer(mode) != 0 ||
-                rows.integer(ended) != 0 || lock_id_from(rows.text(lockid)) != place->lock_id) {
-                continue;
-            }
-            const Time now = decide(rows);
-            if (time_from(rows.integer(expiration)) <= now) continue;
-            latest = std::max(latest, now);
-            outcomes[place->index] = lease_at(rows, *place->key, place->lock_id, now);
+Time Shortcuts::run_one(const Asked& asked, Link& link, PreparedShortcuts& prepared,
+                        std::span<Outcome> outcomes) const {
+    const std::string_view type_text = asked.key->type();
+    const std::string_view id_text = asked.key->id();
+    const std::string lock_id_text = asked.lock_id.to_string();
+    const std::string_view lock_id{lock_id_text};
+    const std::int64_t floor = micros(floor_);
+
+    Statement* statement = &prepared.check;
+    Decided decided = when_read;
+    bool found = false;
+    if (asked.wanted != nullptr) {
+        const TryLock& wanted = *asked.wanted;
+        const std::string_view owner_text = wanted.owner;
+        const std::string_view note_text = wanted.note;
+        if (asked.kind == Kind::take) {
+            statement = &prepared.take_new;
+            decided = when_touched;
+            found = link.commit(
+                *statement, std::array<Value, 8>{type_text, id_text, lock_id, owner_text, note_text,
+                                                 floor, asked.ttl, floor});
+        } else {
+            statement = &prepared.take;
+            found = link.commit(
+                *statement, std::array<Value, 9>{type_text, id_text, lock_id, owner_text, note_text,
+                                                 floor, asked.ttl, lock_id, floor});
         }
-    };
-    std::size_t at = 0;
-    if (!tries_.empty()) {
-        each(tries_, results[at++], [this](const ResultSet& row) {
-            // A lock id that was drawn for this was granted by this; another may have been before.
-            return time_from(row.integer(drawn_ == Drawn::for_this ? touched_at : decided_at));
-        });
+    } else if (asked.kind == Kind::prolong) {
+        statement = &prepared.prolong;
+        decided = when_touched_by_this;
+        found = link.commit(*statement, std::array<Value, 7>{type_text, id_text, lock_id, floor,
+                                                             asked.by, asked.until, asked.hold});
+    } else if (asked.kind == Kind::end) {
+        statement = &prepared.end;
+        found = link.commit(*statement, std::array<Value, 7>{type_text, id_text, lock_id, floor,
+                                                             type_text, id_text, lock_id});
+    } else {
+        found = link.run(*statement, std::array<Value, 3>{floor, type_text, id_text});
     }
-    if (!prolongs_.empty()) {
-        each(prolongs_, results[at++], [](const ResultSet& row) {
-            // Another time than that of this decision: it was left as it was.
-            return row.integer(touched_at) == row.integer(decided_at)
-                       ? time_from(row.integer(touched_at))
-                       : Time::max();
-        });
+    if (!found) return {};
+    const Time now = decided(*statement);
+    if (!is_about(*statement, *asked.key, asked.lock_id) || statement->integer(ended) != 0 ||
+        time_from(statement->integer(expiration)) <= now) {
+        return {};
     }
-    const auto decided = [](const ResultSet& row) { return time_from(row.integer(decided_at)); };
-    if (!releases_.empty()) each(releases_, results[at++], decided);
-    if (!checks_.empty()) each(checks_, results[at++], decided);
+    outcomes[asked.index] = lease_at(*statement, *asked.key, asked.lock_id, now);
+    return now;
+}
+
+template <class Row>
+std::string Shortcuts::rows_of(Kind kind, Row row) const {
+    std::string sql;
+    for (const Asked& asked : asked_) {
+        if (asked.kind != kind) continue;
+        if (!sql.empty()) sql += ',';
+        sql += '(' + row(asked, names_of(*asked.key), literal(asked.lock_id.to_string())) + ')';
+    }
+    return sql;
+}
+
+std::string Shortcuts::script() const {
+    const std::string floor = std::to_string(micros(floor_));
+    const std::string stamp = std::to_string(stamp_);
+    std::vector<std::string> statements;
+    std::string now = read_now(floor);
+    if (const std::string rows = rows_of(
+            Kind::take,
+            [&](const Asked& asked, const std::string& names, const std::string& lock_id) {
+                return take_row(names, lock_id,
+                                literal(asked.wanted->owner) + ',' + literal(asked.wanted->note),
+                                stamp, std::exchange(now, "@now"), std::to_string(asked.ttl));
+            });
+        !rows.empty()) {
+        statements.push_back(take_statement("values " + rows));
+    }
+    if (const std::string rows =
+            rows_of(Kind::take_unless_dead,
+                    [](const Asked& asked, const std::string& names, const std::string& lock_id) {
+                        return names + ',' + lock_id + ',' + literal(asked.wanted->owner) + ',' +
+                               literal(asked.wanted->note) + ',' + std::to_string(asked.ttl);
+                    });
+        !rows.empty()) {
+        statements.push_back(take_statement(
+            "with q (type, id, lockid, owner, note, ttl) as (values " + rows + ") select " +
+            take_row("q.type, q.id", "q.lockid", "q.owner, q.note", stamp, read_now(floor),
+                     "q.ttl") +
+            " from q" + where_not_dead("q.lockid")));
+    }
+    if (const std::string rows =
+            rows_of(Kind::prolong,
+                    [](const Asked& asked, const std::string& names, const std::string& lock_id) {
+                        return names + ',' + lock_id + ',' + std::to_string(asked.by) + ',' +
+                               std::to_string(asked.until) + ',' + std::to_string(asked.hold);
+                    });
+        !rows.empty()) {
+        const Source q = Source::many("type, id, lockid, by_us, until_us, hold_us", rows);
+        statements.push_back(prolong_statement(q, floor, stamp));
+    }
+    std::vector<const LockKey*> keys;
+    std::vector<const LockKey*> released;
+    for (const Asked& asked : asked_) {
+        keys.push_back(asked.key);
+        if (asked.kind == Kind::end) released.push_back(asked.key);
+    }
+    if (!released.empty()) {
+        const Source q = Source::many(
+            "type, id, lockid",
+            rows_of(Kind::end, [](const Asked& /*asked*/, const std::string& names,
+                                  const std::string& lock_id) { return names + ',' + lock_id; }));
+        statements.push_back(end_statement(q, floor, stamp));
+        if (history_ == StoreOptions::KeepHistory::on) {
+            statements.push_back(note_ends(released, stamp_));
+        }
+    }
+    std::string read = select_leases(", batch, until_time", where_key_in(keys), floor);
+    if (statements.empty()) return read;
+    // In a compound statement only what is read is sent back, and the end.
+    std::string script = "begin not atomic start transaction; ";
+    for (const std::string& statement : statements) script += statement + "; ";
+    return script += read + "; commit; end";
+}
+
+Time Shortcuts::run_many(Link& link, std::span<Outcome> outcomes) const {
+    Script script;
+    script.add(this->script());
+    if (script.text().size() > longest_script) return {};
+    auto results = only_checks() ? link.run(script) : link.commit(script);
+
+    Time latest{};
+    ResultSet& rows = results.front();
+    while (rows.next()) {
+        const auto asked = std::ranges::lower_bound(
+            asked_, std::pair{rows.text(type), rows.text(id)}, {}, [](const Asked& a) {
+                return std::pair<std::string_view, std::string_view>{a.key->type(), a.key->id()};
+            });
+        if (asked == asked_.end() || !is_about(rows, *asked->key, asked->lock_id)) continue;
+
+        const bool by_this = rows.integer(batch) == stamp_;
+        const bool is_alive =
+            rows.integer(ended) == 0 && rows.integer(expiration) > rows.integer(decided_at);
+        // A lease that is to be taken and alive without this was granted when asked for before.
+        const bool answers_as_it_is = asked->kind == Kind::check || asked->wanted != nullptr;
+        if (!by_this && !(answers_as_it_is && is_alive)) continue;
+
+        const Time now = time_from(rows.integer(by_this ? touched_at : decided_at));
+        Lease lease = lease_at(rows, *asked->key, asked->lock_id, now);
+        if (asked->kind == Kind::end) lease.expires_at = time_from(rows.integer(until_time));
+        outcomes[asked->index] = std::move(lease);
+        latest = std::max(latest, now);
+    }
     return latest;
 }
 
