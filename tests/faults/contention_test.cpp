@@ -244,6 +244,72 @@ TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
         eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }, 15s));
 }
 
+class Deadlock : public Contention {};
+INSTANTIATE_TEST_SUITE_P(, Deadlock, ::testing::Values(on_mariadb()), by_store());
+
+// The server, or the cluster it is in, has then rolled the whole transaction back.
+TEST_P(Deadlock, ThatCostsTheCallerItsTransactionIsAFaultAndNoRefusal) {
+    LockManager locks{open_store(url())};
+    const LockKey key{"Order", "1"};
+    const auto lease = locks.try_lock(key, {.ttl = 1min});
+    ASSERT_TRUE(lease);
+    const auto caller = connect();
+    caller->run(
+        "create trigger deadlock before insert on lock_history for each row "
+        "signal sqlstate '40001' set mysql_errno = 1213, message_text = 'Deadlock found'");
+    caller->run("start transaction");
+    try {
+        (void)caller->release(key, lease->lock_id);
+        FAIL() << "it was answered";
+    } catch (const StoreFault& fault) {
+        EXPECT_EQ(fault.effect(), Effect::none);
+        EXPECT_NE(std::string{fault.what()}.find("rolled your transaction back"),
+                  std::string::npos);
+    }
+    caller->run("rollback");
+    EXPECT_TRUE(locks.check(key, lease->lock_id));
+}
+
+// It fails in the middle of a statement that would have committed: nothing was done, and that is
+// known.
+TEST_P(Deadlock, OrAnotherErrorOfAReleaseBeforeItsCommitHasNoEffect) {
+    LockManager locks{open_store(url())};
+    std::vector<std::pair<LockKey, LockId>> leases;
+    for (const std::string id : {"1", "2"}) {
+        const LockKey key{"Order", id};
+        const auto lease = locks.try_lock(key, {.ttl = 1min});
+        ASSERT_TRUE(lease);
+        leases.emplace_back(key, lease->lock_id);
+    }
+    const auto other = connect();
+    const auto store = open_store(url());
+    for (const std::string number : {"1213", "1205", "1644"}) {
+        other->run(
+            "create or replace trigger deadlock before insert on lock_history for each row "
+            "signal sqlstate '45000' set mysql_errno = " +
+            number + ", message_text = 'in the way'");
+        for (const std::size_t size : {1U, 2U}) {
+            std::vector<Request> requests;
+            for (std::size_t i = 0; i < size; ++i) {
+                requests.emplace_back(Release{leases[i].first, leases[i].second});
+            }
+            std::vector<Outcome> outcomes(size);
+            try {
+                store->apply(requests, outcomes);
+                for (const Outcome& outcome : outcomes) {
+                    EXPECT_EQ(std::get<Refusal>(outcome).kind, Refusal::Kind::busy) << number;
+                }
+            } catch (const StoreFault& fault) {
+                EXPECT_EQ(fault.effect(), Effect::none) << number;
+                EXPECT_EQ(number, "1644");
+            }
+            for (const auto& [key, lock_id] : leases) EXPECT_TRUE(locks.check(key, lock_id));
+        }
+    }
+    other->run("drop trigger deadlock");
+    for (const auto& [key, lock_id] : leases) EXPECT_TRUE(locks.release(key, lock_id));
+}
+
 class ContentionInAFile : public DatabaseTest {};
 INSTANTIATE_TEST_SUITE_P(, ContentionInAFile, ::testing::Values(every_database().front()),
                          by_store());

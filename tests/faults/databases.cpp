@@ -46,6 +46,10 @@ public:
         return postgres::guard(connection_.get(), key, lock_id);
     }
 
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return postgres::release(connection_.get(), key, lock_id);
+    }
+
 private:
     [[noreturn]] void fail(const std::string& what) const {
         throw std::runtime_error{what + ": " + PQerrorMessage(connection_.get())};
@@ -83,6 +87,10 @@ public:
         return mariadb::guard(connection_.get(), key, lock_id);
     }
 
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return mariadb::release(connection_.get(), key, lock_id);
+    }
+
 private:
     [[noreturn]] void fail(const std::string& what) const {
         throw std::runtime_error{what + ": " + mysql_error(connection_.get())};
@@ -114,6 +122,10 @@ public:
 
     Result<Lease> guard(const LockKey& key, LockId lock_id) override {
         return sqlite::guard(db_.get(), key, lock_id);
+    }
+
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return sqlite::release(db_.get(), key, lock_id);
     }
 
 private:

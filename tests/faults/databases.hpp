@@ -39,6 +39,7 @@ public:
 
     // Of the store's own header, in the transaction that is open here.
     [[nodiscard]] virtual Result<Lease> guard(const LockKey& key, LockId lock_id) = 0;
+    virtual Result<Lease> release(const LockKey& key, LockId lock_id) = 0;
 
     // Begins a transaction and locks the key's row in it.
     void begin_and_lock(const LockKey& key);
