@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -18,12 +17,6 @@ namespace {
 // How many rows one statement reads or writes: it stays far below max_allowed_packet, whatever they
 // hold.
 constexpr std::size_t rows_per_statement = 256;
-
-// Where the stamps of a store begin, so that no two stores use the same.
-std::int64_t random_stamp() {
-    std::random_device device;
-    return std::uniform_int_distribution<std::int64_t>{1, std::int64_t{1} << 62U}(device);
-}
 
 // Calls `use` with one part of the items after the other.
 template <class T, class Use>
@@ -60,23 +53,33 @@ public:
 protected:
     bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                   std::span<Outcome> outcomes) override {
+        // Several at once take no longer the long way.
+        if (which.size() > 1) return false;
+        const std::size_t index = which.front();
+        const auto* release = std::get_if<Release>(&requests[index]);
+        if (release != nullptr && options_.history == StoreOptions::KeepHistory::off) return false;
         connect();
         if (SteadyClock::now() - floor_read_ > floor_trust_) (void)now();
         const Time floor = clock_.floor();
-        Shortcuts shortcuts{floor, ++stamp_, options_.history};
-        for (const std::size_t index : which) {
-            std::visit([&](const auto& request) { shortcuts.add(index, request); },
-                       requests[index]);
-        }
         const auto asked = SteadyClock::now();
-        Time latest{};
+        std::optional<Lease> lease;
         guarded([&] {
             transaction_ = Transaction::open;
-            latest = shortcuts.run(link_, *prepared_, outcomes);
+            lease = std::visit(
+                [&]<class R>(const R& request) -> std::optional<Lease> {
+                    if constexpr (requires { shortcuts_->ask(link_, request, floor); }) {
+                        return shortcuts_->ask(link_, request, floor);
+                    } else {
+                        return std::nullopt;
+                    }
+                },
+                requests[index]);
             transaction_ = Transaction::none;
         });
-        if (latest == Time{}) return true;
-        note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
+        if (!lease) return true;
+        const bool changed = !std::holds_alternative<Check>(requests[index]);
+        note_shortcut(floor, lease->store_now, asked, changed ? Changed::yes : Changed::no);
+        outcomes[index] = *std::move(lease);
         return true;
     }
 
@@ -237,10 +240,10 @@ private:
 
     // What every new connection is used for first.
     void prepare() {
-        prepared_.reset();
+        shortcuts_.reset();
         read_settings();
         try {
-            prepared_.emplace(link_.get());
+            shortcuts_.emplace(link_.get());
         } catch (const SqlError&) {
             link_.disconnect();
             throw;
@@ -510,8 +513,7 @@ private:
     }
 
     Link link_;
-    std::optional<PreparedShortcuts> prepared_;  // on link_
-    std::int64_t stamp_ = random_stamp();
+    std::optional<Shortcuts> shortcuts_;  // on link_
     Transaction transaction_ = Transaction::none;
     // Shortcuts go without reading the floor that purges leave, if that was done not long ago: what
     // a purge forgot meanwhile had ended a retention before, and so before the last reading.

@@ -58,6 +58,26 @@ std::string& list(std::string& sql, const Range& items, Append append) {
     return sql;
 }
 
+// "(type = … and id in (…)) or …": the optimizer looks up each by the primary key.
+std::string where_key_in(Keys keys, std::string_view table = "") {
+    const std::string prefix{table};
+    std::string sql;
+    std::string_view type;
+    for (const LockKey* key : keys) {
+        if (type == key->type()) {
+            sql += ',';
+        } else {
+            sql += type.empty() ? "(" : ")) or (";
+            sql += prefix + "type = ";
+            append_literal(sql, key->type());
+            sql += " and " + prefix + "id in (";
+            type = key->type();
+        }
+        append_literal(sql, key->id());
+    }
+    return sql += "))";
+}
+
 std::string where_lock_id_in(std::span<const LockId> lock_ids) {
     std::string sql = "lockid in (";
     list(sql, lock_ids, [&](LockId id) { append_literal(sql, id.to_string()); });
@@ -137,25 +157,6 @@ std::string literal(std::string_view bytes) {
     std::string sql;
     append_literal(sql, bytes);
     return sql;
-}
-
-std::string where_key_in(Keys keys, std::string_view table) {
-    const std::string prefix{table};
-    std::string sql;
-    std::string_view type;
-    for (const LockKey* key : keys) {
-        if (type == key->type()) {
-            sql += ',';
-        } else {
-            sql += type.empty() ? "(" : ")) or (";
-            sql += prefix + "type = ";
-            append_literal(sql, key->type());
-            sql += " and " + prefix + "id in (";
-            type = key->type();
-        }
-        append_literal(sql, key->id());
-    }
-    return sql += "))";
 }
 
 std::string select_and_lock(Keys keys) {
@@ -391,15 +392,6 @@ std::string add_to_history(std::span<const Ended> endings) {
             .add(ending.grant.note)
             .close();
     });
-}
-
-std::string note_ends(Keys keys, std::int64_t stamp) {
-    return "for l in (select type, id, lockid, owner, fence, granted_at, until_time, ended_at, "
-           "note from locks force index (primary) where (" +
-           where_key_in(keys) + ") and batch = " + std::to_string(stamp) + ") do " +
-           std::string{for_history} + "insert into lock_history (" + std::string{history_columns} +
-           ") values (l.type, l.id, l.lockid, l.owner, 0, l.fence, l.granted_at, l.until_time, 2, "
-           "l.ended_at, '', '', l.note); end for";
 }
 
 std::string raise_floor(Time floor) {

@@ -38,9 +38,6 @@ inline constexpr std::string_view for_history = "set statement innodb_lock_wait_
 
 using Keys = std::span<const LockKey* const>;
 
-// "(type = … and id in (…)) or …": the optimizer looks up each by the primary key.
-[[nodiscard]] std::string where_key_in(Keys keys, std::string_view table = "");
-
 // Columns: type, id, and those of row_at().
 [[nodiscard]] std::string select_and_lock(Keys keys);
 // The same without locking, in one snapshot with the shares: columns of share_at() follow.
@@ -103,9 +100,6 @@ using KeyedId = std::pair<const LockKey*, LockId>;
 [[nodiscard]] std::string write_shares(std::span<const KeyedShare> shares);
 [[nodiscard]] std::string delete_shares(std::span<const KeyedId> shares);
 [[nodiscard]] std::string add_to_history(std::span<const Ended> endings);
-// The history of leases that were released under this stamp, in a compound statement. Row by row:
-// INSERT ... SELECT would lock the whole table for its automatic numbers.
-[[nodiscard]] std::string note_ends(Keys keys, std::int64_t stamp);
 [[nodiscard]] std::string raise_floor(Time floor);
 
 }  // namespace leasehold::mariadb

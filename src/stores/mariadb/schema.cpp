@@ -34,8 +34,6 @@ create table if not exists locks (
     ended_at        bigint not null default 0,
     ended_by        varbinary(512) not null default '',
     ended_why       varbinary(1024) not null default '',
-    until_time      bigint not null default 0, -- the expiry that a released lease had
-    batch           bigint not null default 0, -- the stamp of the shortcut that changed it last
     primary key (type, id),
     unique key locks_lockid (lockid),
     key locks_owner (owner)
