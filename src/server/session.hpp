@@ -1,0 +1,55 @@
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <string>
+
+#include "server/request_reader.hpp"
+#include "server/service.hpp"
+#include "server/tasks.hpp"
+
+namespace leasehold::server {
+
+class Worker;
+
+// One connection: reads a request, has it answered, writes the answer, and again. Lives on the
+// thread of its worker.
+class Session : public boost::intrusive::list_base_hook<
+                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    // `worker` outlives this.
+    Session(Socket socket, Worker& worker);
+
+    [[nodiscard]] Task<void> run();
+
+    // Ends the operation under way where its time is up.
+    void check_deadline(Clock::time_point now);
+    // Closes the connection as soon as nothing is under way.
+    void stop();
+    // Closes it now.
+    void cut();
+
+private:
+    enum class Phase : std::uint8_t { idle, header, body, answering, writing, closing };
+
+    void enter(Phase phase, std::chrono::milliseconds limit);
+    // A whole request, or one that is refused. False where the connection is to be closed instead.
+    [[nodiscard]] Task<bool> receive();
+    [[nodiscard]] Task<bool> send();
+    // The client reads our last words before the connection is reset.
+    [[nodiscard]] Task<void> linger();
+    void print_reply(const Reply& reply);
+
+    Socket socket_;
+    Worker& worker_;
+    RequestReader reader_;
+    std::string out_;
+    Phase phase_ = Phase::idle;
+    bool expired_ = false;
+    bool last_ = false;       // the connection ends with the reply under way
+    bool lingering_ = false;  // the client may still be sending
+    Clock::time_point deadline_ = Clock::time_point::max();
+};
+
+}  // namespace leasehold::server
