@@ -2,11 +2,10 @@
 
 #include <boost/json/array.hpp>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "server/store_call.hpp"
+#include "server/bodies.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server {
@@ -18,29 +17,31 @@ Reply not_found() {
     return problem(404, "not_found", "there is nothing under this URL");
 }
 
-Reply wrong_method(std::string_view allowed) {
+Reply wrong_method(Resource resource) {
+    const std::string_view allowed = methods_of(resource);
     Reply reply =
         problem(405, "method_not_allowed", "this URL takes " + std::string{allowed} + " only");
     reply.allow = allowed;
     return reply;
 }
 
-// Thrown where the request cannot be answered as it was meant; ends in Service::answer.
-struct Unanswerable {
-    Reply reply;
-};
-
-json::value json_body(const HttpRequest& request) {
-    std::string type = request.content_type.substr(0, request.content_type.find(';'));
-    type.erase(type.find_last_not_of(" \t") + 1);
-    std::ranges::transform(type, type.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    if (type != "application/json") {
-        throw Unanswerable{problem(415, "unsupported_media_type",
-                                   "the body must be JSON, with Content-Type: application/json")};
+std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
+    std::vector<Request> requests;
+    requests.reserve(list.get_array().size());
+    for (json::value& item : list.get_array()) {
+        try {
+            if (item.is_object()) put_default_ttl(item.get_object(), locks.limits());
+            locks.validate(requests.emplace_back(wire::request_from(item)));
+        } catch (const BadRequest& bad) {
+            const auto index = static_cast<std::size_t>(&item - list.get_array().data());
+            json::object fields;
+            fields["index"] = index;
+            throw Refused{problem(400, "bad_request",
+                                  "requests[" + std::to_string(index) + "]: " + bad.what(),
+                                  std::move(fields))};
+        }
     }
-    return wire::parse(request.body);
+    return requests;
 }
 
 }  // namespace
@@ -48,9 +49,14 @@ json::value json_body(const HttpRequest& request) {
 Task<Reply> Service::answer(HttpRequest& request) {
     Reply reply;
     try {
-        reply = co_await route(request);
-    } catch (Unanswerable& unanswerable) {
-        reply = std::move(unanswerable.reply);
+        const auto target = read_target(request.target);
+        if (target) {
+            reply = co_await perform(request, *target);
+        } else {
+            reply = not_found();
+        }
+    } catch (Refused& refused) {
+        reply = std::move(refused.reply);
     } catch (const BadRequest& bad) {
         reply = problem(400, "bad_request", bad.what());
     } catch (const StoreFault& fault) {
@@ -61,33 +67,51 @@ Task<Reply> Service::answer(HttpRequest& request) {
     co_return reply;
 }
 
-Task<Reply> Service::route(HttpRequest& request) {
-    const std::string_view path =
-        std::string_view{request.target}.substr(0, request.target.find('?'));
-    const bool reads = request.method == Method::get || request.method == Method::head;
-    if (path == "/v1/batch") {
-        if (request.method != Method::post) co_return wrong_method("POST");
-        co_return co_await batch(request);
+Task<Reply> Service::perform(HttpRequest& request, const Target& target) {
+    const Method method = request.method == Method::head ? Method::get : request.method;
+    const bool has_body = method == Method::post || method == Method::patch;
+    if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
+    switch (target.resource) {
+        case Resource::lock:
+            if (method == Method::post) return try_lock(request, target);
+            if (method == Method::get) return look(request, target);
+            if (method == Method::patch) return prolong(request, target);
+            if (method == Method::del) return release(request, target);
+            break;
+        case Resource::batch:
+            target.query.refuse_all_but({});
+            if (method == Method::post) return batch(request);
+            break;
+        case Resource::lock_break:
+            if (method == Method::post) return break_lock(request, target);
+            break;
+        case Resource::owner_locks:
+            if (method == Method::del) return release_all(target);
+            break;
+        case Resource::locks:
+            if (method == Method::get) return list(target);
+            break;
+        case Resource::history:
+            if (method == Method::get) return history(target);
+            break;
+        case Resource::readiness:
+            if (method == Method::get) return ready();
+            break;
+        case Resource::health:
+            if (method == Method::get) return at_once({.body = R"({"status":"ok"})"});
+            break;
+        case Resource::description: return at_once(not_found());
     }
-    if (path == "/healthz" || path == "/readyz") {
-        if (!reads) co_return wrong_method("GET, HEAD");
-        if (path == "/readyz") co_return co_await ready();
-        co_return Reply{.body = R"({"status":"ok"})"};
-    }
-    co_return not_found();
+    return at_once(wrong_method(target.resource));
 }
 
-Task<Outcome> Service::ask(Request request) {
-    locks_.validate(request);
-    std::vector<Request> one;
-    one.push_back(std::move(request));
-    std::vector<Outcome> outcomes = co_await ask_all(locks_, std::move(one));
-    co_return std::move(outcomes.front());
+Task<Reply> Service::at_once(Reply reply) {
+    co_return reply;
 }
 
 Task<Reply> Service::ready() {
     Request probe = Holders{{"leasehold", "readyz"}};
-    const Outcome outcome = co_await ask(std::move(probe));
+    const Outcome outcome = co_await door_.ask(std::move(probe));
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
     const StoreStatus status = locks_.status();
     json::object store;
@@ -101,28 +125,18 @@ Task<Reply> Service::ready() {
 }
 
 Task<Reply> Service::batch(const HttpRequest& request) {
-    const json::value body = json_body(request);
+    json::value body = json_body(request);
     wire::Fields fields{body, "the body"};
-    const json::value& list = fields.required("requests");
+    (void)fields.required("requests");
     fields.refuse_others();
+    json::value& list = body.get_object()["requests"];
     if (!list.is_array()) throw BadRequest{"the body: \"requests\" must be an array"};
     if (list.get_array().size() > options_.batch_requests) {
         throw BadRequest{"a batch has at most " + std::to_string(options_.batch_requests) +
                          " requests here"};
     }
-    std::vector<Request> requests;
-    requests.reserve(list.get_array().size());
-    for (const json::value& item : list.get_array()) {
-        try {
-            locks_.validate(requests.emplace_back(wire::request_from(item)));
-        } catch (const BadRequest& bad) {
-            const std::size_t index = static_cast<std::size_t>(&item - list.get_array().data());
-            throw Unanswerable{problem(400, "bad_request",
-                                       "requests[" + std::to_string(index) + "]: " + bad.what(),
-                                       {{"index", index}})};
-        }
-    }
-    const std::vector<Outcome> outcomes = co_await ask_all(locks_, std::move(requests));
+    std::vector<Request> requests = read_batch(list, locks_);
+    const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(requests));
     json::array answers;
     answers.reserve(outcomes.size());
     for (const Outcome& outcome : outcomes) answers.emplace_back(wire::to_json(outcome));

@@ -1,0 +1,131 @@
+#include "server/store_door.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace leasehold::server {
+namespace {
+
+bool keeps_or_ends(const Request& request) {
+    return std::visit(
+        []<class R>(const R&) {
+            return std::is_same_v<R, Check> || std::is_same_v<R, Extend> ||
+                   std::is_same_v<R, Renew> || std::is_same_v<R, Release> ||
+                   std::is_same_v<R, ReleaseAll> || std::is_same_v<R, Break>;
+        },
+        request);
+}
+
+Outcome turned_away() {
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                      "the server is full: too many requests wait for the store"};
+}
+
+}  // namespace
+
+StoreDoor::Urgency StoreDoor::urgency_of(std::span<const Request> requests) {
+    return std::ranges::all_of(requests, keeps_or_ends) ? Urgency::keeps_or_ends
+                                                        : Urgency::asks_anew;
+}
+
+Task<Outcome> StoreDoor::ask(Request request) {
+    locks_.validate(request);
+    Outcome outcome;
+    const bool entered = co_await enter(urgency_of({&request, 1}));
+    if (!entered) co_return turned_away();
+    co_await pass({&request, 1}, {&outcome, 1});
+    leave();
+    co_return outcome;
+}
+
+Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
+    for (const Request& request : requests) locks_.validate(request);
+    std::vector<Outcome> outcomes(requests.size());
+    if (requests.empty()) co_return outcomes;
+    const bool entered = co_await enter(urgency_of(requests));
+    if (!entered) {
+        std::ranges::generate(outcomes, turned_away);
+        co_return outcomes;
+    }
+    co_await pass(requests, outcomes);
+    leave();
+    co_return outcomes;
+}
+
+bool StoreDoor::enter_at_once() {
+    const std::lock_guard lock{mutex_};
+    if (under_way_ >= options_.requests_under_way) return false;
+    ++under_way_;
+    return true;
+}
+
+Task<bool> StoreDoor::enter(Urgency urgency) {
+    if (enter_at_once()) co_return true;
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        auto resume = [shared, work = asio::make_work_guard(executor)](bool entered) {
+            asio::post(work.get_executor(), [shared, entered] { std::move (*shared)(entered); });
+        };
+        std::unique_lock lock{mutex_};
+        auto& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
+        if (under_way_ < options_.requests_under_way) {
+            ++under_way_;
+        } else if (&queue == &urgent_ || queue.size() < options_.queued_tries) {
+            queue.emplace_back([resume] { resume(true); });
+            return;
+        } else {
+            lock.unlock();
+            resume(false);
+            return;
+        }
+        lock.unlock();
+        resume(true);
+    };
+    co_return co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(bool)>(
+        initiate, use_task);
+}
+
+void StoreDoor::leave() {
+    Resume next;
+    {
+        const std::lock_guard lock{mutex_};
+        auto& queue = urgent_.empty() ? patient_ : urgent_;
+        if (queue.empty()) {
+            --under_way_;
+            return;
+        }
+        next = std::move(queue.front());
+        queue.pop_front();
+    }
+    next();
+}
+
+Task<void> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        struct Caller {
+            asio::executor_work_guard<Executor> work;
+            decltype(handler) resume;
+            std::atomic<std::size_t> unanswered;
+        };
+        auto caller = std::make_shared<Caller>(asio::make_work_guard(executor), std::move(handler),
+                                               requests.size());
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            locks_.submit(std::move(requests[i]), [caller, &to = outcomes[i]](Outcome outcome) {
+                to = std::move(outcome);
+                if (--caller->unanswered > 0) return;
+                asio::post(caller->work.get_executor(), [caller] { std::move(caller->resume)(); });
+            });
+        }
+    };
+    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
+                                                                                 use_task);
+}
+
+}  // namespace leasehold::server
