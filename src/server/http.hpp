@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +29,9 @@ struct Reply {
     unsigned status = 200;
     std::string body{};
     std::string_view content_type = "application/json";
-    unsigned retry_after_s = 0;  // 0: not said
-    std::string_view allow{};    // the methods this resource has, for a 405
+    unsigned retry_after_s = 0;         // 0: not said
+    std::string_view allow{};           // the methods this resource has, for a 405
+    std::function<void()> if_unsent{};  // undoes what the client will never know of
 };
 
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);

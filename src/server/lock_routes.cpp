@@ -41,6 +41,18 @@ Request read(json::object&& fields, std::string_view op, const LockKey& key,
     return wire::request_from(std::move(fields));
 }
 
+// How long to wait for the key.
+Duration take_patience(json::object& fields, const ServerOptions& options) {
+    const auto patience = wire::Fields{fields, "the body"}.optional_duration("wait_ms");
+    fields.erase("wait_ms");
+    if (!patience) return Duration::zero();
+    if (*patience < Duration::zero() || *patience > options.longest_wait) {
+        throw BadRequest{"the body: \"wait_ms\" must be at least 0 and at most " +
+                         std::to_string(options.longest_wait.count())};
+    }
+    return *patience;
+}
+
 // A lease, or why there is none.
 Reply reply_of(const Outcome& outcome, unsigned status = 200) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
@@ -53,14 +65,27 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 
 }  // namespace
 
-Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target) {
+Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
+                              Connection& connection) {
     target.query.refuse_all_but({});
     // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
     std::optional<LockId> lock_id;
     if (request.lock_token) lock_id = lock_id_of(request);
-    Request wanted = read(optional_fields(request), "try", target.key(), locks_, lock_id);
-    const Outcome outcome = co_await door_.ask(std::move(wanted));
-    co_return reply_of(outcome, 201);
+    json::object fields = optional_fields(request);
+    const Duration patience = take_patience(fields, options_);
+    Request wanted = read(std::move(fields), "try", target.key(), locks_, lock_id);
+    if (patience == Duration::zero()) {
+        const Outcome outcome = co_await door_.ask(std::move(wanted));
+        co_return reply_of(outcome, 201);
+    }
+    locks_.validate(wanted);
+    const Outcome outcome =
+        co_await room_.wait(std::get<TryLock>(std::move(wanted)), patience, connection);
+    Reply reply = reply_of(outcome, 201);
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        reply.if_unsent = [this, granted = *lease] { room_.give_back(granted); };
+    }
+    co_return reply;
 }
 
 Task<Reply> Service::look(const HttpRequest& request, const Target& target) {

@@ -160,7 +160,8 @@ RequestReader::~RequestReader() = default;
 
 std::span<char> RequestReader::space() {
     if (filled_ == buffer_.size()) {
-        buffer_.resize(std::clamp(2 * buffer_.size(), first_buffer_bytes, options_.header_bytes));
+        buffer_.resize(
+            std::min(std::max(2 * buffer_.size(), first_buffer_bytes), options_.header_bytes));
     }
     return std::span{buffer_}.subspan(filled_);
 }

@@ -33,6 +33,8 @@ public:
     // Where the next bytes of the connection go, and how many of them came.
     [[nodiscard]] std::span<char> space();
     State received(std::size_t bytes);
+    // The same while request() is in use: they are looked at by next(). There may be no space.
+    void keep_for_later(std::size_t bytes) noexcept { filled_ += bytes; }
 
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] HttpRequest& request() noexcept { return request_; }

@@ -43,7 +43,7 @@ void turn_away(Socket socket) {
 class Server::Parts {
 public:
     Parts(LockManager& locks, ServerOptions options)
-        : options_{std::move(options)}, service_{locks, options_}, workers_{hire()} {
+        : options_{std::move(options)}, workers_{hire()}, service_{locks, first(), options_} {
         listen();
         const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (event < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
@@ -51,6 +51,8 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
 
     void run() {
         asio::co_spawn(first(), accept(), asio::detached);
@@ -78,7 +80,7 @@ private:
     [[nodiscard]] std::vector<std::unique_ptr<Worker>> hire() {
         std::vector<std::unique_ptr<Worker>> workers;
         for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i) {
-            workers.push_back(std::make_unique<Worker>(service_, options_, connections_));
+            workers.push_back(std::make_unique<Worker>(options_, connections_));
         }
         return workers;
     }
@@ -104,7 +106,7 @@ private:
             } else if (connections_ >= options_.connections) {
                 turn_away(std::move(socket));
             } else {
-                worker.serve(std::move(socket));
+                worker.serve(std::move(socket), service_);
             }
         }
     }
@@ -120,13 +122,14 @@ private:
         error_code ignored;
         co_await stop_event_.async_wait(Event::wait_read, asio::redirect_error(use_task, ignored));
         acceptor_.close(ignored);
+        service_.room().close();
         for (const auto& worker : workers_) worker->stop();
     }
 
     const ServerOptions options_;
-    Service service_;
     std::atomic<std::size_t> connections_{0};
     std::vector<std::unique_ptr<Worker>> workers_;
+    Service service_;
     Acceptor acceptor_{first()};
     Event stop_event_{first()};
     std::uint16_t port_ = 0;
@@ -139,6 +142,14 @@ Server::~Server() = default;
 
 std::uint16_t Server::port() const noexcept {
     return parts_->port();
+}
+
+std::size_t Server::connections() const noexcept {
+    return parts_->connections();
+}
+
+std::size_t Server::waiting() const noexcept {
+    return parts_->waiting();
 }
 
 void Server::run() {

@@ -30,6 +30,13 @@ struct ServerOptions {
     // How many tries may queue so; one more is answered 503.
     std::size_t queued_tries = 4096;
 
+    // How many may wait for a key at once, and how long at most.
+    std::size_t waiters = 20'000;
+    std::chrono::milliseconds longest_wait = std::chrono::seconds{60};
+    // How soon a waiter learns at the latest that another server has released its key. Longer when
+    // very many different keys are waited for.
+    std::chrono::milliseconds wait_poll{250};
+
     // How long a connection may stay silent between two requests.
     std::chrono::milliseconds idle = std::chrono::seconds{75};
     // From the first byte of a request to the end of its header, and then to the end of its body.
@@ -51,6 +58,10 @@ public:
     ~Server();
 
     [[nodiscard]] std::uint16_t port() const noexcept;
+
+    // How many are connected now, and how many of them wait for a key.
+    [[nodiscard]] std::size_t connections() const noexcept;
+    [[nodiscard]] std::size_t waiting() const noexcept;
 
     // Serves until stop() was called and everything under way has been answered. Call it once.
     void run();

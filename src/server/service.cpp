@@ -46,12 +46,12 @@ std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
 
 }  // namespace
 
-Task<Reply> Service::answer(HttpRequest& request) {
+Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) {
     Reply reply;
     try {
         const auto target = read_target(request.target);
         if (target) {
-            reply = co_await perform(request, *target);
+            reply = co_await perform(request, *target, connection);
         } else {
             reply = not_found();
         }
@@ -67,13 +67,14 @@ Task<Reply> Service::answer(HttpRequest& request) {
     co_return reply;
 }
 
-Task<Reply> Service::perform(HttpRequest& request, const Target& target) {
+Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
+                             Connection& connection) {
     const Method method = request.method == Method::head ? Method::get : request.method;
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
     switch (target.resource) {
         case Resource::lock:
-            if (method == Method::post) return try_lock(request, target);
+            if (method == Method::post) return try_lock(request, target, connection);
             if (method == Method::get) return look(request, target);
             if (method == Method::patch) return prolong(request, target);
             if (method == Method::del) return release(request, target);

@@ -20,8 +20,14 @@ constexpr std::size_t kept_reply_bytes = 16 * 1024;
 
 }  // namespace
 
-Session::Session(Socket socket, Worker& worker)
-    : socket_{std::move(socket)}, worker_{worker}, reader_{worker.options()} {
+// Outlives the session where its last wait is cancelled.
+struct Session::Watch {
+    std::function<void()> gone;
+    bool over = false;
+};
+
+Session::Session(Socket socket, Worker& worker, Service& service)
+    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
@@ -53,18 +59,54 @@ void Session::cut() {
     socket_.close(ignored);
 }
 
+void Session::watch(std::function<void()> gone) {
+    watch_ = std::make_shared<Watch>(std::move(gone));
+    wait_for_bytes(watch_);
+}
+
+void Session::wait_for_bytes(const std::shared_ptr<Watch>& watch) {
+    socket_.async_wait(Socket::wait_read, [this, watch](error_code) {
+        if (watch->over) return;
+        if (!still_there()) {
+            watch->over = true;
+            watch->gone();
+        } else if (!reader_.space().empty()) {
+            wait_for_bytes(watch);
+        }
+    });
+}
+
+bool Session::unwatch() {
+    if (std::exchange(watch_->over, true)) return false;
+    error_code ignored;
+    socket_.cancel(ignored);
+    return still_there();
+}
+
+bool Session::still_there() {
+    const auto space = reader_.space();
+    if (space.empty()) return true;
+    error_code error;
+    const std::size_t bytes = socket_.read_some(asio::buffer(space.data(), space.size()), error);
+    reader_.keep_for_later(bytes);
+    return !error || error == asio::error::would_block;
+}
+
 Task<void> Session::run() {
     while (co_await receive()) {
         enter(Phase::answering, unbounded);
+        Reply reply;
         if (reader_.state() == State::refused) {
+            reply = std::move(reader_.refusal());
             last_ = lingering_ = true;
-            print_reply(reader_.refusal());
         } else {
-            const Reply reply = co_await worker_.service().answer(reader_.request());
+            reply = co_await service_.answer(reader_.request(), *this);
             if (!reader_.request().keep_alive) last_ = true;
-            print_reply(reply);
         }
-        if (!co_await send() || last_) break;
+        print_reply(reply);
+        const bool sent = co_await send();
+        if (!sent && reply.if_unsent) reply.if_unsent();
+        if (!sent || last_) break;
         reader_.next();
     }
     if (lingering_) co_await linger();

@@ -3,6 +3,8 @@
 #include <boost/intrusive/list.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "server/request_reader.hpp"
@@ -15,11 +17,12 @@ class Worker;
 
 // One connection: reads a request, has it answered, writes the answer, and again. Lives on the
 // thread of its worker.
-class Session : public boost::intrusive::list_base_hook<
-                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class Session final : public Connection,
+                      public boost::intrusive::list_base_hook<
+                          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // `worker` outlives this.
-    Session(Socket socket, Worker& worker);
+    // Both outlive this.
+    Session(Socket socket, Worker& worker, Service& service);
 
     [[nodiscard]] Task<void> run();
 
@@ -30,8 +33,17 @@ public:
     // Closes it now.
     void cut();
 
+    void watch(std::function<void()> gone) override;
+    [[nodiscard]] bool unwatch() override;
+
 private:
     enum class Phase : std::uint8_t { idle, header, body, answering, writing, closing };
+
+    struct Watch;
+
+    // Reads what is there, for later; false where the client is gone.
+    [[nodiscard]] bool still_there();
+    void wait_for_bytes(const std::shared_ptr<Watch>& watch);
 
     void enter(Phase phase, std::chrono::milliseconds limit);
     // A whole request, or one that is refused. False where the connection is to be closed instead.
@@ -43,6 +55,7 @@ private:
 
     Socket socket_;
     Worker& worker_;
+    Service& service_;
     RequestReader reader_;
     std::string out_;
     Phase phase_ = Phase::idle;
@@ -50,6 +63,7 @@ private:
     bool last_ = false;       // the connection ends with the reply under way
     bool lingering_ = false;  // the client may still be sending
     Clock::time_point deadline_ = Clock::time_point::max();
+    std::shared_ptr<Watch> watch_;
 };
 
 }  // namespace leasehold::server

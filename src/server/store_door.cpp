@@ -40,6 +40,7 @@ Task<Outcome> StoreDoor::ask(Request request) {
     if (!entered) co_return turned_away();
     co_await pass({&request, 1}, {&outcome, 1});
     leave();
+    tell_room(request, outcome);
     co_return outcome;
 }
 
@@ -54,7 +55,19 @@ Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
     }
     co_await pass(requests, outcomes);
     leave();
+    for (std::size_t i = 0; i < requests.size(); ++i) tell_room(requests[i], outcomes[i]);
     co_return outcomes;
+}
+
+// The request has been moved from, but what kind it was can still be seen.
+void StoreDoor::tell_room(const Request& request, const Outcome& outcome) {
+    if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
+        if (const auto* lease = std::get_if<Lease>(&outcome)) room_.ended(lease->key);
+    } else if (std::holds_alternative<ReleaseAll>(request)) {
+        const auto* leases = std::get_if<std::vector<Lease>>(&outcome);
+        if (leases == nullptr) return;
+        for (const Lease& lease : *leases) room_.ended(lease.key);
+    }
 }
 
 bool StoreDoor::enter_at_once() {

@@ -12,6 +12,7 @@
 
 #include "server/server.hpp"
 #include "server/tasks.hpp"
+#include "server/waiting_room.hpp"
 
 namespace leasehold::server {
 
@@ -19,9 +20,9 @@ namespace leasehold::server {
 // the ones that keep or end a lease go before new tries. Thread-safe.
 class StoreDoor {
 public:
-    // Both outlive this.
-    StoreDoor(LockManager& locks, const ServerOptions& options)
-        : locks_{locks}, options_{options} {}
+    // All outlive this. `room` learns of what ended.
+    StoreDoor(LockManager& locks, WaitingRoom& room, const ServerOptions& options)
+        : locks_{locks}, room_{room}, options_{options} {}
 
     // Resumes the caller, on its own executor, with the answer. Throws BadRequest for a request out
     // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
@@ -42,7 +43,10 @@ private:
     void leave();
     [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
 
+    void tell_room(const Request& request, const Outcome& outcome);
+
     LockManager& locks_;
+    WaitingRoom& room_;
     const ServerOptions& options_;
     std::mutex mutex_;
     std::size_t under_way_ = 0;   // guarded by mutex_

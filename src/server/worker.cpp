@@ -15,12 +15,8 @@ constexpr std::chrono::milliseconds between_ticks{50};
 
 }  // namespace
 
-Worker::Worker(Service& service, const ServerOptions& options,
-               std::atomic<std::size_t>& connections)
-    : service_{service},
-      options_{options},
-      connections_{connections},
-      open_{asio::make_work_guard(context_)} {}
+Worker::Worker(const ServerOptions& options, std::atomic<std::size_t>& connections)
+    : options_{options}, connections_{connections}, open_{asio::make_work_guard(context_)} {}
 
 Worker::~Worker() = default;
 
@@ -36,10 +32,10 @@ void Worker::stop() {
     });
 }
 
-void Worker::serve(Socket socket) {
+void Worker::serve(Socket socket, Service& service) {
     ++connections_;
-    asio::post(context_, [this, socket = std::move(socket)]() mutable {
-        auto session = std::make_unique<Session>(std::move(socket), *this);
+    asio::post(context_, [this, &service, socket = std::move(socket)]() mutable {
+        auto session = std::make_unique<Session>(std::move(socket), *this, service);
         sessions_.push_back(*session);
         if (!open_) session->stop();
         if (!std::exchange(ticking_, true)) tick();

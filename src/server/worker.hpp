@@ -15,8 +15,8 @@ namespace leasehold::server {
 // One thread's share of the connections: its io_context, its sessions and their deadlines.
 class Worker {
 public:
-    // All outlive this.
-    Worker(Service& service, const ServerOptions& options, std::atomic<std::size_t>& connections);
+    // Both outlive this.
+    Worker(const ServerOptions& options, std::atomic<std::size_t>& connections);
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
     ~Worker();
@@ -26,10 +26,9 @@ public:
 
     // From any thread.
     void stop();
-    void serve(Socket socket);
+    void serve(Socket socket, Service& service);
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
-    [[nodiscard]] Service& service() noexcept { return service_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
     // The Date of an answer made now.
     [[nodiscard]] std::string_view date();
@@ -41,7 +40,6 @@ private:
     void tick();
 
     asio::io_context context_{1};
-    Service& service_;
     const ServerOptions& options_;
     std::atomic<std::size_t>& connections_;
     std::optional<asio::executor_work_guard<Executor>> open_;  // until it is stopped

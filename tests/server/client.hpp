@@ -35,6 +35,8 @@ public:
     Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
                std::string_view fields = {});
 
+    // Something from the server is there to be received.
+    [[nodiscard]] bool hears() const;
     // True where the server closes the connection without another byte.
     [[nodiscard]] bool closed();
     // Sends no more, but still listens.

@@ -10,6 +10,7 @@
 
 #include "server/client.hpp"
 #include "server/server.hpp"
+#include "unit/waiting.hpp"
 
 namespace leasehold::testing {
 
@@ -34,6 +35,12 @@ public:
 
     [[nodiscard]] Client connect() const { return Client{server_.port()}; }
     [[nodiscard]] std::uint16_t port() const { return server_.port(); }
+    [[nodiscard]] bool waits_for(std::size_t waiters) const {
+        return eventually([&] { return server_.waiting() == waiters; });
+    }
+    [[nodiscard]] bool has_connections(std::size_t connections) const {
+        return eventually([&] { return server_.connections() == connections; });
+    }
     [[nodiscard]] LockManager& locks() { return locks_; }
 
 private:
