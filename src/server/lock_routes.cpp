@@ -67,7 +67,6 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 
 Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
                               Connection& connection) {
-    target.query.refuse_all_but({});
     // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
     std::optional<LockId> lock_id;
     if (request.lock_token) lock_id = lock_id_of(request);
@@ -89,7 +88,6 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
 }
 
 Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({});
     Request question = Holders{target.key()};
     if (request.lock_token) question = Check{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(question));
@@ -97,7 +95,6 @@ Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
 }
 
 Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({});
     const LockId lock_id = lock_id_of(request);
     json::object fields = optional_fields(request);
     if (fields.contains("extend_ms") == fields.contains("ttl_ms")) {
@@ -110,7 +107,6 @@ Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
 }
 
 Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({});
     Request wanted = Release{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(wanted));
     const auto* refusal = std::get_if<Refusal>(&outcome);
@@ -122,7 +118,6 @@ Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
 }
 
 Task<Reply> Service::break_lock(const HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({});
     refuse_token(request);
     Request wanted = read(optional_fields(request), "break", target.key(), locks_);
     const Outcome outcome = co_await door_.ask(std::move(wanted));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/bodies.hpp"
+#include "server/description.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server {
@@ -23,6 +24,11 @@ Reply wrong_method(Resource resource) {
         problem(405, "method_not_allowed", "this URL takes " + std::string{allowed} + " only");
     reply.allow = allowed;
     return reply;
+}
+
+bool takes_no_query(Resource resource) {
+    return resource != Resource::locks && resource != Resource::owner_locks &&
+           resource != Resource::history;
 }
 
 std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
@@ -72,6 +78,7 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
     const Method method = request.method == Method::head ? Method::get : request.method;
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
+    if (takes_no_query(target.resource)) target.query.refuse_all_but({});
     switch (target.resource) {
         case Resource::lock:
             if (method == Method::post) return try_lock(request, target, connection);
@@ -80,7 +87,6 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             if (method == Method::del) return release(request, target);
             break;
         case Resource::batch:
-            target.query.refuse_all_but({});
             if (method == Method::post) return batch(request);
             break;
         case Resource::lock_break:
@@ -101,7 +107,9 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
         case Resource::health:
             if (method == Method::get) return at_once({.body = R"({"status":"ok"})"});
             break;
-        case Resource::description: return at_once(not_found());
+        case Resource::description:
+            if (method == Method::get) return at_once({.body = std::string{description}});
+            break;
     }
     return at_once(wrong_method(target.resource));
 }
