@@ -44,7 +44,11 @@ void Worker::serve(Socket socket, Service& service) {
 }
 
 Task<void> Worker::hold(std::unique_ptr<Session> session) {
-    co_await session->run();
+    try {
+        co_await session->run();
+    } catch (const std::exception&) {
+        // Out of memory, say: this connection ends, the others go on.
+    }
     session.reset();
     --connections_;
     if (sessions_.empty()) ticks_.cancel();
