@@ -35,14 +35,14 @@ Method method_of(http::verb verb) {
 // Line ends and line foldings that two readers could understand differently. The last line may
 // still be on its way.
 std::optional<std::string_view> ambiguity_of(std::string_view header) {
-    for (std::size_t at = header.find_first_of("\r\n"); at < header.size();
-         at = header.find_first_of("\r\n", at)) {
-        if (header.substr(at) == "\r") return std::nullopt;
+    for (std::size_t at = 0; at < header.size(); ++at) {
+        if (header[at] != '\r' && header[at] != '\n') continue;
+        if (header.substr(at) == "\r") break;
         if (header.substr(at, 2) != "\r\n") return "a line of the header does not end in CR LF";
-        at += 2;
-        if (at < header.size() && (header[at] == ' ' || header[at] == '\t')) {
+        ++at;
+        const std::string_view next = header.substr(at + 1, 1);
+        if (next == " " || next == "\t")
             return "a field of the header is folded over several lines";
-        }
     }
     return std::nullopt;
 }

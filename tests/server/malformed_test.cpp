@@ -5,6 +5,8 @@
 namespace leasehold::testing {
 namespace {
 
+using namespace std::string_literals;
+
 class Malformed : public ServerTest {
 protected:
     // The answer to these bytes, after which the server must close the connection.
@@ -40,7 +42,7 @@ TEST_F(Malformed, IsRefusedAndTheConnectionClosed) {
         {"GET /healthz HTTP/1.1\r\n Host: a\r\n\r\n", 400},
         {"GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n", 400},
         {"GET /healthz HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400},
-        {std::string{"GET /healthz HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n", 43}, 400},
+        {"GET /healthz HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n"s, 400},
         {post + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400},
         {post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
         {post + "Content-Length: 2, 2\r\n\r\n{}", 400},
