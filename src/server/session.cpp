@@ -104,9 +104,11 @@ Task<void> Session::run() {
             if (!reader_.request().keep_alive) last_ = true;
         }
         print_reply(reply);
-        const bool sent = co_await send();
+        bool sent = send_at_once();
+        if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
         if (!sent || last_) break;
+        if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
     }
     if (lingering_) co_await linger();
@@ -126,7 +128,7 @@ Task<bool> Session::receive() {
             enter(phase = Phase::body, options.body_deadline);
             if (reader_.take_expect_continue()) {
                 out_ = "HTTP/1.1 100 Continue\r\n\r\n";
-                if (!co_await send()) co_return false;
+                if (!send_at_once()) co_return false;
                 enter(phase = Phase::body, options.body_deadline);
             }
         }
@@ -137,7 +139,7 @@ Task<bool> Session::receive() {
         if (error && expired_ && state != State::idle) {
             last_ = lingering_ = true;
             print_reply(problem(408, "request_timeout", "the request did not arrive in time"));
-            co_await send();
+            (void)send_at_once();
             co_return false;
         }
         if (error) co_return false;
@@ -147,21 +149,22 @@ Task<bool> Session::receive() {
 }
 
 void Session::print_reply(const Reply& reply) {
+    out_.clear();
     print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
           reader_.request().method == Method::head ? WithBody::no : WithBody::yes);
 }
 
-Task<bool> Session::send() {
-    // Most answers fit into the socket's buffer at once.
+bool Session::send_at_once() {
     error_code error;
-    const std::size_t written = socket_.write_some(asio::buffer(out_), error);
-    if (error == asio::error::would_block || (!error && written < out_.size())) {
-        enter(Phase::writing, worker_.options().write_deadline);
-        co_await asio::async_write(socket_, asio::buffer(out_) + written,
-                                   asio::redirect_error(use_task, error));
-    }
-    out_.clear();
-    if (out_.capacity() > kept_reply_bytes) out_.shrink_to_fit();
+    unsent_ = out_.size() - socket_.write_some(asio::buffer(out_), error);
+    return unsent_ == 0;
+}
+
+Task<bool> Session::send_rest() {
+    enter(Phase::writing, worker_.options().write_deadline);
+    error_code error;
+    co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
+                               asio::redirect_error(use_task, error));
     co_return !error;
 }
 

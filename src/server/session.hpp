@@ -48,7 +48,10 @@ private:
     void enter(Phase phase, std::chrono::milliseconds limit);
     // A whole request, or one that is refused. False where the connection is to be closed instead.
     [[nodiscard]] Task<bool> receive();
-    [[nodiscard]] Task<bool> send();
+    // Most answers fit into the socket's buffer.
+    [[nodiscard]] bool send_at_once();
+    // False where the client is gone, or does not read.
+    [[nodiscard]] Task<bool> send_rest();
     // The client reads our last words before the connection is reset.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
@@ -58,6 +61,7 @@ private:
     Service& service_;
     RequestReader reader_;
     std::string out_;
+    std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;
     bool expired_ = false;
     bool last_ = false;       // the connection ends with the reply under way

@@ -33,12 +33,32 @@ StoreDoor::Urgency StoreDoor::urgency_of(std::span<const Request> requests) {
                                                         : Urgency::asks_anew;
 }
 
+// Resumes when nobody is left to answer. One of those counted is the caller itself, who may find
+// that it need not wait at all.
+struct StoreDoor::Call {
+    Call(const Executor& executor, std::size_t requests)
+        : work{asio::make_work_guard(executor)}, unanswered{requests + 1} {}
+
+    [[nodiscard]] bool answered() const noexcept { return unanswered == 1; }
+    static void count_down(const std::shared_ptr<Call>& call) {
+        if (--call->unanswered > 0) return;
+        asio::post(call->work.get_executor(), [call] { call->resume(); });
+    }
+
+    asio::executor_work_guard<Executor> work;
+    std::atomic<std::size_t> unanswered;
+    Resume resume;
+};
+
 Task<Outcome> StoreDoor::ask(Request request) {
     locks_.validate(request);
-    Outcome outcome;
-    const bool entered = co_await enter(urgency_of({&request, 1}));
+    bool entered = enter_at_once();
+    if (!entered) entered = co_await queue_up(urgency_of({&request, 1}));
     if (!entered) co_return turned_away();
-    co_await pass({&request, 1}, {&outcome, 1});
+    Outcome outcome;
+    const Executor executor = co_await asio::this_coro::executor;
+    std::shared_ptr<Call> call = hand_over({&request, 1}, {&outcome, 1}, executor);
+    if (!call->answered()) co_await wait_for(std::move(call));
     leave();
     tell_room(request, outcome);
     co_return outcome;
@@ -47,13 +67,15 @@ Task<Outcome> StoreDoor::ask(Request request) {
 Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
     for (const Request& request : requests) locks_.validate(request);
     std::vector<Outcome> outcomes(requests.size());
-    if (requests.empty()) co_return outcomes;
-    const bool entered = co_await enter(urgency_of(requests));
+    bool entered = enter_at_once();
+    if (!entered) entered = co_await queue_up(urgency_of(requests));
     if (!entered) {
         std::ranges::generate(outcomes, turned_away);
         co_return outcomes;
     }
-    co_await pass(requests, outcomes);
+    const Executor executor = co_await asio::this_coro::executor;
+    std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
+    if (!call->answered()) co_await wait_for(std::move(call));
     leave();
     for (std::size_t i = 0; i < requests.size(); ++i) tell_room(requests[i], outcomes[i]);
     co_return outcomes;
@@ -77,8 +99,7 @@ bool StoreDoor::enter_at_once() {
     return true;
 }
 
-Task<bool> StoreDoor::enter(Urgency urgency) {
-    if (enter_at_once()) co_return true;
+Task<bool> StoreDoor::queue_up(Urgency urgency) {
     const Executor executor = co_await asio::this_coro::executor;
     auto initiate = [&](auto handler) {
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
@@ -119,23 +140,24 @@ void StoreDoor::leave() {
     next();
 }
 
-Task<void> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
-    const Executor executor = co_await asio::this_coro::executor;
+std::shared_ptr<StoreDoor::Call> StoreDoor::hand_over(std::span<Request> requests,
+                                                      std::span<Outcome> outcomes,
+                                                      const Executor& executor) {
+    auto call = std::make_shared<Call>(executor, requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        locks_.submit(std::move(requests[i]), [call, &to = outcomes[i]](Outcome outcome) {
+            to = std::move(outcome);
+            Call::count_down(call);
+        });
+    }
+    return call;
+}
+
+Task<void> StoreDoor::wait_for(std::shared_ptr<Call> call) {
     auto initiate = [&](auto handler) {
-        struct Caller {
-            asio::executor_work_guard<Executor> work;
-            decltype(handler) resume;
-            std::atomic<std::size_t> unanswered;
-        };
-        auto caller = std::make_shared<Caller>(asio::make_work_guard(executor), std::move(handler),
-                                               requests.size());
-        for (std::size_t i = 0; i < requests.size(); ++i) {
-            locks_.submit(std::move(requests[i]), [caller, &to = outcomes[i]](Outcome outcome) {
-                to = std::move(outcome);
-                if (--caller->unanswered > 0) return;
-                asio::post(caller->work.get_executor(), [caller] { std::move(caller->resume)(); });
-            });
-        }
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        call->resume = [shared] { std::move (*shared)(); };
+        Call::count_down(call);
     };
     co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
                                                                                  use_task);

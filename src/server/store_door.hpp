@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -37,11 +38,17 @@ private:
 
     static Urgency urgency_of(std::span<const Request> requests);
 
-    // False where too many queue already.
-    [[nodiscard]] Task<bool> enter(Urgency urgency);
     [[nodiscard]] bool enter_at_once();
+    // False where too many queue already.
+    [[nodiscard]] Task<bool> queue_up(Urgency urgency);
     void leave();
-    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+
+    // Requests that are with the store, and who waits for their answers.
+    struct Call;
+    [[nodiscard]] std::shared_ptr<Call> hand_over(std::span<Request> requests,
+                                                  std::span<Outcome> outcomes,
+                                                  const Executor& executor);
+    [[nodiscard]] static Task<void> wait_for(std::shared_ptr<Call> call);
 
     void tell_room(const Request& request, const Outcome& outcome);
 
