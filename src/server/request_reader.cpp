@@ -81,7 +81,7 @@ private:
         switch (name) {
             case http::field::host: return once(host_, "Host", error);
             case http::field::content_length:
-                if (value.find(',') != value.npos) {
+                if (value.find(',') != beast::string_view::npos) {
                     return refuse(error, bad_framing("Content-Length is not one number"));
                 }
                 return once(content_length_, "Content-Length", error);
@@ -199,7 +199,7 @@ RequestReader::State RequestReader::refuse(Reply reply) {
 std::optional<RequestReader::State> RequestReader::check_header() {
     const std::string_view received{buffer_.data(), filled_};
     const std::size_t end = received.find("\r\n\r\n");
-    const bool whole = end != received.npos;
+    const bool whole = end != std::string_view::npos;
     if (const auto ambiguity = ambiguity_of(whole ? received.substr(0, end + 2) : received)) {
         return refuse(bad_framing(*ambiguity));
     }

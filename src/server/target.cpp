@@ -72,7 +72,7 @@ constexpr std::string_view unreserved =
 void append_encoded(std::string& out, std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     for (const char c : text) {
-        if (unreserved.find(c) != unreserved.npos) {
+        if (unreserved.find(c) != std::string_view::npos) {
             out.push_back(c);
         } else {
             const auto byte = static_cast<unsigned char>(c);
@@ -179,7 +179,7 @@ std::string cursor_of(const Holder& last) {
 Holder holder_at(std::string_view cursor) {
     const std::size_t type = cursor.find('/');
     const std::size_t id = cursor.find('/', type + 1);
-    if (type == cursor.npos || id == cursor.npos) {
+    if (type == std::string_view::npos || id == std::string_view::npos) {
         throw BadRequest{"\"after\" must be the \"next\" of the page before"};
     }
     return {
