@@ -83,6 +83,11 @@ Outcome Batcher::ask_once(Request& request) {
 }
 
 void Batcher::submit(Request request, Reply reply) {
+    if (lanes_ == Store::any_number) {
+        Outcome outcome;
+        apply({&request, 1}, {&outcome, 1});
+        if (!is_busy(outcome)) return reply(std::move(outcome));
+    }
     enqueue(std::move(request), std::move(reply), Clock::now() + limits_.busy_patience);
 }
 

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Outcome ask(Request&& request);
 
     // Does not wait. The reply comes from the batcher's thread, or from here where nothing can be
-    // asked.
+    // asked, or where the store takes any number of calls at once: it need not be waited for.
     void submit(Request request, Reply reply);
 
 private:

@@ -1,11 +1,17 @@
 #include <leasehold/lease.hpp>
 #include <leasehold/store.hpp>
 
-#include <array>
-#include <cstdio>
+#include <cstddef>
+#include <cstdint>
 
 namespace leasehold {
 namespace {
+
+void write_digits(std::string& text, std::size_t at, std::size_t digits, std::int64_t number) {
+    for (std::size_t i = digits; i > 0; number /= 10) {
+        text[at + --i] = static_cast<char>('0' + number % 10);
+    }
+}
 
 std::string named(const std::string& owner) {
     return owner.empty() ? "somebody" : owner;
@@ -85,14 +91,15 @@ std::string to_string(Time time) {
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss clock{time - day};
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                  static_cast<int>(clock.minutes().count()),
-                  static_cast<int>(clock.seconds().count()),
-                  static_cast<int>(clock.subseconds().count()));
-    return text.data();
+    std::string text = "0000-00-00T00:00:00.000000Z";
+    write_digits(text, 0, 4, static_cast<int>(date.year()));
+    write_digits(text, 5, 2, static_cast<unsigned>(date.month()));
+    write_digits(text, 8, 2, static_cast<unsigned>(date.day()));
+    write_digits(text, 11, 2, clock.hours().count());
+    write_digits(text, 14, 2, clock.minutes().count());
+    write_digits(text, 17, 2, clock.seconds().count());
+    write_digits(text, 20, 6, clock.subseconds().count());
+    return text;
 }
 
 }  // namespace leasehold

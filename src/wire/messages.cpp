@@ -392,7 +392,9 @@ constexpr std::array operations{
 }  // namespace
 
 json::object to_json(const Lease& lease) {
+    constexpr std::size_t fields = 11;
     json::object object;
+    object.reserve(fields);
     put_key(object, lease.key);
     if (!lease.lock_id.is_nil()) object["lock_id"] = lease.lock_id.to_string();
     object["owner"] = lease.owner;

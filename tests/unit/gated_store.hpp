@@ -71,8 +71,9 @@ public:
         inner_->apply(requests, outcomes);
     }
 
+    // Never any number: whoever calls may be held.
     [[nodiscard]] std::size_t concurrency() const noexcept override {
-        return inner_->concurrency();
+        return std::min(inner_->concurrency(), Store::any_number - 1);
     }
     [[nodiscard]] StoreStatus status() override { return inner_->status(); }
 

@@ -1,0 +1,48 @@
+#include "server/bodies.hpp"
+
+#include <algorithm>
+
+#include <leasehold/errors.hpp>
+
+#include "wire/json.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+std::string media_type(std::string_view content_type) {
+    std::string type{content_type.substr(0, content_type.find(';'))};
+    type.erase(type.find_last_not_of(" \t") + 1);
+    std::ranges::transform(type, type.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return type;
+}
+
+}  // namespace
+
+json::value json_body(const HttpRequest& request) {
+    if (media_type(request.content_type) != "application/json") {
+        throw Refused{problem(415, "unsupported_media_type",
+                              "the body must be JSON, with Content-Type: application/json")};
+    }
+    return wire::parse(request.body);
+}
+
+json::object optional_fields(const HttpRequest& request) {
+    if (request.body.empty()) return {};
+    json::value body = json_body(request);
+    if (!body.is_object()) throw BadRequest{"the body must be a JSON object"};
+    return std::move(body.get_object());
+}
+
+void put_default_ttl(json::object& message, const Limits& limits) {
+    const json::value* op = message.if_contains("op");
+    if (op == nullptr || message.contains("ttl_ms")) return;
+    if (*op == "try" || *op == "try_all" || *op == "renew") {
+        message["ttl_ms"] = wire::to_json(limits.default_ttl);
+    }
+}
+
+}  // namespace leasehold::server

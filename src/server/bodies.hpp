@@ -1,0 +1,26 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <leasehold/limits.hpp>
+
+#include "server/http.hpp"
+
+namespace leasehold::server {
+
+// Thrown where a request is refused with a reply of its own.
+struct Refused {
+    Reply reply;
+};
+
+// Throws Refused where the content type is not JSON's, BadRequest where the body is not JSON.
+[[nodiscard]] boost::json::value json_body(const HttpRequest& request);
+
+// The fields of the body, none where there is no body.
+[[nodiscard]] boost::json::object optional_fields(const HttpRequest& request);
+
+// A request as the wire has it, with the ttl of these limits where it names none.
+void put_default_ttl(boost::json::object& message, const Limits& limits);
+
+}  // namespace leasehold::server

@@ -1,0 +1,117 @@
+#include "server/http.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "wire/messages.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view reason_of(unsigned status) {
+    switch (status) {
+        case 200: return "OK";
+        case 201: return "Created";
+        case 400: return "Bad Request";
+        case 401: return "Unauthorized";
+        case 403: return "Forbidden";
+        case 404: return "Not Found";
+        case 405: return "Method Not Allowed";
+        case 408: return "Request Timeout";
+        case 409: return "Conflict";
+        case 410: return "Gone";
+        case 413: return "Content Too Large";
+        case 415: return "Unsupported Media Type";
+        case 417: return "Expectation Failed";
+        case 429: return "Too Many Requests";
+        case 431: return "Request Header Fields Too Large";
+        case 500: return "Internal Server Error";
+        case 503: return "Service Unavailable";
+        case 505: return "HTTP Version Not Supported";
+        default: return "";
+    }
+}
+
+// When it is worth asking again: when the first of the holders may be gone.
+unsigned retry_after(const Refusal& refusal) {
+    constexpr std::chrono::seconds shortest{1};
+    constexpr std::chrono::seconds longest{60};
+    if (refusal.holders.empty()) return static_cast<unsigned>(shortest.count());
+    const Time first = std::ranges::min(refusal.holders, {}, &Holder::until).until;
+    if (first == never) return static_cast<unsigned>(longest.count());
+    const auto left = std::chrono::ceil<std::chrono::seconds>(first - refusal.store_now);
+    return static_cast<unsigned>(std::clamp(left, shortest, longest).count());
+}
+
+}  // namespace
+
+Reply json_reply(unsigned status, const json::object& body) {
+    return {.status = status, .body = json::serialize(body)};
+}
+
+Reply problem(unsigned status, std::string_view code, std::string_view detail,
+              json::object fields) {
+    fields["type"] = "urn:leasehold:" + std::string{code};
+    fields["title"] = reason_of(status);
+    fields["status"] = status;
+    fields["detail"] = detail;
+    fields["code"] = code;
+    Reply reply = json_reply(status, fields);
+    reply.content_type = "application/problem+json";
+    return reply;
+}
+
+Reply problem(const Refusal& refusal) {
+    const bool gone = refusal.kind == Refusal::Kind::gone;
+    Reply reply = problem(gone ? 410 : 409, to_string(refusal.kind), refusal.message(),
+                          wire::to_json(refusal));
+    if (!gone) reply.retry_after_s = retry_after(refusal);
+    return reply;
+}
+
+Reply problem(const StoreFault& fault) {
+    Reply reply = problem(503, "fault", fault.what(), wire::to_json(fault));
+    reply.retry_after_s = 1;
+    return reply;
+}
+
+void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
+           WithBody with_body) {
+    auto to = std::back_inserter(out);
+    fmt::format_to(to,
+                   "HTTP/1.1 {} {}\r\n"
+                   "Content-Type: {}\r\n"
+                   "Content-Length: {}\r\n"
+                   "Cache-Control: no-store\r\n"
+                   "Date: {}\r\n",
+                   reply.status, reason_of(reply.status), reply.content_type, reply.body.size(),
+                   date);
+    if (reply.retry_after_s > 0) fmt::format_to(to, "Retry-After: {}\r\n", reply.retry_after_s);
+    if (!reply.allow.empty()) fmt::format_to(to, "Allow: {}\r\n", reply.allow);
+    if (after == AfterReply::close) out.append("Connection: close\r\n");
+    out.append("\r\n");
+    if (with_body == WithBody::yes) out.append(reply.body);
+}
+
+std::string http_date(std::chrono::sys_seconds now) {
+    static constexpr std::array weekdays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const auto day = std::chrono::floor<std::chrono::days>(now);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss time{now - day};
+    return fmt::format(
+        "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+        weekdays[std::chrono::weekday{day}.c_encoding()], static_cast<unsigned>(date.day()),
+        months[static_cast<unsigned>(date.month()) - 1], static_cast<int>(date.year()),
+        time.hours().count(), time.minutes().count(), time.seconds().count());
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include <leasehold/store.hpp>
+
+// What a client asks and what it is answered, as HTTP has it.
+namespace leasehold::server {
+
+enum class Method : std::uint8_t { get, head, post, patch, del, other };
+
+struct HttpRequest {
+    Method method = Method::other;
+    std::string target;
+    std::string content_type;
+    std::optional<std::string> lock_token;
+    std::string body;
+    bool keep_alive = true;
+};
+
+struct Reply {
+    unsigned status = 200;
+    std::string body{};
+    std::string_view content_type = "application/json";
+    unsigned retry_after_s = 0;         // 0: not said
+    std::string_view allow{};           // the methods this resource has, for a 405
+    std::function<void()> if_unsent{};  // undoes what the client will never know of
+};
+
+[[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);
+
+// An RFC 9457 problem document; `fields` are added to it.
+[[nodiscard]] Reply problem(unsigned status, std::string_view code, std::string_view detail,
+                            boost::json::object fields = {});
+[[nodiscard]] Reply problem(const Refusal& refusal);
+[[nodiscard]] Reply problem(const StoreFault& fault);
+
+enum class AfterReply : std::uint8_t { keep_open, close };
+enum class WithBody : std::uint8_t { no, yes };
+
+// Appends the whole message.
+void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
+           WithBody with_body);
+
+// "Sun, 15 Nov 2026 09:20:00 GMT"
+[[nodiscard]] std::string http_date(std::chrono::sys_seconds now);
+
+}  // namespace leasehold::server

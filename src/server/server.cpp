@@ -1,0 +1,163 @@
+#include "server/server.hpp"
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/worker.hpp"
+
+namespace leasehold::server {
+namespace {
+
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// A connection that is one too many is told so, if that can be done without waiting for it.
+void turn_away(Socket socket) {
+    Reply reply = problem(503, "overloaded", "too many connections; try again in a moment");
+    reply.retry_after_s = 1;
+    std::string out;
+    print(out, reply,
+          http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())),
+          AfterReply::close, WithBody::yes);
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(out), ignored);
+    socket.shutdown(Socket::shutdown_send, ignored);
+}
+
+}  // namespace
+
+class Server::Parts {
+public:
+    Parts(LockManager& locks, ServerOptions options)
+        : options_{std::move(options)}, workers_{hire()}, service_{locks, first(), options_} {
+        listen();
+        const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (event < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
+        stop_event_.assign(event);
+    }
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
+
+    void run() {
+        asio::co_spawn(first(), accept(), asio::detached);
+        asio::co_spawn(first(), wait_for_stop(), asio::detached);
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 1; i < workers_.size(); ++i) {
+            threads.emplace_back([worker = workers_[i].get()] { worker->run(); });
+        }
+        workers_.front()->run();
+    }
+
+    void stop() noexcept {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written =
+            ::write(stop_event_.native_handle(), &one, sizeof one);
+    }
+
+private:
+    using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
+    using Event = asio::posix::basic_stream_descriptor<Executor>;
+    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+    [[nodiscard]] asio::io_context& first() noexcept { return workers_.front()->context(); }
+
+    [[nodiscard]] std::vector<std::unique_ptr<Worker>> hire() {
+        std::vector<std::unique_ptr<Worker>> workers;
+        for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i) {
+            workers.push_back(std::make_unique<Worker>(options_, connections_));
+        }
+        return workers;
+    }
+
+    void listen() {
+        const tcp::endpoint endpoint{asio::ip::make_address(options_.address), options_.port};
+        acceptor_.open(endpoint.protocol());
+        acceptor_.set_option(Acceptor::reuse_address{true});
+        acceptor_.bind(endpoint);
+        acceptor_.listen(4096);
+        port_ = acceptor_.local_endpoint().port();
+    }
+
+    Task<void> accept() {
+        for (std::size_t turn = 0; acceptor_.is_open(); ++turn) {
+            Worker& worker = *workers_[turn % workers_.size()];
+            Socket socket{worker.context()};
+            error_code error;
+            co_await acceptor_.async_accept(socket, asio::redirect_error(use_task, error));
+            if (error == asio::error::operation_aborted) break;
+            if (error) {
+                co_await pause();
+            } else if (connections_ >= options_.connections) {
+                turn_away(std::move(socket));
+            } else {
+                worker.serve(std::move(socket), service_);
+            }
+        }
+    }
+
+    // Out of file descriptors, say: those that are served must end first.
+    Task<void> pause() {
+        Timer timer{first().get_executor(), std::chrono::milliseconds{50}};
+        error_code ignored;
+        co_await timer.async_wait(asio::redirect_error(use_task, ignored));
+    }
+
+    Task<void> wait_for_stop() {
+        error_code ignored;
+        co_await stop_event_.async_wait(Event::wait_read, asio::redirect_error(use_task, ignored));
+        acceptor_.close(ignored);
+        service_.room().close();
+        for (const auto& worker : workers_) worker->stop();
+    }
+
+    const ServerOptions options_;
+    std::atomic<std::size_t> connections_{0};
+    std::vector<std::unique_ptr<Worker>> workers_;
+    Service service_;
+    Acceptor acceptor_{first()};
+    Event stop_event_{first()};
+    std::uint16_t port_ = 0;
+};
+
+Server::Server(LockManager& locks, ServerOptions options)
+    : parts_{std::make_unique<Parts>(locks, std::move(options))} {}
+
+Server::~Server() = default;
+
+std::uint16_t Server::port() const noexcept {
+    return parts_->port();
+}
+
+std::size_t Server::connections() const noexcept {
+    return parts_->connections();
+}
+
+std::size_t Server::waiting() const noexcept {
+    return parts_->waiting();
+}
+
+void Server::run() {
+    parts_->run();
+}
+
+void Server::stop() noexcept {
+    parts_->stop();
+}
+
+}  // namespace leasehold::server

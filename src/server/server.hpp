@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <leasehold/lock_manager.hpp>
+
+namespace leasehold::server {
+
+// Every size, time and number that a client can drive up, in one place.
+struct ServerOptions {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 7470;  // 0: any free one, see Server::port()
+    std::size_t threads = 1;
+
+    // A request's line and fields, and its body.
+    std::size_t header_bytes = 16 * 1024;
+    std::size_t body_bytes = 1024 * 1024;
+    // How many requests one POST /v1/batch carries.
+    std::size_t batch_requests = 1024;
+
+    // How many connections are served at once; one more is answered 503 and closed.
+    std::size_t connections = 20'000;
+    // How many requests are with the store at once. When that many are, the others queue: renewals
+    // and releases are served before new tries.
+    std::size_t requests_under_way = 1024;
+    // How many tries may queue so; one more is answered 503.
+    std::size_t queued_tries = 4096;
+
+    // How many may wait for a key at once, and how long at most.
+    std::size_t waiters = 20'000;
+    std::chrono::milliseconds longest_wait = std::chrono::seconds{60};
+    // How soon a waiter learns at the latest that another server has released its key. Longer when
+    // very many different keys are waited for.
+    std::chrono::milliseconds wait_poll{250};
+
+    // How long a connection may stay silent between two requests.
+    std::chrono::milliseconds idle = std::chrono::seconds{75};
+    // From the first byte of a request to the end of its header, and then to the end of its body.
+    std::chrono::milliseconds header_deadline = std::chrono::seconds{10};
+    std::chrono::milliseconds body_deadline = std::chrono::seconds{30};
+    // How long a client may take to accept an answer.
+    std::chrono::milliseconds write_deadline = std::chrono::seconds{30};
+    // How long stop() waits for what is under way before connections are cut.
+    std::chrono::milliseconds drain_deadline = std::chrono::seconds{20};
+};
+
+// Leasehold over HTTP. Listens from its construction on, answers while run() runs.
+class Server {
+public:
+    // `locks` outlives this. Throws std::system_error where it cannot listen there.
+    Server(LockManager& locks, ServerOptions options);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    ~Server();
+
+    [[nodiscard]] std::uint16_t port() const noexcept;
+
+    // How many are connected now, and how many of them wait for a key.
+    [[nodiscard]] std::size_t connections() const noexcept;
+    [[nodiscard]] std::size_t waiting() const noexcept;
+
+    // Serves until stop() was called and everything under way has been answered. Call it once.
+    void run();
+
+    // Stops accepting; what is under way is answered first. From any thread, also from a signal
+    // handler.
+    void stop() noexcept;
+
+private:
+    class Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace leasehold::server

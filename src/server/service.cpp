@@ -1,0 +1,157 @@
+#include "server/service.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <string>
+#include <utility>
+
+#include "server/bodies.hpp"
+#include "server/description.hpp"
+#include "wire/messages.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+Reply not_found() {
+    return problem(404, "not_found", "there is nothing under this URL");
+}
+
+Reply wrong_method(Resource resource) {
+    const std::string_view allowed = methods_of(resource);
+    Reply reply =
+        problem(405, "method_not_allowed", "this URL takes " + std::string{allowed} + " only");
+    reply.allow = allowed;
+    return reply;
+}
+
+bool takes_no_query(Resource resource) {
+    return resource != Resource::locks && resource != Resource::owner_locks &&
+           resource != Resource::history;
+}
+
+std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
+    std::vector<Request> requests;
+    requests.reserve(list.get_array().size());
+    for (json::value& item : list.get_array()) {
+        try {
+            if (item.is_object()) put_default_ttl(item.get_object(), locks.limits());
+            locks.validate(requests.emplace_back(wire::request_from(item)));
+        } catch (const BadRequest& bad) {
+            const auto index = static_cast<std::size_t>(&item - list.get_array().data());
+            json::object fields;
+            fields["index"] = index;
+            throw Refused{problem(400, "bad_request",
+                                  "requests[" + std::to_string(index) + "]: " + bad.what(),
+                                  std::move(fields))};
+        }
+    }
+    return requests;
+}
+
+}  // namespace
+
+Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) {
+    Reply reply;
+    try {
+        const auto target = read_target(request.target);
+        if (target) {
+            reply = co_await perform(request, *target, connection);
+        } else {
+            reply = not_found();
+        }
+    } catch (Refused& refused) {
+        reply = std::move(refused.reply);
+    } catch (const BadRequest& bad) {
+        reply = problem(400, "bad_request", bad.what());
+    } catch (const StoreFault& fault) {
+        reply = problem(fault);
+    } catch (const std::exception&) {
+        reply = problem(500, "internal", "the server could not answer this request");
+    }
+    co_return reply;
+}
+
+Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
+                             Connection& connection) {
+    const Method method = request.method == Method::head ? Method::get : request.method;
+    const bool has_body = method == Method::post || method == Method::patch;
+    if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
+    if (takes_no_query(target.resource)) target.query.refuse_all_but({});
+    switch (target.resource) {
+        case Resource::lock:
+            if (method == Method::post) return try_lock(request, target, connection);
+            if (method == Method::get) return look(request, target);
+            if (method == Method::patch) return prolong(request, target);
+            if (method == Method::del) return release(request, target);
+            break;
+        case Resource::batch:
+            if (method == Method::post) return batch(request);
+            break;
+        case Resource::lock_break:
+            if (method == Method::post) return break_lock(request, target);
+            break;
+        case Resource::owner_locks:
+            if (method == Method::del) return release_all(target);
+            break;
+        case Resource::locks:
+            if (method == Method::get) return list(target);
+            break;
+        case Resource::history:
+            if (method == Method::get) return history(target);
+            break;
+        case Resource::readiness:
+            if (method == Method::get) return ready();
+            break;
+        case Resource::health:
+            if (method == Method::get) return at_once({.body = R"({"status":"ok"})"});
+            break;
+        case Resource::description:
+            if (method == Method::get) return at_once({.body = std::string{description}});
+            break;
+    }
+    return at_once(wrong_method(target.resource));
+}
+
+Task<Reply> Service::at_once(Reply reply) {
+    co_return reply;
+}
+
+Task<Reply> Service::ready() {
+    Request probe = Holders{{"leasehold", "readyz"}};
+    const Outcome outcome = co_await door_.ask(std::move(probe));
+    if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
+    const StoreStatus status = locks_.status();
+    json::object store;
+    store["name"] = status.name;
+    store["durability"] = to_string(status.durability);
+    store["warnings"] = json::array(status.warnings.begin(), status.warnings.end());
+    json::object body;
+    body["status"] = "ready";
+    body["store"] = std::move(store);
+    co_return json_reply(200, body);
+}
+
+Task<Reply> Service::batch(const HttpRequest& request) {
+    json::value body = json_body(request);
+    wire::Fields fields{body, "the body"};
+    (void)fields.required("requests");
+    fields.refuse_others();
+    json::value& list = body.get_object()["requests"];
+    if (!list.is_array()) throw BadRequest{"the body: \"requests\" must be an array"};
+    if (list.get_array().size() > options_.batch_requests) {
+        throw BadRequest{"a batch has at most " + std::to_string(options_.batch_requests) +
+                         " requests here"};
+    }
+    std::vector<Request> requests = read_batch(list, locks_);
+    const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(requests));
+    json::array answers;
+    answers.reserve(outcomes.size());
+    for (const Outcome& outcome : outcomes) answers.emplace_back(wire::to_json(outcome));
+    json::object reply;
+    reply["answers"] = std::move(answers);
+    co_return json_reply(200, reply);
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "server/http.hpp"
+#include "server/server.hpp"
+#include "server/store_door.hpp"
+#include "server/target.hpp"
+#include "server/tasks.hpp"
+#include "server/waiting_room.hpp"
+
+namespace leasehold::server {
+
+// Answers requests: what a URL and a method mean is known here. Shared by all connections;
+// thread-safe.
+class Service {
+public:
+    // All outlive this.
+    Service(LockManager& locks, asio::io_context& home, const ServerOptions& options)
+        : locks_{locks},
+          options_{options},
+          room_{locks, home, options},
+          door_{locks, room_, options} {}
+
+    // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
+    [[nodiscard]] Task<Reply> answer(const HttpRequest& request, Connection& connection);
+
+    [[nodiscard]] WaitingRoom& room() noexcept { return room_; }
+    [[nodiscard]] const WaitingRoom& room() const noexcept { return room_; }
+
+private:
+    // Picks the function for it. Throws what answer() catches.
+    [[nodiscard]] Task<Reply> perform(const HttpRequest& request, const Target& target,
+                                      Connection& connection);
+    [[nodiscard]] static Task<Reply> at_once(Reply reply);
+
+    [[nodiscard]] Task<Reply> ready();
+    [[nodiscard]] Task<Reply> batch(const HttpRequest& request);
+
+    // lock_routes.cpp
+    [[nodiscard]] Task<Reply> try_lock(const HttpRequest& request, const Target& target,
+                                       Connection& connection);
+    [[nodiscard]] Task<Reply> look(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> prolong(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> release(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> break_lock(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> list(const Target& target);
+    [[nodiscard]] Task<Reply> release_all(const Target& target);
+    [[nodiscard]] Task<Reply> history(const Target& target);
+
+    LockManager& locks_;
+    const ServerOptions& options_;
+    WaitingRoom room_;
+    StoreDoor door_;
+};
+
+}  // namespace leasehold::server

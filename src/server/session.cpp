@@ -1,0 +1,182 @@
+#include "server/session.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/write.hpp>
+
+#include <utility>
+
+#include "server/worker.hpp"
+
+namespace leasehold::server {
+namespace {
+
+using boost::system::error_code;
+using State = RequestReader::State;
+
+constexpr std::chrono::milliseconds unbounded{-1};
+constexpr std::chrono::seconds linger_deadline{2};
+constexpr std::size_t kept_reply_bytes = 16 * 1024;
+
+}  // namespace
+
+// Outlives the session where its last wait is cancelled.
+struct Session::Watch {
+    std::function<void()> gone;
+    bool over = false;
+};
+
+Session::Session(Socket socket, Worker& worker, Service& service)
+    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
+}
+
+void Session::enter(Phase phase, std::chrono::milliseconds limit) {
+    phase_ = phase;
+    expired_ = false;
+    deadline_ = limit == unbounded ? Clock::time_point::max() : Clock::now() + limit;
+}
+
+void Session::check_deadline(Clock::time_point now) {
+    if (now < deadline_) return;
+    deadline_ = Clock::time_point::max();
+    expired_ = true;
+    error_code ignored;
+    socket_.cancel(ignored);
+}
+
+void Session::stop() {
+    last_ = true;
+    if (phase_ != Phase::idle) return;
+    error_code ignored;
+    socket_.cancel(ignored);
+}
+
+void Session::cut() {
+    error_code ignored;
+    socket_.close(ignored);
+}
+
+void Session::watch(std::function<void()> gone) {
+    watch_ = std::make_shared<Watch>(std::move(gone));
+    wait_for_bytes(watch_);
+}
+
+void Session::wait_for_bytes(const std::shared_ptr<Watch>& watch) {
+    socket_.async_wait(Socket::wait_read, [this, watch](error_code) {
+        if (watch->over) return;
+        if (!still_there()) {
+            watch->over = true;
+            watch->gone();
+        } else if (!reader_.space().empty()) {
+            wait_for_bytes(watch);
+        }
+    });
+}
+
+bool Session::unwatch() {
+    if (std::exchange(watch_->over, true)) return false;
+    error_code ignored;
+    socket_.cancel(ignored);
+    return still_there();
+}
+
+bool Session::still_there() {
+    const auto space = reader_.space();
+    if (space.empty()) return true;
+    error_code error;
+    const std::size_t bytes = socket_.read_some(asio::buffer(space.data(), space.size()), error);
+    reader_.keep_for_later(bytes);
+    return !error || error == asio::error::would_block;
+}
+
+Task<void> Session::run() {
+    while (co_await receive()) {
+        enter(Phase::answering, unbounded);
+        Reply reply;
+        if (reader_.state() == State::refused) {
+            reply = std::move(reader_.refusal());
+            last_ = lingering_ = true;
+        } else {
+            reply = co_await service_.answer(reader_.request(), *this);
+            if (!reader_.request().keep_alive) last_ = true;
+        }
+        print_reply(reply);
+        bool sent = send_at_once();
+        if (!sent) sent = co_await send_rest();
+        if (!sent && reply.if_unsent) reply.if_unsent();
+        if (!sent || last_) break;
+        if (out_.capacity() > kept_reply_bytes) out_ = {};
+        reader_.next();
+    }
+    if (lingering_) co_await linger();
+}
+
+Task<bool> Session::receive() {
+    const ServerOptions& options = worker_.options();
+    State state = reader_.state();
+    Phase phase = Phase::answering;  // none of those that read
+    while (state != State::whole && state != State::refused) {
+        if (state == State::idle && last_) co_return false;
+        if (state == State::idle && phase != Phase::idle) {
+            enter(phase = Phase::idle, options.idle);
+        } else if (state == State::header && phase != Phase::header) {
+            enter(phase = Phase::header, options.header_deadline);
+        } else if (state == State::body && phase != Phase::body) {
+            enter(phase = Phase::body, options.body_deadline);
+            if (reader_.take_expect_continue()) {
+                out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+                if (!send_at_once()) co_return false;
+                enter(phase = Phase::body, options.body_deadline);
+            }
+        }
+        const auto space = reader_.space();
+        error_code error;
+        const std::size_t bytes = co_await socket_.async_read_some(
+            asio::buffer(space.data(), space.size()), asio::redirect_error(use_task, error));
+        if (error && expired_ && state != State::idle) {
+            last_ = lingering_ = true;
+            print_reply(problem(408, "request_timeout", "the request did not arrive in time"));
+            (void)send_at_once();
+            co_return false;
+        }
+        if (error) co_return false;
+        state = reader_.received(bytes);
+    }
+    co_return true;
+}
+
+void Session::print_reply(const Reply& reply) {
+    out_.clear();
+    print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
+          reader_.request().method == Method::head ? WithBody::no : WithBody::yes);
+}
+
+bool Session::send_at_once() {
+    error_code error;
+    unsent_ = out_.size() - socket_.write_some(asio::buffer(out_), error);
+    return unsent_ == 0;
+}
+
+Task<bool> Session::send_rest() {
+    enter(Phase::writing, worker_.options().write_deadline);
+    error_code error;
+    co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
+                               asio::redirect_error(use_task, error));
+    co_return !error;
+}
+
+Task<void> Session::linger() {
+    error_code error;
+    socket_.shutdown(Socket::shutdown_send, error);
+    enter(Phase::closing, linger_deadline);
+    char ignored[512];
+    while (!error) {
+        co_await socket_.async_read_some(asio::buffer(ignored),
+                                         asio::redirect_error(use_task, error));
+    }
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/request_reader.hpp"
+#include "server/service.hpp"
+#include "server/tasks.hpp"
+
+namespace leasehold::server {
+
+class Worker;
+
+// One connection: reads a request, has it answered, writes the answer, and again. Lives on the
+// thread of its worker.
+class Session final : public Connection,
+                      public boost::intrusive::list_base_hook<
+                          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    // Both outlive this.
+    Session(Socket socket, Worker& worker, Service& service);
+
+    [[nodiscard]] Task<void> run();
+
+    // Ends the operation under way where its time is up.
+    void check_deadline(Clock::time_point now);
+    // Closes the connection as soon as nothing is under way.
+    void stop();
+    // Closes it now.
+    void cut();
+
+    void watch(std::function<void()> gone) override;
+    [[nodiscard]] bool unwatch() override;
+
+private:
+    enum class Phase : std::uint8_t { idle, header, body, answering, writing, closing };
+
+    struct Watch;
+
+    // Reads what is there, for later; false where the client is gone.
+    [[nodiscard]] bool still_there();
+    void wait_for_bytes(const std::shared_ptr<Watch>& watch);
+
+    void enter(Phase phase, std::chrono::milliseconds limit);
+    // A whole request, or one that is refused. False where the connection is to be closed instead.
+    [[nodiscard]] Task<bool> receive();
+    // Most answers fit into the socket's buffer.
+    [[nodiscard]] bool send_at_once();
+    // False where the client is gone, or does not read.
+    [[nodiscard]] Task<bool> send_rest();
+    // The client reads our last words before the connection is reset.
+    [[nodiscard]] Task<void> linger();
+    void print_reply(const Reply& reply);
+
+    Socket socket_;
+    Worker& worker_;
+    Service& service_;
+    RequestReader reader_;
+    std::string out_;
+    std::size_t unsent_ = 0;  // bytes at the end of out_
+    Phase phase_ = Phase::idle;
+    bool expired_ = false;
+    bool last_ = false;       // the connection ends with the reply under way
+    bool lingering_ = false;  // the client may still be sending
+    Clock::time_point deadline_ = Clock::time_point::max();
+    std::shared_ptr<Watch> watch_;
+};
+
+}  // namespace leasehold::server

@@ -1,0 +1,166 @@
+#include "server/store_door.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace leasehold::server {
+namespace {
+
+bool keeps_or_ends(const Request& request) {
+    return std::visit(
+        []<class R>(const R&) {
+            return std::is_same_v<R, Check> || std::is_same_v<R, Extend> ||
+                   std::is_same_v<R, Renew> || std::is_same_v<R, Release> ||
+                   std::is_same_v<R, ReleaseAll> || std::is_same_v<R, Break>;
+        },
+        request);
+}
+
+Outcome turned_away() {
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                      "the server is full: too many requests wait for the store"};
+}
+
+}  // namespace
+
+StoreDoor::Urgency StoreDoor::urgency_of(std::span<const Request> requests) {
+    return std::ranges::all_of(requests, keeps_or_ends) ? Urgency::keeps_or_ends
+                                                        : Urgency::asks_anew;
+}
+
+// Resumes when nobody is left to answer. One of those counted is the caller itself, who may find
+// that it need not wait at all.
+struct StoreDoor::Call {
+    Call(const Executor& executor, std::size_t requests)
+        : work{asio::make_work_guard(executor)}, unanswered{requests + 1} {}
+
+    [[nodiscard]] bool answered() const noexcept { return unanswered == 1; }
+    static void count_down(const std::shared_ptr<Call>& call) {
+        if (--call->unanswered > 0) return;
+        asio::post(call->work.get_executor(), [call] { call->resume(); });
+    }
+
+    asio::executor_work_guard<Executor> work;
+    std::atomic<std::size_t> unanswered;
+    Resume resume;
+};
+
+Task<Outcome> StoreDoor::ask(Request request) {
+    locks_.validate(request);
+    bool entered = enter_at_once();
+    if (!entered) entered = co_await queue_up(urgency_of({&request, 1}));
+    if (!entered) co_return turned_away();
+    Outcome outcome;
+    const Executor executor = co_await asio::this_coro::executor;
+    std::shared_ptr<Call> call = hand_over({&request, 1}, {&outcome, 1}, executor);
+    if (!call->answered()) co_await wait_for(std::move(call));
+    leave();
+    tell_room(request, outcome);
+    co_return outcome;
+}
+
+Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
+    for (const Request& request : requests) locks_.validate(request);
+    std::vector<Outcome> outcomes(requests.size());
+    bool entered = enter_at_once();
+    if (!entered) entered = co_await queue_up(urgency_of(requests));
+    if (!entered) {
+        std::ranges::generate(outcomes, turned_away);
+        co_return outcomes;
+    }
+    const Executor executor = co_await asio::this_coro::executor;
+    std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
+    if (!call->answered()) co_await wait_for(std::move(call));
+    leave();
+    for (std::size_t i = 0; i < requests.size(); ++i) tell_room(requests[i], outcomes[i]);
+    co_return outcomes;
+}
+
+// The request has been moved from, but what kind it was can still be seen.
+void StoreDoor::tell_room(const Request& request, const Outcome& outcome) {
+    if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
+        if (const auto* lease = std::get_if<Lease>(&outcome)) room_.ended(lease->key);
+    } else if (std::holds_alternative<ReleaseAll>(request)) {
+        const auto* leases = std::get_if<std::vector<Lease>>(&outcome);
+        if (leases == nullptr) return;
+        for (const Lease& lease : *leases) room_.ended(lease.key);
+    }
+}
+
+bool StoreDoor::enter_at_once() {
+    const std::lock_guard lock{mutex_};
+    if (under_way_ >= options_.requests_under_way) return false;
+    ++under_way_;
+    return true;
+}
+
+Task<bool> StoreDoor::queue_up(Urgency urgency) {
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        auto resume = [shared, work = asio::make_work_guard(executor)](bool entered) {
+            asio::post(work.get_executor(), [shared, entered] { std::move (*shared)(entered); });
+        };
+        std::unique_lock lock{mutex_};
+        auto& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
+        if (under_way_ < options_.requests_under_way) {
+            ++under_way_;
+        } else if (&queue == &urgent_ || queue.size() < options_.queued_tries) {
+            queue.emplace_back([resume] { resume(true); });
+            return;
+        } else {
+            lock.unlock();
+            resume(false);
+            return;
+        }
+        lock.unlock();
+        resume(true);
+    };
+    co_return co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(bool)>(
+        initiate, use_task);
+}
+
+void StoreDoor::leave() {
+    Resume next;
+    {
+        const std::lock_guard lock{mutex_};
+        auto& queue = urgent_.empty() ? patient_ : urgent_;
+        if (queue.empty()) {
+            --under_way_;
+            return;
+        }
+        next = std::move(queue.front());
+        queue.pop_front();
+    }
+    next();
+}
+
+std::shared_ptr<StoreDoor::Call> StoreDoor::hand_over(std::span<Request> requests,
+                                                      std::span<Outcome> outcomes,
+                                                      const Executor& executor) {
+    auto call = std::make_shared<Call>(executor, requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        locks_.submit(std::move(requests[i]), [call, &to = outcomes[i]](Outcome outcome) {
+            to = std::move(outcome);
+            Call::count_down(call);
+        });
+    }
+    return call;
+}
+
+Task<void> StoreDoor::wait_for(std::shared_ptr<Call> call) {
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        call->resume = [shared] { std::move (*shared)(); };
+        Call::count_down(call);
+    };
+    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
+                                                                                 use_task);
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+
+#include "server/server.hpp"
+#include "server/tasks.hpp"
+#include "server/waiting_room.hpp"
+
+namespace leasehold::server {
+
+// The way to the store. Lets a bounded number of requests through at once; of those that queue,
+// the ones that keep or end a lease go before new tries. Thread-safe.
+class StoreDoor {
+public:
+    // All outlive this. `room` learns of what ended.
+    StoreDoor(LockManager& locks, WaitingRoom& room, const ServerOptions& options)
+        : locks_{locks}, room_{room}, options_{options} {}
+
+    // Resumes the caller, on its own executor, with the answer. Throws BadRequest for a request out
+    // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
+    [[nodiscard]] Task<Outcome> ask(Request request);
+
+    // The same for several, which go to the store in this order.
+    [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests);
+
+private:
+    enum class Urgency : std::uint8_t { keeps_or_ends, asks_anew };
+    using Resume = std::function<void()>;
+
+    static Urgency urgency_of(std::span<const Request> requests);
+
+    [[nodiscard]] bool enter_at_once();
+    // False where too many queue already.
+    [[nodiscard]] Task<bool> queue_up(Urgency urgency);
+    void leave();
+
+    // Requests that are with the store, and who waits for their answers.
+    struct Call;
+    [[nodiscard]] std::shared_ptr<Call> hand_over(std::span<Request> requests,
+                                                  std::span<Outcome> outcomes,
+                                                  const Executor& executor);
+    [[nodiscard]] static Task<void> wait_for(std::shared_ptr<Call> call);
+
+    void tell_room(const Request& request, const Outcome& outcome);
+
+    LockManager& locks_;
+    WaitingRoom& room_;
+    const ServerOptions& options_;
+    std::mutex mutex_;
+    std::size_t under_way_ = 0;   // guarded by mutex_
+    std::deque<Resume> urgent_;   // guarded by mutex_; one per connection at most
+    std::deque<Resume> patient_;  // guarded by mutex_; at most options_.queued_tries
+};
+
+}  // namespace leasehold::server

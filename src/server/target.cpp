@@ -1,0 +1,190 @@
+#include "server/target.hpp"
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <leasehold/errors.hpp>
+
+namespace leasehold::server {
+namespace {
+
+namespace urls = boost::urls;
+
+std::int64_t integer_of(std::string_view what, std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+        throw BadRequest{std::string{what} + " must be an integer"};
+    }
+    return value;
+}
+
+// A part of a path as a pattern has it: a word, or the name of something in braces.
+struct Pattern {
+    Resource resource;
+    std::array<std::string_view, 5> parts;
+};
+
+constexpr std::string_view any = "{}";
+constexpr std::array patterns{
+    Pattern{Resource::lock, {"v1", "locks", any, any}},
+    Pattern{Resource::batch, {"v1", "batch"}},
+    Pattern{Resource::locks, {"v1", "locks"}},
+    Pattern{Resource::lock_break, {"v1", "locks", any, any, "break"}},
+    Pattern{Resource::owner_locks, {"v1", "owners", any, "locks"}},
+    Pattern{Resource::history, {"v1", "history"}},
+    Pattern{Resource::health, {"healthz"}},
+    Pattern{Resource::readiness, {"readyz"}},
+    Pattern{Resource::description, {"openapi.json"}},
+};
+
+// The parts of a path, still encoded: a slash within a name is %2F.
+struct Path {
+    std::array<urls::pct_string_view, 5> parts;
+    std::size_t size = 0;
+};
+
+std::optional<Path> path_of(const urls::url_view& url) {
+    Path path;
+    for (const urls::pct_string_view part : url.encoded_segments()) {
+        if (path.size == path.parts.size()) return std::nullopt;
+        path.parts[path.size++] = part;
+    }
+    return path;
+}
+
+bool matches(const Pattern& pattern, const Path& path) {
+    for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
+        if (pattern.parts[i].empty() != (i >= path.size)) return false;
+        const std::string_view part{path.parts[i].data(), path.parts[i].size()};
+        if (pattern.parts[i] != any && pattern.parts[i] != part) return false;
+    }
+    return true;
+}
+
+constexpr std::string_view unreserved =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._";
+
+void append_encoded(std::string& out, std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    for (const char c : text) {
+        if (unreserved.find(c) != std::string_view::npos) {
+            out.push_back(c);
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out.append({'%', digits[byte >> 4U], digits[byte & 15U]});
+        }
+    }
+}
+
+std::string decoded(std::string_view text) {
+    const auto view = urls::make_pct_string_view({text.data(), text.size()});
+    if (!view) throw BadRequest{"\"after\" must be the \"next\" of the page before"};
+    return view->decode();
+}
+
+}  // namespace
+
+void Query::add(std::string name, std::string value) {
+    const bool twice = std::ranges::any_of(
+        parameters_, [&](const auto& parameter) { return parameter.first == name; });
+    if (twice) throw BadRequest{"a parameter of the query is given twice"};
+    parameters_.emplace_back(std::move(name), std::move(value));
+}
+
+std::optional<std::string> Query::text(std::string_view name) const {
+    for (const auto& [known, value] : parameters_) {
+        if (known == name) return value;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> Query::integer(std::string_view name) const {
+    const auto value = text(name);
+    if (!value) return std::nullopt;
+    return integer_of('"' + std::string{name} + '"', *value);
+}
+
+OwnerScope Query::scope() const {
+    const auto value = text("scope");
+    if (!value || *value == "exact") return OwnerScope::exact;
+    if (*value == "below") return OwnerScope::below;
+    throw BadRequest{R"("scope" must be one of "exact", "below")"};
+}
+
+std::size_t Query::limit(std::size_t otherwise) const {
+    const auto value = integer("limit");
+    if (value && *value < 1) throw BadRequest{"\"limit\" must be at least 1"};
+    return value ? static_cast<std::size_t>(*value) : otherwise;
+}
+
+void Query::refuse_all_but(std::initializer_list<std::string_view> known) const {
+    const bool fine = std::ranges::all_of(parameters_, [&](const auto& parameter) {
+        return std::ranges::find(known, parameter.first) != known.end();
+    });
+    if (fine) return;
+    if (known.size() == 0) throw BadRequest{"this URL takes no query"};
+    std::string names;
+    for (const std::string_view name : known) names.append(names.empty() ? "" : ", ").append(name);
+    throw BadRequest{"the query has a parameter that is not known here; known are " + names};
+}
+
+LockKey Target::key() const {
+    return {names.at(0), names.at(1)};
+}
+
+std::optional<Target> read_target(std::string_view text) {
+    const auto url = urls::parse_origin_form({text.data(), text.size()});
+    if (!url) throw BadRequest{"the request's target is not a path, perhaps with a query"};
+    const auto path = path_of(*url);
+    if (!path) return std::nullopt;
+    const auto* pattern =
+        std::ranges::find_if(patterns, [&](const Pattern& one) { return matches(one, *path); });
+    if (pattern == patterns.end()) return std::nullopt;
+
+    Target target{.resource = pattern->resource};
+    for (std::size_t i = 0; i < path->size; ++i) {
+        if (pattern->parts[i] == any) target.names.push_back(path->parts[i].decode());
+    }
+    urls::encoding_opts as_form;
+    as_form.space_as_plus = true;
+    for (const auto& parameter : url->encoded_params()) {
+        target.query.add(parameter.key.decode(as_form), parameter.value.decode(as_form));
+    }
+    return target;
+}
+
+std::string_view methods_of(Resource resource) noexcept {
+    switch (resource) {
+        case Resource::batch:
+        case Resource::lock_break: return "POST";
+        case Resource::lock: return "GET, HEAD, POST, PATCH, DELETE";
+        case Resource::owner_locks: return "DELETE";
+        default: return "GET, HEAD";
+    }
+}
+
+std::string cursor_of(const Holder& last) {
+    std::string cursor = std::to_string(last.fence) + '/';
+    append_encoded(cursor, last.key.type());
+    cursor.push_back('/');
+    append_encoded(cursor, last.key.id());
+    return cursor;
+}
+
+Holder holder_at(std::string_view cursor) {
+    const std::size_t type = cursor.find('/');
+    const std::size_t id = cursor.find('/', type + 1);
+    if (type == std::string_view::npos || id == std::string_view::npos) {
+        throw BadRequest{"\"after\" must be the \"next\" of the page before"};
+    }
+    return {
+        .key = {decoded(cursor.substr(type + 1, id - type - 1)), decoded(cursor.substr(id + 1))},
+        .fence = integer_of("the fence in \"after\"", cursor.substr(0, type))};
+}
+
+}  // namespace leasehold::server

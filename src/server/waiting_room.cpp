@@ -1,0 +1,255 @@
+#include "server/waiting_room.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace leasehold::server {
+namespace {
+
+using Work = asio::executor_work_guard<Executor>;
+
+// A holder's expiry is the store's; ours is only a guess of when it comes.
+constexpr std::chrono::milliseconds behind_the_expiry{1};
+// Looking at every line in turn must not keep the store busy, however many there are.
+constexpr std::chrono::milliseconds poll_per_line{1};
+
+StoreFault sent_away(const char* why) {
+    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
+}
+
+constexpr auto stopping = "the server is stopping; nothing was granted";
+constexpr auto client_gone = "the client ended the connection while it waited; nothing was granted";
+
+bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
+    return refusal && !owner.empty() &&
+           std::ranges::find(refusal->holders, owner, &Holder::owner) != refusal->holders.end();
+}
+
+}  // namespace
+
+struct WaitingRoom::Waiter {
+    TryLock wanted;
+    Clock::time_point until;
+    std::function<void(Outcome)> resume{};  // on the waiter's own executor
+    // Its places, from joining to the answer.
+    Line* line = nullptr;
+    std::list<WaiterPtr>::iterator place{};
+    std::multimap<Clock::time_point, WaiterPtr>::iterator ending{};
+    bool has_tried = false;
+    bool gone = false;
+    bool answered = false;
+};
+
+struct WaitingRoom::Line {
+    explicit Line(LockKey line_key) : key{std::move(line_key)} {}
+
+    LockKey key;
+    std::list<WaiterPtr> waiters{};
+    std::optional<Refusal> refusal{};  // the latest
+    std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
+    const Waiter* trying = nullptr;
+    bool again = false;  // a lease has ended, or may have
+};
+
+WaitingRoom::WaitingRoom(LockManager& locks, asio::io_context& home, const ServerOptions& options)
+    : locks_{locks}, home_{home}, options_{options}, timer_{home.get_executor()} {}
+
+WaitingRoom::~WaitingRoom() = default;
+
+Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection) {
+    const Executor executor = co_await asio::this_coro::executor;
+    auto waiter = std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience);
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        waiter->resume = [shared, work = asio::make_work_guard(executor)](Outcome outcome) {
+            asio::post(work.get_executor(), [shared, outcome = std::move(outcome)]() mutable {
+                std::move (*shared)(std::move(outcome));
+            });
+        };
+        connection.watch(
+            [this, waiter] { asio::dispatch(home_, [this, waiter] { leave(waiter); }); });
+        asio::dispatch(home_, [this, waiter] { join(waiter); });
+    };
+    Outcome outcome =
+        co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(Outcome)>(
+            initiate, use_task);
+    const bool there = connection.unwatch();
+    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
+        give_back(*lease);
+        outcome = sent_away(client_gone);
+    }
+    co_return outcome;
+}
+
+void WaitingRoom::give_back(const Lease& lease) {
+    locks_.submit(
+        Release{lease.key, lease.lock_id},
+        [this, work = Work{home_.get_executor()}, key = lease.key](const Outcome&) { ended(key); });
+}
+
+void WaitingRoom::ended(const LockKey& key) {
+    if (lines_open_ == 0) return;
+    asio::dispatch(home_, [this, key] {
+        const auto found = lines_.find(key);
+        if (found == lines_.end()) return;
+        Line& line = *found->second;
+        line.again = true;
+        serve(line);
+    });
+}
+
+void WaitingRoom::close() {
+    asio::dispatch(home_, [this] {
+        closed_ = true;
+        std::vector<WaiterPtr> all;
+        for (const auto& [key, line] : lines_) {
+            std::ranges::copy(line->waiters, std::back_inserter(all));
+        }
+        for (const WaiterPtr& waiter : all) {
+            if (waiter->line->trying != waiter.get()) answer(waiter, sent_away(stopping));
+        }
+        timer_.cancel();
+        timer_at_ = Clock::time_point::max();
+    });
+}
+
+void WaitingRoom::join(const WaiterPtr& waiter) {
+    ++waiting_;
+    if (closed_) return answer(waiter, sent_away(stopping));
+    if (waiting_ > options_.waiters) return answer(waiter, sent_away("too many wait already"));
+    auto& line = lines_[waiter->wanted.key];
+    if (!line) {
+        line = std::make_unique<Line>(waiter->wanted.key);
+        ++lines_open_;
+    }
+    // Who holds the key already need not wait for itself.
+    const bool holder = holds(line->refusal, waiter->wanted.owner);
+    waiter->line = line.get();
+    waiter->place =
+        line->waiters.insert(holder ? line->waiters.begin() : line->waiters.end(), waiter);
+    waiter->ending = ending_.emplace(waiter->until, waiter);
+    serve(*line);
+    set_timer();
+}
+
+void WaitingRoom::leave(const WaiterPtr& waiter) {
+    waiter->gone = true;
+    // Of one that is trying only the answer tells whether there is something to give back.
+    if (waiter->answered || waiter->line->trying == waiter.get()) return;
+    answer(waiter, sent_away(client_gone));
+}
+
+void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
+    --waiting_;
+    waiter->answered = true;
+    std::exchange(waiter->resume, {})(std::move(outcome));
+    Line* const line = waiter->line;
+    if (line == nullptr) return;
+    ending_.erase(waiter->ending);
+    line->waiters.erase(waiter->place);
+    serve(*line);
+}
+
+void WaitingRoom::serve(Line& line) {
+    if (line.trying != nullptr) return;
+    if (line.waiters.empty()) {
+        if (line.due) due_.erase(*line.due);
+        --lines_open_;
+        lines_.erase(LockKey{line.key});
+        return;
+    }
+    const WaiterPtr first = line.waiters.front();
+    if (closed_ || (first->has_tried && !line.again)) return;
+    line.again = false;
+    line.trying = first.get();
+    first->has_tried = true;
+    locks_.submit(first->wanted, [this, first, work = Work{home_.get_executor()}](Outcome outcome) {
+        asio::post(home_, [this, first, outcome = std::move(outcome)]() mutable {
+            tried(first, std::move(outcome));
+        });
+    });
+}
+
+void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
+    Line& line = *waiter->line;
+    const auto* refusal = std::get_if<Refusal>(&outcome);
+    const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
+    if (!final) {
+        line.refusal = *refusal;
+        schedule(line, next_try(*refusal));
+    }
+    line.trying = nullptr;
+    const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
+    if (!final && patient) {
+        serve(line);
+    } else {
+        if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && waiter->gone) {
+            give_back(*lease);
+            outcome = sent_away(client_gone);
+        }
+        answer(waiter, std::move(outcome));
+    }
+    set_timer();
+}
+
+Clock::time_point WaitingRoom::next_try(const Refusal& refusal) const {
+    const auto now = Clock::now();
+    auto due = now + std::max<Clock::duration>(options_.wait_poll, lines_.size() * poll_per_line);
+    for (const Holder& holder : refusal.holders) {
+        if (holder.until == never) continue;
+        const auto left = std::max(holder.until - refusal.store_now, Duration::zero());
+        due = std::min(due,
+                       now + std::chrono::duration_cast<Clock::duration>(left) + behind_the_expiry);
+    }
+    return due;
+}
+
+void WaitingRoom::schedule(Line& line, Clock::time_point due) {
+    if (line.due) due_.erase(*line.due);
+    line.due = due_.emplace(due, &line);
+}
+
+void WaitingRoom::set_timer() {
+    auto at = Clock::time_point::max();
+    if (!due_.empty()) at = due_.begin()->first;
+    if (!ending_.empty()) at = std::min(at, ending_.begin()->first);
+    if (at >= timer_at_) return;
+    timer_at_ = at;
+    timer_.expires_at(at);
+    timer_.async_wait([this](boost::system::error_code error) {
+        if (!error) on_time();
+    });
+}
+
+void WaitingRoom::on_time() {
+    timer_at_ = Clock::time_point::max();
+    const auto now = Clock::now();
+    while (!ending_.empty() && ending_.begin()->first <= now) {
+        const WaiterPtr waiter = ending_.begin()->second;
+        if (waiter->line->refusal && waiter->line->trying != waiter.get()) {
+            answer(waiter, *waiter->line->refusal);
+        } else {
+            // It is told what comes of the try that is under way.
+            ending_.erase(waiter->ending);
+            waiter->ending = ending_.emplace(now + options_.wait_poll, waiter);
+        }
+    }
+    while (!due_.empty() && due_.begin()->first <= now) {
+        Line& line = *due_.begin()->second;
+        due_.erase(due_.begin());
+        line.due.reset();
+        line.again = true;
+        serve(line);
+    }
+    set_timer();
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include <leasehold/lock_manager.hpp>
+
+#include "server/server.hpp"
+#include "server/tasks.hpp"
+
+namespace leasehold::server {
+
+// The connection of somebody who waits, on whose executor all of this is called.
+class Connection {
+public:
+    Connection() = default;
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    virtual ~Connection() = default;
+
+    // Calls `gone`, at most once, when the client is seen to be gone.
+    virtual void watch(std::function<void()> gone) = 0;
+    // Stops that; false where the client is gone.
+    [[nodiscard]] virtual bool unwatch() = 0;
+};
+
+// Where tries wait for their key, first come, first served. Only the first of a line asks the
+// store: when a lease of the key is seen to end here, when one is due to expire, and now and then
+// in case it ended elsewhere. Thread-safe; works on the thread of its io_context.
+class WaitingRoom {
+public:
+    // All outlive this.
+    WaitingRoom(LockManager& locks, asio::io_context& home, const ServerOptions& options);
+    WaitingRoom(const WaitingRoom&) = delete;
+    WaitingRoom& operator=(const WaitingRoom&) = delete;
+    ~WaitingRoom();
+
+    // A grant, or the refusal at the end of the patience. Whoever is gone by then holds nothing.
+    // The request is within the limits (LockManager::validate).
+    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection);
+
+    // Ends a lease that nobody will ever know of.
+    void give_back(const Lease& lease);
+
+    // A lease of this key has ended: whoever waits for it may try.
+    void ended(const LockKey& key);
+
+    // Sends everybody away; whoever comes later, too.
+    void close();
+
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+
+private:
+    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+    struct Waiter;
+    struct Line;
+    using WaiterPtr = std::shared_ptr<Waiter>;
+
+    void join(const WaiterPtr& waiter);
+    void leave(const WaiterPtr& waiter);
+    // Takes it out of its line, whose next may try.
+    void answer(WaiterPtr waiter, Outcome outcome);
+
+    // Lets the first of the line try, unless one is trying already or nothing has changed since it
+    // tried. Forgets an empty line.
+    void serve(Line& line);
+    void tried(const WaiterPtr& waiter, Outcome outcome);
+    void schedule(Line& line, Clock::time_point due);
+    [[nodiscard]] Clock::time_point next_try(const Refusal& refusal) const;
+    void set_timer();
+    void on_time();
+
+    LockManager& locks_;
+    asio::io_context& home_;
+    const ServerOptions& options_;
+    std::atomic<std::size_t> waiting_{0};
+    std::atomic<std::size_t> lines_open_{0};
+
+    // Of the home thread:
+    bool closed_ = false;
+    std::unordered_map<LockKey, std::unique_ptr<Line>> lines_;
+    std::multimap<Clock::time_point, Line*> due_;         // when a line's first tries again
+    std::multimap<Clock::time_point, WaiterPtr> ending_;  // when a waiter's patience ends
+    Timer timer_;
+    Clock::time_point timer_at_ = Clock::time_point::max();
+};
+
+}  // namespace leasehold::server

@@ -1,0 +1,80 @@
+#include "server/worker.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace leasehold::server {
+namespace {
+
+// How exactly deadlines are kept. One timer for all costs less than one per connection.
+constexpr std::chrono::milliseconds between_ticks{50};
+
+}  // namespace
+
+Worker::Worker(const ServerOptions& options, std::atomic<std::size_t>& connections)
+    : options_{options}, connections_{connections}, open_{asio::make_work_guard(context_)} {}
+
+Worker::~Worker() = default;
+
+void Worker::run() {
+    context_.run();
+}
+
+void Worker::stop() {
+    asio::post(context_, [this] {
+        cut_at_ = Clock::now() + options_.drain_deadline;
+        for (auto at = sessions_.begin(); at != sessions_.end();) (at++)->stop();
+        open_.reset();
+    });
+}
+
+void Worker::serve(Socket socket, Service& service) {
+    ++connections_;
+    asio::post(context_, [this, &service, socket = std::move(socket)]() mutable {
+        auto session = std::make_unique<Session>(std::move(socket), *this, service);
+        sessions_.push_back(*session);
+        if (!open_) session->stop();
+        if (!std::exchange(ticking_, true)) tick();
+        asio::co_spawn(context_, hold(std::move(session)), asio::detached);
+    });
+}
+
+Task<void> Worker::hold(std::unique_ptr<Session> session) {
+    try {
+        co_await session->run();
+    } catch (const std::exception&) {
+        // Out of memory, say: this connection ends, the others go on.
+    }
+    session.reset();
+    --connections_;
+    if (sessions_.empty()) ticks_.cancel();
+}
+
+void Worker::tick() {
+    ticks_.expires_after(between_ticks);
+    ticks_.async_wait([this](boost::system::error_code) {
+        ticking_ = !sessions_.empty();
+        if (!ticking_) return;
+        const auto now = Clock::now();
+        for (auto at = sessions_.begin(); at != sessions_.end();) {
+            Session& session = *at++;
+            now >= cut_at_ ? session.cut() : session.check_deadline(now);
+        }
+        tick();
+    });
+}
+
+std::string_view Worker::date() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    if (now != date_of_) {
+        date_of_ = now;
+        date_ = http_date(now);
+    }
+    return date_;
+}
+
+}  // namespace leasehold::server

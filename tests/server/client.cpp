@@ -1,0 +1,141 @@
+#include "server/client.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "unit/waiting.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+constexpr std::string_view end_of_header = "\r\n\r\n";
+
+std::string lower(std::string_view text) {
+    std::string result{text};
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+Answer read_header(std::string_view header) {
+    Answer answer;
+    answer.status = static_cast<unsigned>(std::stoul(std::string{header.substr(9, 3)}));
+    std::size_t line = header.find("\r\n");
+    while (line != header.npos && line + 2 < header.size()) {
+        const std::size_t begin = line + 2;
+        line = header.find("\r\n", begin);
+        const std::string_view field = header.substr(begin, line - begin);
+        const std::size_t colon = field.find(": ");
+        answer.fields[lower(field.substr(0, colon))] = field.substr(colon + 2);
+    }
+    return answer;
+}
+
+}  // namespace
+
+boost::json::value Answer::json() const {
+    return boost::json::parse(body);
+}
+
+std::string Answer::code() const {
+    return std::string{std::string_view{json().at("code").as_string()}};
+}
+
+Client::Client(std::uint16_t port) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        ::close(socket_);
+        throw std::runtime_error{"nobody listens on port " + std::to_string(port)};
+    }
+}
+
+Client::Client(Client&& other) noexcept
+    : socket_{std::exchange(other.socket_, -1)}, received_{std::move(other.received_)} {}
+
+Client::~Client() {
+    close();
+}
+
+void Client::close() {
+    if (socket_ >= 0) ::close(std::exchange(socket_, -1));
+}
+
+void Client::half_close() {
+    ::shutdown(socket_, SHUT_WR);
+}
+
+void Client::send(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent <= 0) return;  // what the server thinks of it is seen when receiving
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+}
+
+bool Client::fill() {
+    char piece[16 * 1024];
+    const ssize_t got = ::recv(socket_, piece, sizeof piece, 0);
+    if (got <= 0) return false;
+    received_.append(piece, static_cast<std::size_t>(got));
+    return true;
+}
+
+Answer Client::receive() {
+    std::size_t end = received_.find(end_of_header);
+    while (end == received_.npos) {
+        if (!fill()) return {};
+        end = received_.find(end_of_header);
+    }
+    Answer answer = read_header(std::string_view{received_}.substr(0, end));
+    const std::size_t size =
+        answer.fields.contains("content-length") ? std::stoul(answer.fields["content-length"]) : 0;
+    const std::size_t begin = end + end_of_header.size();
+    while (received_.size() < begin + size) {
+        if (!fill()) return {};
+    }
+    answer.body = received_.substr(begin, size);
+    received_.erase(0, begin + size);
+    return answer;
+}
+
+Answer Client::ask(std::string_view method, std::string_view target, std::string_view body,
+                   std::string_view fields) {
+    send(message(method, target, body, fields));
+    return receive();
+}
+
+bool Client::hears() const {
+    char byte = 0;
+    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+bool Client::closed() {
+    return received_.empty() && !fill() && errno != EAGAIN;
+}
+
+std::string message(std::string_view method, std::string_view target, std::string_view body,
+                    std::string_view fields) {
+    std::string text;
+    text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n");
+    if (!body.empty()) {
+        text.append("Content-Type: application/json\r\nContent-Length: ");
+        text.append(std::to_string(body.size())).append("\r\n");
+    }
+    return text.append(fields).append("\r\n").append(body);
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,212 @@
+#include <string>
+#include <vector>
+
+#include "server/server_fixture.hpp"
+#include "unit/gated_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string try_of(std::string_view id) {
+    return message("POST", "/v1/locks/Order/" + std::string{id}, "{}");
+}
+
+TEST(Limits, ASlowHeaderIsAnswered408) {
+    RunningServer server{memory::open(), {.header_deadline = 100ms}};
+    Client slow = server.connect();
+    slow.send("GET /healthz HTTP/1.1\r\n");
+    EXPECT_EQ(slow.receive().status, 408U);
+    EXPECT_TRUE(slow.closed());
+}
+
+TEST(Limits, AHeaderThatDripsIsNotGivenMoreTime) {
+    RunningServer server{memory::open(), {.header_deadline = 200ms}};
+    Client slow = server.connect();
+    slow.send("GET /healthz HTTP/1.1\r\n");
+    EXPECT_TRUE(eventually([&] {
+        slow.send("X: y\r\n");
+        return slow.hears();
+    }));
+    EXPECT_EQ(slow.receive().status, 408U);
+}
+
+TEST(Limits, ASlowBodyIsAnswered408) {
+    RunningServer server{memory::open(), {.body_deadline = 100ms}};
+    Client slow = server.connect();
+    const std::string whole = try_of("1");
+    slow.send(std::string_view{whole}.substr(0, whole.size() - 1));
+    EXPECT_EQ(slow.receive().status, 408U);
+    EXPECT_TRUE(server.locks().list().empty());
+}
+
+TEST(Limits, AnIdleConnectionIsClosedWithoutAWord) {
+    RunningServer server{memory::open(), {.idle = 100ms}};
+    Client idle = server.connect();
+    EXPECT_EQ(idle.ask("GET", "/healthz").status, 200U);
+    EXPECT_TRUE(idle.closed());
+    EXPECT_TRUE(server.connect().closed());
+}
+
+TEST(Limits, WhoDoesNotReadIsCutAndHurtsNobody) {
+    RunningServer server{memory::open(), {.write_deadline = 200ms}};
+    for (int i = 0; i < 500; ++i) {
+        (void)server.locks().try_lock({"Order", std::to_string(i)},
+                                      {.note = std::string(1000, 'n')});
+    }
+    Client deaf = server.connect();
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += message("GET", "/v1/locks?limit=500");
+    deaf.send(many);
+    Client other = server.connect();
+    EXPECT_EQ(other.ask("GET", "/healthz").status, 200U);
+    // Its connection ends in the middle of an answer.
+    int answers = 0;
+    EXPECT_TRUE(server.has_connections(1));
+    while (deaf.receive().status == 200) ++answers;
+    EXPECT_LT(answers, 100);
+    EXPECT_EQ(other.ask("GET", "/healthz").status, 200U);
+}
+
+TEST(Limits, OneConnectionTooManyIsTurnedAway) {
+    RunningServer server{memory::open(), {.connections = 2}};
+    Client first = server.connect();
+    EXPECT_EQ(first.ask("GET", "/healthz").status, 200U);
+    {
+        Client second = server.connect();
+        EXPECT_EQ(second.ask("GET", "/healthz").status, 200U);
+        Client third = server.connect();
+        const Answer answer = third.receive();
+        EXPECT_EQ(answer.status, 503U);
+        EXPECT_EQ(answer.code(), "overloaded");
+        EXPECT_EQ(answer.fields.at("retry-after"), "1");
+    }
+    EXPECT_TRUE(eventually([&] { return server.connect().ask("GET", "/healthz").status == 200; }));
+}
+
+TEST(Limits, SmallSizesAreKept) {
+    RunningServer server{memory::open(),
+                         {.header_bytes = 256, .body_bytes = 10, .batch_requests = 1}};
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    EXPECT_EQ(server.connect().ask("GET", "/healthz", {}, "X: " + std::string(300, 'x')).status,
+              431U);
+    EXPECT_EQ(server.connect().ask("POST", "/v1/locks/Order/1", R"({"owner":"alice"})").status,
+              413U);
+    RunningServer other{memory::open(), {.batch_requests = 1}};
+    EXPECT_EQ(other.connect()
+                  .ask("POST", "/v1/batch", R"({"requests":[{"op":"list"},{"op":"list"}]})")
+                  .status,
+              400U);
+}
+
+// The store holds one request; everything else queues in the server.
+class FullServer : public ::testing::Test {
+protected:
+    void fill() {
+        store_.close();
+        first_.send(try_of("first"));
+        ASSERT_TRUE(store_.wait_until_held());
+    }
+
+    // The server has one thread: when it answers somebody later, it has read what came before.
+    void send_and_see_it_read(Client& client, std::string_view bytes) {
+        client.send(bytes);
+        EXPECT_EQ(server_.connect().ask("GET", "/healthz").status, 200U);
+    }
+
+    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store_ = *gated_;
+    RunningServer server_{std::move(gated_), {.requests_under_way = 1, .queued_tries = 2}};
+    Client first_ = server_.connect();
+};
+
+TEST_F(FullServer, ServesRenewalsAndReleasesBeforeNewTries) {
+    const auto mine = server_.locks().try_lock({"Order", "mine"});
+    const std::string token = "Lock-Token: " + mine->lock_id.to_string() + "\r\n";
+    fill();
+    Client tries = server_.connect();
+    send_and_see_it_read(tries, try_of("2"));
+    Client more_tries = server_.connect();
+    send_and_see_it_read(more_tries, try_of("3"));
+    Client renews = server_.connect();
+    send_and_see_it_read(renews,
+                         message("PATCH", "/v1/locks/Order/mine", R"({"ttl_ms":60000})", token));
+    Client releases = server_.connect();
+    send_and_see_it_read(releases, message("DELETE", "/v1/locks/Order/first", {},
+                                           "Lock-Token: " + LockId::random().to_string() + "\r\n"));
+    store_.open();
+    EXPECT_EQ(renews.receive().status, 200U);
+    EXPECT_EQ(releases.receive().status, 200U);
+    EXPECT_EQ(tries.receive().status, 201U);
+    EXPECT_EQ(more_tries.receive().status, 201U);
+    EXPECT_EQ(first_.receive().status, 201U);
+
+    std::string kinds;
+    for (const auto& batch : store_.batches()) {
+        for (const Request& request : batch) {
+            if (std::holds_alternative<TryLock>(request)) kinds += "try ";
+            if (std::holds_alternative<Renew>(request)) kinds += "renew ";
+            if (std::holds_alternative<Release>(request)) kinds += "release ";
+        }
+    }
+    EXPECT_EQ(kinds, "try try renew release try try ");
+}
+
+TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {
+    fill();
+    std::vector<Client> clients;
+    for (int i = 0; i < 2; ++i) {
+        clients.push_back(server_.connect());
+        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
+    }
+    const Answer answer = server_.connect().ask("GET", "/v1/locks");
+    EXPECT_EQ(answer.status, 503U);
+    EXPECT_EQ(answer.code(), "fault");
+    EXPECT_EQ(answer.json().at("effect").as_string(), "none");
+    EXPECT_EQ(answer.fields.at("retry-after"), "1");
+    store_.open();
+    for (Client& client : clients) EXPECT_EQ(client.receive().status, 201U);
+}
+
+TEST(Stopping, CutsWhoDoesNotFinish) {
+    RunningServer server{memory::open(), {.drain_deadline = 200ms}};
+    Client slow = server.connect();
+    slow.send("GET /healthz HTTP/1.1\r\n");
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    server.stop();
+    EXPECT_TRUE(slow.closed());
+}
+
+TEST(Stopping, LosesNoAnsweredRequestUnderLoad) {
+    RunningServer server{memory::open(), {.threads = 2}};
+    std::atomic<int> granted{0};
+    {
+        std::vector<std::jthread> clients;
+        for (int c = 0; c < 8; ++c) {
+            clients.emplace_back([&, c] {
+                Client client = server.connect();
+                for (int i = 0;; ++i) {
+                    const std::string id = std::to_string(c) + "-" + std::to_string(i);
+                    const Answer answer = client.ask("POST", "/v1/locks/Load/" + id);
+                    if (answer.status != 201) return;
+                    ++granted;
+                    if (answer.fields.contains("connection")) return;
+                }
+            });
+        }
+        ASSERT_TRUE(eventually([&] { return granted > 500; }));
+        server.stop();
+    }
+    // Whatever was granted was answered: nothing was done behind a closed connection.
+    std::size_t held = 0;
+    List query{.limit = 1000};
+    for (auto page = server.locks().list(query); !page.empty(); page = server.locks().list(query)) {
+        held += page.size();
+        query.after = page.back();
+    }
+    EXPECT_EQ(held, static_cast<std::size_t>(granted));
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,138 @@
+#include <boost/json/serialize.hpp>
+
+#include <string>
+
+#include "server/server_fixture.hpp"
+#include "unit/faulty_store.hpp"
+#include "unit/gated_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class ProbesAndBatch : public ServerTest {};
+
+TEST_F(ProbesAndBatch, SaysThatItLives) {
+    const Answer answer = server_.connect().ask("GET", "/healthz");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, R"({"status":"ok"})");
+    EXPECT_EQ(answer.fields.at("content-type"), "application/json");
+    EXPECT_EQ(answer.fields.at("cache-control"), "no-store");
+}
+
+TEST_F(ProbesAndBatch, TellsTheTruthAboutTheStore) {
+    const Answer answer = server_.connect().ask("GET", "/readyz");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body,
+              R"({"status":"ready","store":{"name":"memory","durability":"none","warnings":)"
+              R"(["leases live in this process and end with it"]}})");
+}
+
+TEST(Readiness, IsRefusedWhileTheStoreCannotAnswer) {
+    auto faulty = std::make_unique<FaultyStore>(memory::open());
+    FaultyStore& store = *faulty;
+    RunningServer server{std::move(faulty)};
+    Client client = server.connect();
+    store.fail(0, Fails::before_effect);
+    const Answer refused = client.ask("GET", "/readyz");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.code(), "fault");
+    EXPECT_EQ(refused.fields.at("content-type"), "application/problem+json");
+    EXPECT_EQ(refused.fields.at("retry-after"), "1");
+    EXPECT_EQ(refused.json().at("cause").as_string(), "unavailable");
+    EXPECT_EQ(client.ask("GET", "/healthz").status, 200);
+    EXPECT_EQ(client.ask("GET", "/readyz").status, 200);
+}
+
+TEST_F(ProbesAndBatch, AnswersABatchInItsOrder) {
+    const Answer answer = server_.connect().ask("POST", "/v1/batch", R"({"requests":[
+        {"op":"try","type":"Order","id":"1","owner":"alice"},
+        {"op":"try","type":"Order","id":"1","owner":"bob"},
+        {"op":"holders","type":"Order","id":"1"}]})");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const auto json = answer.json();
+    const auto& answers = json.at("answers").as_array();
+    ASSERT_EQ(answers.size(), 3U);
+    EXPECT_EQ(answers[0].at("lease").at("owner").as_string(), "alice");
+    EXPECT_EQ(answers[1].at("refused").at("code").as_string(), "held");
+    EXPECT_EQ(answers[2].at("holders").as_array().size(), 1U);
+}
+
+TEST_F(ProbesAndBatch, AnswersAnEmptyBatch) {
+    EXPECT_EQ(server_.connect().ask("POST", "/v1/batch", R"({"requests":[]})").body,
+              R"({"answers":[]})");
+}
+
+TEST_F(ProbesAndBatch, DoesNothingOfABatchWithABadRequest) {
+    Client client = server_.connect();
+    const Answer refused = client.ask("POST", "/v1/batch", R"({"requests":[
+        {"op":"try","type":"Order","id":"1"},
+        {"op":"try","type":"Order","id":"2","ttl_ms":1}]})");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.code(), "bad_request");
+    EXPECT_EQ(refused.json().at("index").as_int64(), 1);
+    EXPECT_EQ(refused.json().at("detail").as_string(),
+              "requests[1]: the ttl is 1 ms; at least 100 ms are needed");
+    EXPECT_TRUE(server_.locks().list().empty());
+}
+
+TEST_F(ProbesAndBatch, PassesAFaultOnWithItsEffect) {
+    auto faulty = std::make_unique<FaultyStore>(memory::open());
+    FaultyStore& store = *faulty;
+    RunningServer server{std::move(faulty)};
+    store.fail(0, Fails::after_effect);
+    const Answer answer = server.connect().ask(
+        "POST", "/v1/batch", R"({"requests":[{"op":"try","type":"Order","id":"1"}]})");
+    ASSERT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.json().at("answers").at(0).at("fault").at("effect").as_string(), "unknown");
+}
+
+TEST_F(ProbesAndBatch, KeepsAConnectionAndAnswersPipelinedRequestsInOrder) {
+    Client client = server_.connect();
+    client.send(message("GET", "/healthz") + message("GET", "/nowhere") +
+                message("POST", "/v1/batch", R"({"requests":[]})") + message("GET", "/healthz"));
+    EXPECT_EQ(client.receive().status, 200);
+    EXPECT_EQ(client.receive().status, 404);
+    EXPECT_EQ(client.receive().body, R"({"answers":[]})");
+    EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST_F(ProbesAndBatch, ClosesWhenAskedTo) {
+    Client client = server_.connect();
+    const Answer last = client.ask("GET", "/healthz", "", "Connection: close\r\n");
+    EXPECT_EQ(last.fields.at("connection"), "close");
+    EXPECT_TRUE(client.closed());
+}
+
+TEST_F(ProbesAndBatch, SaysWhatAUrlIsFor) {
+    Client client = server_.connect();
+    const Answer wrong = client.ask("DELETE", "/v1/batch");
+    EXPECT_EQ(wrong.status, 405);
+    EXPECT_EQ(wrong.fields.at("allow"), "POST");
+    EXPECT_EQ(client.ask("GET", "/").status, 404);
+    EXPECT_EQ(client.ask("GET", "/").code(), "not_found");
+}
+
+TEST(Stopping, AnswersWhatIsUnderWayAndEndsIdleConnections) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated)};
+    Client idle = server.connect();
+    EXPECT_EQ(idle.ask("GET", "/healthz").status, 200);
+    store.close();
+    Client busy = server.connect();
+    busy.send(
+        message("POST", "/v1/batch", R"({"requests":[{"op":"try","type":"Order","id":"1"}]})"));
+    ASSERT_TRUE(store.wait_until_held());
+    server.begin_stop();
+    EXPECT_TRUE(idle.closed());
+    store.open();
+    const Answer answer = busy.receive();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.fields.at("connection"), "close");
+    EXPECT_TRUE(busy.closed());
+    server.stop();
+    EXPECT_THROW((void)server.connect(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

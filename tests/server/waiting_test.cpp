@@ -1,0 +1,309 @@
+#include <leasehold/stores/sqlite.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "server/server_fixture.hpp"
+#include "unit/gated_store.hpp"
+#include "unit/manual_clock.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const LockKey order{"Order", "1"};
+
+std::string waiting_try(std::string_view owner, std::string_view more = {}) {
+    return message(
+        "POST", "/v1/locks/Order/1",
+        R"({"wait_ms":60000,"owner":")" + std::string{owner} + "\"" + std::string{more} + "}");
+}
+
+std::string owner_of(const Answer& answer) {
+    if (answer.status != 201) return "status " + std::to_string(answer.status) + answer.body;
+    const auto json = answer.json();
+    return std::string{std::string_view{json.at("owner").as_string()}};
+}
+
+class Waiting : public ::testing::Test {
+protected:
+    // Ends through the server, so that it sees it.
+    static void release(RunningServer& server, const Lease& lease) {
+        const Answer answer = server.connect().ask(
+            "DELETE", "/v1/locks/Order/1", {}, "Lock-Token: " + lease.lock_id.to_string() + "\r\n");
+        EXPECT_EQ(answer.status, 200U);
+    }
+    static void release(RunningServer& server, const Answer& granted) {
+        const auto json = granted.json();
+        const auto id = LockId::parse(std::string_view{json.at("lock_id").as_string()});
+        release(server, Lease{.key = order, .lock_id = *id});
+    }
+
+    // Nobody is woken by the clock in these tests, unless they say so.
+    const server::ServerOptions no_poll_{.wait_poll = 1h};
+};
+
+TEST_F(Waiting, IsFirstComeFirstServed) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (const char* owner : {"a", "b", "c", "d"}) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try(owner));
+        ASSERT_TRUE(server.waits_for(waiters.size()));
+    }
+    release(server, *held);
+    std::string order_of_grants;
+    for (Client& waiter : waiters) {
+        const Answer answer = waiter.receive();
+        order_of_grants += owner_of(answer);
+        release(server, answer);
+    }
+    EXPECT_EQ(order_of_grants, "abcd");
+}
+
+TEST_F(Waiting, GrantsAtOnceWhatIsFree) {
+    RunningServer server{memory::open(), no_poll_};
+    Client client = server.connect();
+    client.send(waiting_try("alice"));
+    EXPECT_EQ(owner_of(client.receive()), "alice");
+}
+
+TEST_F(Waiting, SharedWaitersAreGrantedTogether) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (int i = 0; i < 5; ++i) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try("reader", R"(,"mode":"shared")"));
+    }
+    ASSERT_TRUE(server.waits_for(5));
+    release(server, *held);
+    for (Client& waiter : waiters) EXPECT_EQ(owner_of(waiter.receive()), "reader");
+}
+
+TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order, {.owner = "alice"});
+    Client other = server.connect();
+    other.send(waiting_try("bob"));
+    ASSERT_TRUE(server.waits_for(1));
+    Client again = server.connect();
+    again.send(waiting_try("alice"));
+    EXPECT_EQ(owner_of(again.receive()), "alice");
+    release(server, *held);
+    EXPECT_EQ(owner_of(other.receive()), "bob");
+}
+
+TEST_F(Waiting, TheTimeToLiveStartsAtTheGrant) {
+    const ManualClock clock;
+    ManualClock same = clock;
+    RunningServer server{memory_store_on(clock), no_poll_};
+    const auto held = server.locks().try_lock(order, {.ttl = 1h});
+    Client client = server.connect();
+    client.send(waiting_try("alice", R"(,"ttl_ms":5000)"));
+    ASSERT_TRUE(server.waits_for(1));
+    same.advance(30s);
+    release(server, *held);
+    EXPECT_EQ(client.receive().json().at("remaining_ms").as_int64(), 5000);
+}
+
+TEST_F(Waiting, EndsWithTheRefusalWhenThePatienceEnds) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order, {.owner = "alice"});
+    Client first = server.connect();
+    first.send(waiting_try("bob"));
+    ASSERT_TRUE(server.waits_for(1));
+    const Answer answer =
+        server.connect().ask("POST", "/v1/locks/Order/1", R"({"wait_ms":20,"owner":"carol"})");
+    EXPECT_EQ(answer.status, 409U);
+    EXPECT_EQ(answer.code(), "held");
+    EXPECT_EQ(answer.json().at("holders").at(0).at("owner").as_string(), "alice");
+    release(server, *held);
+    EXPECT_EQ(owner_of(first.receive()), "bob");
+}
+
+TEST_F(Waiting, IsBounded) {
+    RunningServer server{memory::open(), {.waiters = 1, .wait_poll = 1h}};
+    Client client = server.connect();
+    for (const std::string_view wait : {"-1", "60001", "null", "\"5\""}) {
+        const Answer answer =
+            client.ask("POST", "/v1/locks/Order/1", "{\"wait_ms\":" + std::string{wait} + "}");
+        EXPECT_EQ(answer.status, 400U) << wait;
+    }
+    EXPECT_TRUE(server.locks().list().empty());
+    const auto held = server.locks().try_lock(order);
+    Client first = server.connect();
+    first.send(waiting_try("alice"));
+    ASSERT_TRUE(server.waits_for(1));
+    client.send(waiting_try("bob"));
+    const Answer refused = client.receive();
+    EXPECT_EQ(refused.status, 503U);
+    EXPECT_EQ(refused.json().at("effect").as_string(), "none");
+}
+
+TEST_F(Waiting, WhoIsGoneIsNeverGranted) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    Client gone = server.connect();
+    gone.send(waiting_try("gone"));
+    ASSERT_TRUE(server.waits_for(1));
+    Client next = server.connect();
+    next.send(waiting_try("next"));
+    ASSERT_TRUE(server.waits_for(2));
+    gone.close();
+    ASSERT_TRUE(server.waits_for(1));
+    release(server, *held);
+    EXPECT_EQ(owner_of(next.receive()), "next");
+    for (const PastLease& past : server.locks().history()) EXPECT_NE(past.lease.owner, "gone");
+}
+
+TEST_F(Waiting, WhoPipelinesWhileWaitingIsStillSeenToGo) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    Client client = server.connect();
+    client.send(waiting_try("alice"));
+    ASSERT_TRUE(server.waits_for(1));
+    client.send(message("GET", "/healthz"));
+    release(server, *held);
+    EXPECT_EQ(owner_of(client.receive()), "alice");
+    EXPECT_EQ(client.receive().status, 200U);
+
+    Client gone = server.connect();
+    gone.send(waiting_try("gone"));
+    ASSERT_TRUE(server.waits_for(1));
+    gone.send(message("GET", "/healthz"));
+    gone.close();
+    EXPECT_TRUE(server.waits_for(0));
+}
+
+TEST_F(Waiting, AGrantThatComesTooLateIsGivenBackAtOnce) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), no_poll_};
+    store.close();
+    Client gone = server.connect();
+    gone.send(waiting_try("gone"));
+    ASSERT_TRUE(store.wait_until_held());
+    gone.close();
+    Client next = server.connect();
+    next.send(waiting_try("next"));
+    ASSERT_TRUE(server.waits_for(2));
+    store.open();
+    EXPECT_EQ(owner_of(next.receive()), "next");
+    const auto history = server.locks().history();
+    ASSERT_EQ(history.size(), 1U);
+    EXPECT_EQ(history.front().lease.owner, "gone");
+    EXPECT_EQ(history.front().how, Gone::released);
+}
+
+TEST_F(Waiting, AnExpiryWakes) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order, {.ttl = 100ms});
+    Client client = server.connect();
+    client.send(waiting_try("alice"));
+    EXPECT_EQ(owner_of(client.receive()), "alice");
+}
+
+TEST_F(Waiting, ABreakAndTheEndOfAnOwnerWake) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order, {.owner = "alice"});
+    Client client = server.connect();
+    client.send(waiting_try("bob/tab"));
+    ASSERT_TRUE(server.waits_for(1));
+    Client other = server.connect();
+    EXPECT_EQ(other
+                  .ask("POST", "/v1/locks/Order/1/break",
+                       R"({"by":"admin","fence":)" + std::to_string(held->fence) + "}")
+                  .status,
+              200U);
+    EXPECT_EQ(owner_of(client.receive()), "bob/tab");
+    client.send(waiting_try("carol"));
+    ASSERT_TRUE(server.waits_for(1));
+    EXPECT_EQ(other.ask("DELETE", "/v1/owners/bob/locks?scope=below").status, 200U);
+    EXPECT_EQ(owner_of(client.receive()), "carol");
+}
+
+TEST_F(Waiting, AReleaseOnAnotherServerWakes) {
+    const auto folder =
+        std::filesystem::path{::testing::TempDir()} / ("waiting-" + LockId::random().to_string());
+    std::filesystem::create_directory(folder);
+    {
+        const std::string file = folder / "locks.db";
+        RunningServer here{sqlite::open(file)};
+        RunningServer there{sqlite::open(file)};
+        const auto held = there.locks().try_lock(order);
+        Client client = here.connect();
+        client.send(waiting_try("alice"));
+        ASSERT_TRUE(here.waits_for(1));
+        release(there, *held);
+        EXPECT_EQ(owner_of(client.receive()), "alice");
+    }
+    std::filesystem::remove_all(folder);
+}
+
+TEST_F(Waiting, AStopEndsItWithAClearAnswer) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (int i = 0; i < 3; ++i) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try("alice"));
+    }
+    ASSERT_TRUE(server.waits_for(3));
+    server.begin_stop();
+    for (Client& waiter : waiters) {
+        const Answer answer = waiter.receive();
+        EXPECT_EQ(answer.status, 503U);
+        EXPECT_EQ(answer.json().at("detail").as_string(),
+                  "the server is stopping; nothing was granted");
+        EXPECT_EQ(answer.json().at("effect").as_string(), "none");
+        EXPECT_TRUE(waiter.closed());
+    }
+    server.stop();
+    EXPECT_EQ(server.locks().list().size(), 1U);
+}
+
+TEST_F(Waiting, ThousandsCostTheStoreNothing) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    constexpr std::size_t many = 2000;
+    std::vector<Client> waiters;
+    for (std::size_t i = 0; i < many; ++i) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try(std::to_string(i)));
+    }
+    ASSERT_TRUE(server.waits_for(many));
+    EXPECT_LE(store.batches().size(), 2U);  // the holder's try, and that of the first
+    Client working = server.connect();
+    EXPECT_EQ(working.ask("POST", "/v1/locks/Order/2").status, 201U);
+    waiters.clear();
+    EXPECT_TRUE(server.waits_for(0));
+}
+
+TEST_F(Waiting, WorksOnSeveralThreads) {
+    RunningServer server{memory::open(), {.threads = 3, .wait_poll = 1h}};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (int i = 0; i < 50; ++i) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try("w" + std::to_string(i)));
+        ASSERT_TRUE(server.waits_for(waiters.size()));
+    }
+    release(server, *held);
+    for (int i = 0; i < 50; ++i) {
+        const Answer answer = waiters[static_cast<std::size_t>(i)].receive();
+        EXPECT_EQ(owner_of(answer), "w" + std::to_string(i));
+        if (i % 3 == 0) {
+            waiters[static_cast<std::size_t>(i)].close();
+        }
+        release(server, answer);
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::testing
