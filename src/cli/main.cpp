@@ -30,6 +30,10 @@ void take_command_to_run(std::vector<std::string>& arguments, Invocation& call) 
     arguments.erase(dashes, arguments.end());
 }
 
+bool has_subcommand(CLI::App& app, const std::string& name) {
+    return !app.get_subcommands([&](CLI::App* one) { return one->check_name(name); }).empty();
+}
+
 int fail(const Invocation& call, const StoreFault& fault) {
     const bool unknown = fault.effect() == StoreFault::Effect::unknown;
     if (call.json)
@@ -46,7 +50,7 @@ int run(std::vector<std::string> arguments) {
     add_everything(app, call);
     take_command_to_run(arguments, call);
     const std::string wanted = subcommand_of(arguments);
-    if (!wanted.empty() && app.get_subcommand_no_throw(wanted) == nullptr) {
+    if (!wanted.empty() && !has_subcommand(app, wanted)) {
         complain("there is no command '" + wanted + "'; see leasehold --help");
         return wrong_usage;
     }

@@ -360,7 +360,7 @@ int run_granted(const RunOptions& options, Granted granted, Supervisor& supervis
     if (code != lease_lost) return code;
     // What hangs in a store that does not answer must not delay us.
     std::cout.flush();
-    terminal.take_back();
+    supervisor.dismiss();
     ::_exit(code);
 }
 

@@ -13,7 +13,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <string_view>
+
+#include "cli/run/children.hpp"
 
 // The supervisor process. It has one thread, no store and nothing to wait for, so that nothing
 // delays it.
@@ -175,25 +176,10 @@ private:
         if (program_ > 0 && !group_is_empty_) ::kill(-program_, number);
     }
 
-    // Whoever loses its parent becomes our child, so this reaches everybody in a few rounds.
     void kill_all() {
         killing_ = true;
         signal_group(SIGKILL);
-        const int children = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-        if (children < 0) return;
-        std::array<char, 4096> text{};
-        pid_t pid = 0;
-        for (ssize_t size = 0; (size = ::read(children, text.data(), text.size())) > 0;) {
-            for (const char c : std::string_view{text.data(), static_cast<std::size_t>(size)}) {
-                if (c >= '0' && c <= '9') {
-                    pid = pid * 10 + (c - '0');
-                    continue;
-                }
-                if (pid > 0) ::kill(pid, SIGKILL);
-                pid = 0;
-            }
-        }
-        ::close(children);
+        kill_children();
     }
 
     void forget_signals() const {

@@ -2,12 +2,16 @@
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
+#include <utility>
+
+#include "cli/run/children.hpp"
 
 namespace leasehold::cli {
 
@@ -28,8 +32,16 @@ Supervisor::Supervisor(const Command& command) {
 }
 
 Supervisor::~Supervisor() {
+    dismiss();
+}
+
+void Supervisor::dismiss() {
+    if (socket_ < 0) return;
     send({.kind = Order::Kind::dismiss});
-    ::close(socket_);
+    ::close(std::exchange(socket_, -1));
+    if (process_ < 0) return;
+    ::kill(process_, SIGCONT);
+    ::waitpid(process_, nullptr, 0);
 }
 
 void Supervisor::send(const Order& order) const {
@@ -66,7 +78,7 @@ std::optional<Event> Supervisor::next_event() {
     while ((size = ::recv(socket_, &event, sizeof event, 0)) < 0 && errno == EINTR) {
     }
     if (size != static_cast<ssize_t>(sizeof event)) {
-        kill_directly();
+        kill_orphans();
         return std::nullopt;
     }
     if (event.kind == Event::Kind::started) group_ = event.value;
@@ -75,6 +87,15 @@ std::optional<Event> Supervisor::next_event() {
 
 void Supervisor::kill_directly() const {
     if (group_ > 0) ::kill(-group_, SIGKILL);
+}
+
+// Without a supervisor, what it ran is ours.
+void Supervisor::kill_orphans() {
+    kill_directly();
+    do {
+        kill_children();
+    } while (::waitpid(-1, nullptr, 0) > 0);
+    process_ = -1;
 }
 
 void Supervisor::end_directly() const {

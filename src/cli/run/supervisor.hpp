@@ -87,8 +87,12 @@ public:
     // Of a supervisor that does not answer; what it ran in a group of its own ends with it.
     void end_directly() const;
 
+    // Returns when the supervisor is gone, and the command with it.
+    void dismiss();
+
 private:
     void send(const Order& order) const;
+    void kill_orphans();
 
     int socket_ = -1;
     pid_t process_ = -1;
