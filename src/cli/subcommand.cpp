@@ -61,10 +61,9 @@ Subcommand::Subcommand(CLI::App& app, const char* name, const char* summary, con
 }
 
 CLI::Option* Subcommand::option(const char* names, const char* kind, const char* help,
-                                std::function<void(const std::string&)> read) {
+                                const std::function<void(const std::string&)>& read) {
     const bool positional = *names != '-';
-    return command_
-        .add_option_function<std::string>(positional ? kind : names, std::move(read), help)
+    return command_.add_option_function<std::string>(positional ? kind : names, read, help)
         ->type_name(positional ? "" : kind);
 }
 

@@ -61,7 +61,7 @@ public:
 
 private:
     CLI::Option* option(const char* names, const char* kind, const char* help,
-                        std::function<void(const std::string&)> read);
+                        const std::function<void(const std::string&)>& read);
 
     CLI::App& command_;
 };

@@ -393,6 +393,7 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
                  SteadyClock::time_point::max());
         while (const auto number = signals.next()) {
             if (Signals::ends(*number)) return stop_waiting(acquisition, *number);
+            if (*number == SIGTSTP) ::raise(SIGSTOP);
         }
         if (acquisition.has_finished()) break;
     }

@@ -102,7 +102,6 @@ private:
                 return;
             case Order::Kind::signal: signal_group(order.signal); return;
             case Order::Kind::kill: stop(); return kill_all();
-            case Order::Kind::dismiss: return go_on_alone();
         }
     }
 
@@ -213,9 +212,7 @@ private:
 
     [[noreturn]] void wait_for_dismissal() const {
         Order order{};
-        while (!abandoned_) {
-            if (::recv(socket_, &order, sizeof order, 0) <= 0) break;
-            if (order.kind == Order::Kind::dismiss) break;
+        while (::recv(socket_, &order, sizeof order, 0) > 0) {
         }
         ::_exit(0);
     }

@@ -36,12 +36,10 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::dismiss() {
-    if (socket_ < 0) return;
-    send({.kind = Order::Kind::dismiss});
-    ::close(std::exchange(socket_, -1));
     if (process_ < 0) return;
+    ::shutdown(socket_, SHUT_WR);
     ::kill(process_, SIGCONT);
-    ::waitpid(process_, nullptr, 0);
+    ::waitpid(std::exchange(process_, -1), nullptr, 0);
 }
 
 void Supervisor::send(const Order& order) const {

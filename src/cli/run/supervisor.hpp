@@ -23,7 +23,7 @@ enum class Foreground : std::uint8_t { no, yes };  // of the terminal
 
 // To the supervisor process.
 struct Order {
-    enum class Kind : std::uint8_t { start, deadline, signal, kill, dismiss };
+    enum class Kind : std::uint8_t { start, deadline, signal, kill };
     Kind kind;
     Foreground foreground = Foreground::no;
     int signal = 0;
@@ -94,7 +94,7 @@ private:
     void send(const Order& order) const;
     void kill_orphans();
 
-    int socket_ = -1;
+    int socket_ = -1;  // closed with the process: other threads may be sending
     pid_t process_ = -1;
     pid_t group_ = -1;
 };
