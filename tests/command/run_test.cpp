@@ -212,6 +212,20 @@ TEST_F(Run, RefusesWhatItCannotKeep) {
     EXPECT_EQ(leasehold({"run", "job", "true"}, {"LEASEHOLD_STORE=" + store()}).exit_code, 2);
 }
 
+TEST_F(Run, IsNotOutlivedByItsCommandHoweverLongTheLeaseIs) {
+    Host host{
+        {"run", "--ttl", "1h", "--grace", "1s", "job", "--", LEASEHOLD_SCRIBE, file("chronicle")},
+        store()};
+    ASSERT_TRUE(eventually([&] { return !content_of(file("chronicle")).empty(); }));
+    const auto supervisors = children_of(host.pid());
+    ASSERT_EQ(supervisors.size(), 1U);
+    const auto commands = children_of(supervisors.front());
+    ASSERT_FALSE(commands.empty());
+    host.signal(SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !is_alive(supervisors.front()); }));
+    for (const pid_t command : commands) EXPECT_FALSE(is_alive(command));
+}
+
 TEST_F(Run, AsksACommandToEndBeforeItKillsIt) {
     Host host{{"run", "--ttl", "3s", "job", "--", "sh", "-c",
                "trap 'echo asked > $0; exit' TERM; echo ready > $0; while :; do sleep 0.01; done",

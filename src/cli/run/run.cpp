@@ -223,10 +223,10 @@ private:
 
     // Until the command has ended.
     [[nodiscard]] Event watch() {
-        auto kill_at = SteadyClock::time_point::max();
-        bool killed_directly = false;
+        // By then the supervisor has killed everything, unless it stands still itself.
+        auto overdue_at = SteadyClock::time_point::max();
         for (;;) {
-            wait_for(std::array{supervisor_.events(), signals_.file(), lost_.file()}, kill_at);
+            wait_for(std::array{supervisor_.events(), signals_.file(), lost_.file()}, overdue_at);
             if (readable(supervisor_.events())) {
                 const auto event = supervisor_.next_event();
                 if (!event) return without_supervisor();
@@ -236,12 +236,11 @@ private:
                 heed(*event);
                 continue;
             }
-            if (lost_.has_rung()) kill_at = keep_alive_->valid_until() + options_.grace;
-            if (SteadyClock::now() >= kill_at) {
-                supervisor_.kill_directly();
-                kill_at += time_to_die(options_.ttl) / 2;
-                if (std::exchange(killed_directly, true)) supervisor_.end_directly();
+            if (lost_.has_rung()) {
+                overdue_at =
+                    keep_alive_->valid_until() + options_.grace + time_to_die(options_.ttl) / 4;
             }
+            if (SteadyClock::now() >= overdue_at) supervisor_.replace();
             while (const auto number = signals_.next()) {
                 if (*number == SIGCONT) give_terminal();
                 supervisor_.signal(*number);

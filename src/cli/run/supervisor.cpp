@@ -43,7 +43,7 @@ void Supervisor::dismiss() {
 }
 
 void Supervisor::send(const Order& order) const {
-    // Lost only where the supervisor is gone or stands still; the command is then killed directly.
+    // Lost only where the supervisor is gone or stands still; it is then replaced.
     (void)::send(socket_, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -83,21 +83,17 @@ std::optional<Event> Supervisor::next_event() {
     return event;
 }
 
-void Supervisor::kill_directly() const {
-    if (group_ > 0) ::kill(-group_, SIGKILL);
-}
-
 // Without a supervisor, what it ran is ours.
 void Supervisor::kill_orphans() {
-    kill_directly();
+    if (group_ > 0) ::kill(-group_, SIGKILL);
     do {
         kill_children();
     } while (::waitpid(-1, nullptr, 0) > 0);
     process_ = -1;
 }
 
-void Supervisor::end_directly() const {
-    ::kill(process_, SIGKILL);
+void Supervisor::replace() const {
+    if (process_ > 0) ::kill(process_, SIGKILL);
 }
 
 }  // namespace leasehold::cli

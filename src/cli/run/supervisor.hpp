@@ -77,15 +77,13 @@ public:
 
     // Readable when there is an event.
     [[nodiscard]] int events() const noexcept { return socket_; }
-    // Nothing where the supervisor is gone; its command is then killed.
+    // Nothing where the supervisor is gone; everything it ran is then killed.
     [[nodiscard]] std::optional<Event> next_event();
 
     // The command's process group, once it has started.
     [[nodiscard]] pid_t group() const noexcept { return group_; }
-    // Without the supervisor's help, should that one be stopped.
-    void kill_directly() const;
-    // Of a supervisor that does not answer; what it ran in a group of its own ends with it.
-    void end_directly() const;
+    // Ends a supervisor that does not do its work; the next event is that it is gone.
+    void replace() const;
 
     // Returns when the supervisor is gone, and the command with it.
     void dismiss();
