@@ -193,6 +193,19 @@ TEST_F(AtATerminal, WatchShowsChangesAsTheyHappenAndLeavesTheTerminalAsItWas) {
     }
 }
 
+TEST_F(AtATerminal, WatchFitsTheTerminalAndSaysWhatItHides) {
+    LockManager locks{open_store(store())};
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_TRUE(locks.try_lock({"Order", std::to_string(i)}, {.note = std::string(200, 'x')}));
+    }
+    Person person{{LEASEHOLD_COMMAND, "watch"}, store()};
+    // Ten lines: the title, the headings, seven leases, and this one.
+    EXPECT_TRUE(person.sees("and 13 more")) << person.seen();
+    EXPECT_EQ(person.seen().find(std::string(101, 'x')), std::string::npos);
+    person.types("q");
+    EXPECT_EQ(person.waits(), 0);
+}
+
 TEST_F(AtATerminal, WatchTellsChangesByLinesElsewhere) {
     LockManager locks{open_store(store())};
     const auto lease = locks.try_lock({"Order", "1"}, {.owner = "alice"});

@@ -131,7 +131,7 @@ private:
     }
 
     void examine_permissions() {
-        const LockKey key{"leasehold-doctor", LockId::random().to_string()};
+        const LockKey key{"leasehold-doctor", unique_owner(who_we_are(), "probe")};
         const auto lease = locks_->try_lock(key, {.owner = who_we_are(), .ttl = 10s});
         const bool works = lease && locks_->renew(key, lease->lock_id, 10s) &&
                            locks_->release(key, lease->lock_id);

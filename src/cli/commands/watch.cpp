@@ -90,13 +90,11 @@ public:
 
     // In one write, each line over the old one: nothing flickers.
     static void draw(const std::vector<std::string>& lines) {
-        const Size size = Screen::size();
         std::string picture{"\x1b[H"};
-        for (std::size_t i = 0; i < std::min(lines.size(), size.rows); ++i) {
-            if (i > 0) picture += "\r\n";
-            picture.append(lines[i]).append("\x1b[K");
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            picture.append(i > 0 ? "\r\n" : "").append("\x1b[2K").append(lines[i]);
         }
-        write(picture + "\x1b[J");
+        write(picture + (lines.size() < size().rows ? "\r\n\x1b[J" : ""));
     }
 
     // Whether q was pressed.
@@ -161,6 +159,12 @@ std::vector<std::string> picture_of(const Source& source, const std::string& tro
     }
     std::ranges::move(table_of(source.holders(), source.now()).lines(size.columns),
                       std::back_inserter(lines));
+    if (lines.size() > size.rows) {
+        const std::size_t hidden = lines.size() - size.rows + 1;
+        lines.resize(size.rows - 1);
+        lines.push_back(
+            painted(fitted("and " + std::to_string(hidden) + " more", size.columns), Colour::dim));
+    }
     return lines;
 }
 
