@@ -227,7 +227,7 @@ TEST_F(Run, IsNotOutlivedByItsCommandHoweverLongTheLeaseIs) {
 }
 
 TEST_F(Run, AsksACommandToEndBeforeItKillsIt) {
-    Host host{{"run", "--ttl", "3s", "job", "--", "sh", "-c",
+    Host host{{"run", "--ttl", "6s", "--grace", "3s", "job", "--", "sh", "-c",
                "trap 'echo asked > $0; exit' TERM; echo ready > $0; while :; do sleep 0.01; done",
                file("asked")},
               store()};
