@@ -39,8 +39,8 @@ int fail(const Invocation& call, const StoreFault& fault) {
     if (call.json)
         print_json(fault);
     else
-        complain(std::string{fault.what()} +
-                 (unknown ? "; whether it took effect is unknown" : "; nothing was changed"));
+        complain((unknown ? "the effect is unknown: " : "nothing was changed: ") +
+                 std::string{fault.what()});
     return unknown ? effect_unknown : store_failed;
 }
 

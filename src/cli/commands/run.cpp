@@ -3,8 +3,10 @@
 #include <leasehold/errors.hpp>
 
 #include <algorithm>
+#include <system_error>
 
 #include "cli/input.hpp"
+#include "cli/output.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -85,7 +87,14 @@ void add_run(CLI::App& app, Invocation& call) {
         .flag("-q,--quiet", options->quiet, "says nothing when refused")
         .type(options->type)
         .store(call);
-    command.does(call, [&call, options] { return run_under_lock(call, checked(call, *options)); });
+    command.does(call, [&call, options]() -> int {
+        try {
+            return run_under_lock(call, checked(call, *options));
+        } catch (const std::system_error& error) {
+            complain(error.what());
+            return not_executable;
+        }
+    });
 }
 
 }  // namespace leasehold::cli

@@ -401,7 +401,7 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
         if (!granted) return say_refused(options, granted.error());
         return run_granted(options, *std::move(granted), supervisor, signals);
     } catch (const StoreFault& fault) {
-        complain(std::string{fault.what()} + "; the command was not started");
+        complain("the command was not started: " + std::string{fault.what()});
         return store_failed_before;
     }
 }
