@@ -30,6 +30,8 @@ public:
         std::optional<Duration> margin{};
         // Called on a thread of its own; must not throw, and must not destroy this object.
         std::function<void(const Loss&)> on_lost{};
+        // Called on that thread after each renewal, with the new valid_until(); as on_lost.
+        std::function<void(SteadyClock::time_point)> on_renewed{};
     };
 
     // Takes over a lease granted by `locks`, which outlives this. `asked_at` is the time before

@@ -66,8 +66,7 @@ struct KeepAlive::State {
             Duration pause = std::max(every / 8, Duration{std::chrono::milliseconds{1}});
             if (answer) {
                 if (const auto* renewed = std::get_if<Lease>(&*answer)) {
-                    const std::lock_guard lock{mutex};
-                    valid_until = end_of(asked_at, *renewed);
+                    confirm(end_of(asked_at, *renewed));
                     pause = every;
                 } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
                     if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
@@ -91,6 +90,14 @@ struct KeepAlive::State {
 
     [[nodiscard]] Renew renewal() const {
         return {.key = lease.key, .lock_id = lease.lock_id, .ttl = options.ttl};
+    }
+
+    void confirm(SteadyClock::time_point until) {
+        {
+            const std::lock_guard lock{mutex};
+            valid_until = until;
+        }
+        if (options.on_renewed) options.on_renewed(until);
     }
 
     void lose(const Loss& loss) {

@@ -50,6 +50,13 @@ endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
+if(EXISTS "${BUILD}/leasehold")
+    run("${prefix}/bin/leasehold" --help)
+    if(NOT EXISTS "${prefix}/share/man/man1/leasehold.1")
+        message(FATAL_ERROR "the manual page was not installed")
+    endif()
+endif()
+
 use(everything "")
 expect("${output}" "memory: locked and released")
 expect("${output}" "sqlite: locked and released")

@@ -126,6 +126,22 @@ TEST_F(KeepAliveTest, TheFirstRenewalFollowsAtOnce) {
     EXPECT_TRUE(renewed(keep_alive, 1));
 }
 
+TEST_F(KeepAliveTest, TellsItsHolderOfEveryRenewal) {
+    take(300ms);
+    std::atomic<int> renewals = 0;
+    std::atomic<bool> grows = true;
+    auto latest = SteadyClock::time_point::min();
+    auto wanted = options();
+    wanted.on_renewed = [&](SteadyClock::time_point valid_until) {
+        grows = grows && valid_until > latest;
+        latest = valid_until;
+        ++renewals;
+    };
+    const KeepAlive keep_alive{locks, lease, asked_at, wanted};
+    EXPECT_TRUE(eventually([&] { return renewals >= 3; }));
+    EXPECT_TRUE(grows);
+}
+
 TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
     take(600ms);
     const KeepAlive keep_alive{locks, lease, asked_at, options()};

@@ -1,0 +1,169 @@
+#include <leasehold/errors.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "cli/subcommand.hpp"
+
+// Completion is made from the options themselves, so that it never falls behind them.
+namespace leasehold::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+    return text;
+}
+
+std::string quoted(const std::string& text) {
+    std::string result{"'"};
+    for (const char c : text) {
+        if (c == '\'')
+            result += "'\\''";
+        else
+            result += c;
+    }
+    return result + "'";
+}
+
+std::vector<CLI::App*> commands_of(CLI::App& app) {
+    return app.get_subcommands([](CLI::App*) { return true; });
+}
+
+std::vector<std::string> names_of(const std::vector<CLI::App*>& commands) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands) names.push_back(command->get_name());
+    return names;
+}
+
+void print_bash(CLI::App& app) {
+    const auto commands = commands_of(app);
+    std::cout
+        << "_leasehold() {\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local command= i words=\n"
+           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "        case ${COMP_WORDS[i]} in\n"
+           "            --) [ \"$command\" = run ] && { _command_offset $((i + 1)); return; } ;;\n"
+           "            --store) ((i++)) ;;\n"
+           "            -*) ;;\n"
+           "            *) [ -n \"$command\" ] || command=${COMP_WORDS[i]} ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    case $before in\n"
+           "        --lock-id-file) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+           "    esac\n"
+           "    case $command in\n"
+        << "        '') words="
+        << quoted(joined(names_of(commands)) + " " + joined(option_names(app))) << " ;;\n";
+    for (const CLI::App* command : commands) {
+        std::string words = joined(option_names(*command));
+        if (command->get_name() == "completion") words += " bash zsh fish";
+        std::cout << "        " << command->get_name() << ") words=" << quoted(words) << " ;;\n";
+    }
+    std::cout << "    esac\n"
+                 "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                 "}\n"
+                 "complete -F _leasehold leasehold\n";
+}
+
+// A description inside zsh's brackets or after its colon.
+std::string zsh_text(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+void print_zsh(CLI::App& app) {
+    std::cout << "#compdef leasehold\n"
+                 "_leasehold() {\n"
+                 "    local -a commands\n"
+                 "    commands=(\n";
+    const auto commands = commands_of(app);
+    for (const CLI::App* command : commands) {
+        std::cout << "        "
+                  << quoted(command->get_name() + ":" + zsh_text(command->get_description()))
+                  << '\n';
+    }
+    std::cout << "    )\n"
+                 "    if ((CURRENT == 2)); then _describe command commands; return; fi\n"
+                 "    case $words[2] in\n";
+    for (const CLI::App* command : commands) {
+        std::cout << "        " << command->get_name() << ") _arguments";
+        for (const CLI::Option* option : command->get_options()) {
+            for (const std::string& name : option->get_lnames()) {
+                const bool takes_value = option->get_expected_min() > 0;
+                const bool file = name == "lock-id-file";
+                std::cout << " \\\n            "
+                          << quoted("--" + name + "[" + zsh_text(option->get_description()) + "]" +
+                                    (takes_value
+                                         ? ":" + option->get_type_name() + (file ? ":_files" : ":")
+                                         : ""));
+            }
+        }
+        if (command->get_name() == "completion") std::cout << " '1:shell:(bash zsh fish)'";
+        if (command->get_name() == "run") std::cout << " '1:name:' '*::command:_normal'";
+        std::cout << " ;;\n";
+    }
+    std::cout << "    esac\n"
+                 "}\n"
+                 "_leasehold \"$@\"\n";
+}
+
+void print_fish(CLI::App& app) {
+    const auto commands = commands_of(app);
+    std::cout << "complete -c leasehold -f\n";
+    for (const CLI::App* command : commands) {
+        const std::string& name = command->get_name();
+        std::cout << "complete -c leasehold -n __fish_use_subcommand -a " << name << " -d "
+                  << quoted(command->get_description()) << '\n';
+        for (const CLI::Option* option : command->get_options()) {
+            if (option->get_lnames().empty()) continue;
+            std::cout << "complete -c leasehold -n '__fish_seen_subcommand_from " << name << "' -l "
+                      << option->get_lnames().front();
+            for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
+            if (option->get_expected_min() > 0) {
+                std::cout << (option->get_lnames().front() == "lock-id-file" ? " -rF" : " -x");
+            }
+            std::cout << " -d " << quoted(option->get_description()) << '\n';
+        }
+    }
+    std::cout << "complete -c leasehold -n '__fish_seen_subcommand_from completion' "
+                 "-a 'bash zsh fish'\n";
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Invocation& call) {
+    const auto shell = std::make_shared<std::string>();
+    Subcommand command{app, "completion", "Print completion for a shell",
+                       "  leasehold completion bash > /etc/bash_completion.d/leasehold\n"
+                       "  source <(leasehold completion bash)"};
+    command.required_text("shell", "SHELL", *shell, "bash, zsh or fish");
+    command.does(call, [&app, shell] {
+        if (*shell == "bash")
+            print_bash(app);
+        else if (*shell == "zsh")
+            print_zsh(app);
+        else if (*shell == "fish")
+            print_fish(app);
+        else
+            throw BadRequest{"no completion for '" + *shell + "'; there are bash, zsh and fish"};
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

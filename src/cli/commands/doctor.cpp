@@ -1,0 +1,221 @@
+#include <leasehold/errors.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class Verdict : std::uint8_t { ok, warning, problem };
+
+struct Finding {
+    Verdict verdict;
+    std::string about;
+    std::string text;
+    std::string advice{};
+};
+
+constexpr std::array verdicts{"ok", "warning", "problem"};
+constexpr std::array colours{Colour::green, Colour::yellow, Colour::red};
+
+// Clocks further apart than this confuse people who compare times; no decision hangs on them.
+constexpr Duration tolerable_offset = 2s;
+constexpr Duration tolerable_latency = 200ms;
+
+std::string in_short(Duration time) {
+    return time < 1ms ? "less than 1ms" : in_words(time);
+}
+
+std::string store_url(const Invocation& call) {
+    if (!call.store.empty()) return call.store;
+    const char* const url = std::getenv("LEASEHOLD_STORE");
+    return url != nullptr ? url : "";
+}
+
+class Doctor {
+public:
+    explicit Doctor(const Invocation& call) : call_{call} {}
+
+    [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
+
+    void examine() {
+        try {
+            locks_ = std::make_unique<LockManager>(open_named_store(call_));
+        } catch (const StoreFault& fault) {
+            const bool configuration = fault.cause() == StoreFault::Cause::configuration;
+            return add({Verdict::problem, "store", fault.what(),
+                        configuration ? "set it up as the message says"
+                                      : "is it running, and is the URL right?"});
+        }
+        status_ = locks_->status();
+        add({Verdict::ok, "store", status_.name + " answers"});
+        add({Verdict::ok, "schema", "the tables are there, and this version knows them"});
+        ask("clock", [this] { examine_clock(); });
+        examine_durability();
+        ask("permissions", [this] { examine_permissions(); });
+        ask("history", [this] {
+            (void)locks_->history({.limit = 1});
+            add({Verdict::ok, "history", "what ended can be read"});
+        });
+        examine_secrets();
+    }
+
+private:
+    void add(Finding finding) { findings_.push_back(std::move(finding)); }
+
+    void ask(const char* about, const std::function<void()>& examination) {
+        try {
+            examination();
+        } catch (const StoreFault& fault) {
+            add({Verdict::problem, about, fault.what(),
+                 fault.cause() == StoreFault::Cause::clock_leap
+                     ? "find out who set the store's clock; see docs/clock.md"
+                     : "see the store's own log"});
+        }
+    }
+
+    void examine_clock() {
+        (void)store_time(*locks_);  // the connection is warm now
+        const auto asked = std::chrono::system_clock::now();
+        const auto asked_at = SteadyClock::now();
+        const Time store = store_time(*locks_);
+        const Duration took = SteadyClock::now() - asked_at;
+        const Duration offset = store - std::chrono::time_point_cast<Duration>(asked + took / 2);
+        const Duration apart = std::chrono::abs(offset);
+        const std::string text = in_short(apart) + " apart from this host's" +
+                                 (apart < tolerable_offset    ? ""
+                                  : offset > Duration::zero() ? ", ahead of it"
+                                                              : ", behind it");
+        if (apart > tolerable_offset) {
+            add({Verdict::warning, "clock", "the store's clock is " + text,
+                 "run a time service on both; leases go by the store's clock alone, but people "
+                 "compare the times they see"});
+        } else {
+            add({Verdict::ok, "clock", "the store's clock is " + text});
+        }
+        if (took > tolerable_latency) {
+            add({Verdict::warning, "latency", "an answer takes " + in_short(took),
+                 "choose a ttl of many times that"});
+        } else {
+            add({Verdict::ok, "latency", "an answer takes " + in_short(took)});
+        }
+    }
+
+    void examine_durability() {
+        switch (status_.durability) {
+            case Durability::strong:
+                return add({Verdict::ok, "durability", "answered means durable"});
+            case Durability::none:
+                return add({Verdict::warning, "durability", "nothing survives this process",
+                            "use sqlite:, postgres: or mariadb: for anything that matters"});
+            case Durability::weak: break;
+        }
+        std::string reasons;
+        for (const std::string& warning : status_.warnings) {
+            reasons.append(reasons.empty() ? "" : "; ").append(warning);
+        }
+        add({Verdict::warning, "durability", "a crash can lose answered changes: " + reasons,
+             "change that setting, or accept that two may hold a lock after a crash"});
+    }
+
+    void examine_permissions() {
+        const LockKey key{"leasehold-doctor", unique_owner(who_we_are(), "probe")};
+        const auto lease = locks_->try_lock(key, {.owner = who_we_are(), .ttl = 10s});
+        const bool works = lease && locks_->renew(key, lease->lock_id, 10s) &&
+                           locks_->release(key, lease->lock_id);
+        if (works)
+            add({Verdict::ok, "permissions", "a lock can be taken, renewed and released"});
+        else
+            add({Verdict::problem, "permissions", "a lock of our own was refused",
+                 "this should not happen; see the store's own log"});
+    }
+
+    void examine_secrets() {
+        const std::string url = store_url(call_);
+        const std::size_t at = url.find('@');
+        const std::size_t host = url.find("//");
+        const bool password =
+            host != std::string::npos && at != std::string::npos && url.find(':', host) < at;
+        if (!call_.store.empty() && password) {
+            add({Verdict::warning, "secrets", "the URL on the command line holds a password",
+                 "put the URL into LEASEHOLD_STORE: everybody can see command lines"});
+        }
+        if (!url.starts_with("sqlite:")) return;
+        std::string path = url.substr(7, url.find('?') - std::min<std::size_t>(url.find('?'), 7));
+        if (path.starts_with("//")) path.erase(0, 2);
+        struct stat file{};
+        if (::stat(path.c_str(), &file) != 0) return;
+        if ((file.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+            add({Verdict::warning, "secrets", "everybody on this host can read " + path,
+                 "it holds lock ids: chmod o-rw '" + path + "'*"});
+        } else {
+            add({Verdict::ok, "secrets", "the file is not open to everybody"});
+        }
+    }
+
+    const Invocation& call_;
+    std::unique_ptr<LockManager> locks_;
+    StoreStatus status_;
+    std::vector<Finding> findings_;
+};
+
+void print(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+        const auto verdict = static_cast<std::size_t>(finding.verdict);
+        const std::string word = verdicts[verdict];
+        std::cout << painted(word, colours[verdict]) << std::string(9 - word.size(), ' ')
+                  << finding.about << std::string(13 - finding.about.size(), ' ') << finding.text
+                  << '\n';
+        if (!finding.advice.empty()) {
+            std::cout << std::string(22, ' ') << painted("→ " + finding.advice, Colour::dim)
+                      << '\n';
+        }
+    }
+}
+
+void print_json(const std::vector<Finding>& findings) {
+    boost::json::array list;
+    for (const Finding& finding : findings) {
+        boost::json::object one;
+        one["verdict"] = verdicts[static_cast<std::size_t>(finding.verdict)];
+        one["about"] = finding.about;
+        one["text"] = finding.text;
+        one["advice"] = finding.advice;
+        list.emplace_back(std::move(one));
+    }
+    std::cout << boost::json::serialize(boost::json::object{{"findings", std::move(list)}}) << '\n';
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Invocation& call) {
+    Subcommand command{app, "doctor", "Check store, schema, clock, durability and permissions",
+                       "  leasehold doctor\n"
+                       "  leasehold doctor --store postgres://app@db/shop --json"};
+    command.store(call).json(call);
+    command.does(call, [&call] {
+        Doctor doctor{call};
+        doctor.examine();
+        if (call.json)
+            print_json(doctor.findings());
+        else
+            print(doctor.findings());
+        const bool problem = std::ranges::any_of(
+            doctor.findings(), [](const Finding& f) { return f.verdict == Verdict::problem; });
+        return static_cast<int>(problem ? refused : done);
+    });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,71 @@
+#include <leasehold/errors.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+std::vector<PastLease> look_back(LockManager& locks, History query, std::size_t most) {
+    std::vector<PastLease> all;
+    while (all.size() < most) {
+        query.limit = std::min(most - all.size(), locks.limits().page_rows);
+        std::vector<PastLease> page = locks.history(query);
+        const bool last = page.size() < query.limit;
+        std::ranges::move(page, std::back_inserter(all));
+        if (last) break;
+        query.before = all.back().sequence;
+    }
+    return all;
+}
+
+Table table_of(const std::vector<PastLease>& past) {
+    Table table{{"ENDED", "KEY", "OWNER", "HOW", "BY", "HELD FOR", "FENCE", "WHY"}};
+    for (const PastLease& one : past) {
+        const bool unusual = one.how == Gone::broken || one.how == Gone::taken;
+        table.add({local_time(one.ended_at), one.lease.key.to_string(), named(one.lease.owner),
+                   Cell{to_string(one.how), unusual ? Colour::yellow : Colour::none}, one.by,
+                   in_words(one.ended_at - one.lease.since), std::to_string(one.lease.fence),
+                   one.why});
+    }
+    return table;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Invocation& call) {
+    struct Options {
+        std::string key, type;
+        std::optional<std::int64_t> limit;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command{app, "history", "Tell what ended, how, and by whom, latest first",
+                       "  leasehold history Order/1\n"
+                       "  leasehold history --limit 100 --json"};
+    command.text("key", "KEY", options->key, "only of this key, TYPE/ID or a name")
+        .number("--limit", "N", options->limit, "at most so many (20)")
+        .type(options->type)
+        .store(call)
+        .json(call);
+    command.does(call, [&call, options] {
+        const auto most = static_cast<std::size_t>(options->limit.value_or(20));
+        if (most == 0) throw BadRequest{"--limit takes a number above 0"};
+        History query;
+        if (!options->key.empty()) query.key = key_from(options->key, options->type);
+        LockManager locks{open_named_store(call)};
+        const std::vector<PastLease> past = look_back(locks, std::move(query), most);
+        if (call.json)
+            print_json(past);
+        else if (past.empty())
+            std::cout << "nothing is remembered\n";
+        else
+            table_of(past).print();
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,41 @@
+#include "cli/commands/lease_commands.hpp"
+
+#include <iostream>
+
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+
+std::optional<LockKey> NamedLease::locked_key() const {
+    if (!key.empty()) return key_from(key, type);
+    return std::nullopt;
+}
+
+void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease) {
+    command.text("key", "KEY", lease.key, "what is locked, TYPE/ID or a name")
+        .text("--lock-id", "ID", lease.lock_id.option,
+              "the lease's secret; '-' reads it from standard input")
+        .text("--lock-id-file", "FILE", lease.lock_id.file, "reads the lock id from this file")
+        .type(lease.type)
+        .store(call)
+        .json(call);
+}
+
+std::string described(const Lease& lease, const std::string& done) {
+    std::string text = fitted(lease.key.to_string()) + " " + done;
+    if (lease.expires_at != never) {
+        text += " until " + local_time(lease.expires_at) + " (" + in_words(lease.remaining()) + ")";
+    }
+    return text + ", fence " + std::to_string(lease.fence);
+}
+
+int answer(const Invocation& call, const Result<Lease>& result, const std::string& done_to_it) {
+    if (!result) return refuse(call, result.error());
+    if (call.json)
+        print_json(*result);
+    else
+        std::cout << described(*result, done_to_it) << '\n';
+    return done;
+}
+
+}  // namespace leasehold::cli

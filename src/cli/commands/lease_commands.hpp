@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/input.hpp"
+#include "cli/subcommand.hpp"
+
+// What check, extend, renew and release share: they are about one lease, named by its lock id.
+namespace leasehold::cli {
+
+struct NamedLease {
+    std::string key{};
+    std::string type{};
+    LockIdSource lock_id{};
+
+    // Nothing where only the lock id names it.
+    [[nodiscard]] std::optional<LockKey> locked_key() const;
+};
+
+// KEY, --type, --lock-id, --lock-id-file, --store and --json.
+void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease);
+
+// Shows the lease as `done_to_it` ("is alive until ...") or the refusal.
+int answer(const Invocation& call, const Result<Lease>& result, const std::string& done_to_it);
+
+// "Order/1 DONE until 09:25:00 (5m left), fence 17"
+[[nodiscard]] std::string described(const Lease& lease, const std::string& done);
+
+}  // namespace leasehold::cli

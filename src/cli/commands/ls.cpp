@@ -1,0 +1,40 @@
+#include <leasehold/errors.hpp>
+
+#include <iostream>
+
+#include "cli/listing.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+
+void add_ls(CLI::App& app, Invocation& call) {
+    struct Options {
+        Selection selection;
+        std::optional<std::int64_t> limit;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command{app, "ls", "List the leases that are alive",
+                       "  leasehold ls\n"
+                       "  leasehold ls --type Order\n"
+                       "  leasehold ls --owner alice --below --json"};
+    add_selection(command, call, options->selection);
+    command.number("--limit", "N", options->limit, "at most so many (1000)").json(call);
+    command.does(call, [&call, options] {
+        const auto most = static_cast<std::size_t>(options->limit.value_or(1000));
+        if (most == 0) throw BadRequest{"--limit takes a number above 0"};
+        LockManager locks{open_named_store(call)};
+        const std::vector<Holder> holders = select(locks, options->selection, most);
+        if (call.json) {
+            print_json(holders);
+            return static_cast<int>(done);
+        }
+        if (holders.empty())
+            std::cout << "nothing is locked\n";
+        else
+            table_of(holders, store_time(locks)).print();
+        if (holders.size() == most) complain("there may be more; see --limit");
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,24 @@
+#include <iostream>
+
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+
+void add_purge(CLI::App& app, Invocation& call) {
+    Subcommand command{app, "purge", "Forget what ended longer than the retention ago",
+                       "  leasehold purge\n"
+                       "  leasehold purge --store 'sqlite:locks.db?retention_s=3600'"};
+    command.store(call).json(call);
+    command.does(call, [&call] {
+        LockManager locks{open_named_store(call)};
+        const std::size_t forgotten = locks.purge();
+        if (call.json)
+            print_json(Purged{.forgotten = forgotten, .complete = true});
+        else
+            std::cout << "forgot " << forgotten
+                      << (forgotten == 1 ? " ended lease\n" : " ended leases\n");
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

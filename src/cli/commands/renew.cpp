@@ -1,0 +1,24 @@
+#include "cli/commands/lease_commands.hpp"
+
+namespace leasehold::cli {
+
+void add_renew(CLI::App& app, Invocation& call) {
+    struct Options {
+        NamedLease lease;
+        std::optional<Duration> ttl;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command{app, "renew", "Set the expiry of a lease to now plus the ttl",
+                       "  leasehold renew Order/1 --ttl 5m --lock-id-file ~/.order-1"};
+    command.duration("--ttl", options->ttl, "how long it lives from now (5m); never shortens");
+    add_lease_options(command, call, options->lease);
+    command.does(call, [&call, options] {
+        const LockId id = lock_id_from(options->lease.lock_id);
+        const auto key = options->lease.locked_key();
+        LockManager locks{open_named_store(call)};
+        const Duration ttl = options->ttl.value_or(locks.limits().default_ttl);
+        return answer(call, key ? locks.renew(*key, id, ttl) : locks.renew(id, ttl), "is renewed");
+    });
+}
+
+}  // namespace leasehold::cli

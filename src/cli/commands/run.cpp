@@ -1,0 +1,100 @@
+#include "cli/run/run.hpp"
+
+#include <leasehold/errors.hpp>
+
+#include <algorithm>
+#include <system_error>
+
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration shortest_ttl = 1s;
+
+struct Options {
+    std::string name, type, owner, note;
+    std::optional<Duration> wait, ttl, at_least_for, grace;
+    bool shared = false, pass_lock_id = false, quiet = false;
+};
+
+std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+RunOptions checked(const Invocation& call, const Options& options) {
+    if (call.after_dashes.empty() || call.after_dashes.front().empty()) {
+        throw BadRequest{
+            "what is to run? write `--` and the command after the name:\n"
+            "  leasehold run nightly-report -- ./report.sh"};
+    }
+    const Duration ttl = options.ttl.value_or(60s);
+    if (ttl < shortest_ttl) {
+        throw BadRequest{"--ttl " + in_words(ttl) + " is too short to renew in; at least " +
+                         in_words(shortest_ttl)};
+    }
+    const Duration grace = options.grace.value_or(std::min<Duration>(ttl / 6, 10s));
+    if (grace > ttl / 2) {
+        throw BadRequest{"--grace " + in_words(grace) + " is more than half of the ttl, " +
+                         in_words(ttl) + ": too little time is left to renew it"};
+    }
+    return {.key = key_from(options.name, options.type),
+            .command = call.after_dashes,
+            .owner = options.owner.empty() ? who_we_are() : options.owner,
+            .note = options.note.empty() ? file_name(call.after_dashes.front()) : options.note,
+            .mode = options.shared ? Mode::shared : Mode::exclusive,
+            .wait = options.wait.value_or(Duration::zero()),
+            .ttl = ttl,
+            .at_least_for = options.at_least_for.value_or(Duration::zero()),
+            .grace = grace,
+            .pass_lock_id = options.pass_lock_id,
+            .quiet = options.quiet};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& call) {
+    const auto options = std::make_shared<Options>();
+    Subcommand command{
+        app, "run", "Run a command while holding a lock",
+        "  leasehold run nightly-report -- ./report.sh --all\n"
+        "  leasehold run --at-least-for 10s nightly-report -- ./report.sh\n"
+        "  leasehold run --wait 30s --ttl 1m deploy -- make deploy\n"
+        "\n"
+        "Exit codes: the command's own (128 + N where signal N ended it), 120 refused, 121 the\n"
+        "lease was lost and the command stopped, 122 the store failed before the command was\n"
+        "started, 126 and 127 the command cannot be executed or was not found."};
+    command.required_text("name", "NAME", options->name, "what to lock, a name or TYPE/ID")
+        .duration("--wait", options->wait,
+                  "how long to wait for the lock, and for a store that fails (0s)")
+        .duration("--ttl", options->ttl,
+                  "for how long the lock stays taken if this host dies (60s)")
+        .duration("--at-least-for", options->at_least_for,
+                  "keeps the lock at least so long, however soon the command ends (0s)")
+        .duration("--grace", options->grace,
+                  "from SIGTERM to SIGKILL when the lease is lost (a sixth of the ttl, at most "
+                  "10s)")
+        .text("--owner", "OWNER", options->owner,
+              "shown to others, followed by /run-... (USER@HOST)")
+        .text("--note", "TEXT", options->note,
+              "shown to those who are refused (the program's name)")
+        .flag("--shared", options->shared, "share the lock with others who share it")
+        .flag("--pass-lock-id", options->pass_lock_id,
+              "gives the command the lease's secret as LEASEHOLD_LOCK_ID")
+        .flag("-q,--quiet", options->quiet, "says nothing when refused")
+        .type(options->type)
+        .store(call);
+    command.does(call, [&call, options]() -> int {
+        try {
+            return run_under_lock(call, checked(call, *options));
+        } catch (const std::system_error& error) {
+            complain(error.what());
+            return not_executable;
+        }
+    });
+}
+
+}  // namespace leasehold::cli

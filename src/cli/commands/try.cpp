@@ -1,0 +1,141 @@
+#include <leasehold/errors.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include "cli/commands/lease_commands.hpp"
+#include "cli/output.hpp"
+#include "cli/patience.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> keys;
+    std::string type, owner, note, lock_id_file;
+    std::optional<Duration> ttl, wait;
+    std::optional<std::int64_t> since;
+    bool shared = false;
+    bool quiet = false;
+};
+
+// Made before the store is asked, so that a granted lock id has a place to go.
+class SecretFile {
+public:
+    explicit SecretFile(const std::string& path) : path_{path} {
+        if (path.empty()) return;
+        file_ =
+            ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+        if (file_ < 0 || ::fchmod(file_, S_IRUSR | S_IWUSR) != 0) fail();
+    }
+    SecretFile(const SecretFile&) = delete;
+    SecretFile& operator=(const SecretFile&) = delete;
+    ~SecretFile() {
+        if (file_ >= 0) ::close(file_);
+    }
+
+    void write(LockId id) const {
+        const std::string line = id.to_string() + "\n";
+        const auto size = static_cast<ssize_t>(line.size());
+        if (::ftruncate(file_, 0) != 0 || ::write(file_, line.data(), line.size()) != size) fail();
+    }
+
+private:
+    [[noreturn]] void fail() const {
+        throw BadRequest{"the lock id file '" + path_ +
+                         "' cannot be written: " + std::strerror(errno)};
+    }
+
+    std::string path_;
+    int file_ = -1;
+};
+
+Result<std::vector<Lease>> take(LockManager& locks, const std::vector<LockKey>& keys,
+                                LockOptions options, Duration wait) {
+    if (keys.size() > 1) {
+        return ask_patiently(wait, {}, [&] { return locks.try_lock_all(keys, options); });
+    }
+    // The same id each time: asking again after a fault settles what the fault left open.
+    options.lock_id = LockId::random();
+    return ask_patiently(wait, {}, [&]() -> Result<std::vector<Lease>> {
+        auto lease = locks.try_lock(keys.front(), options);
+        if (!lease) return std::unexpected{std::move(lease.error())};
+        return std::vector<Lease>{*std::move(lease)};
+    });
+}
+
+void print(const std::vector<Lease>& leases, const Options& options) {
+    for (const Lease& lease : leases) {
+        if (options.quiet) {
+            if (options.lock_id_file.empty()) std::cout << lease.lock_id.to_string() << '\n';
+            continue;
+        }
+        std::cout << described(lease, "is yours") << '\n';
+        if (options.lock_id_file.empty())
+            std::cout << "  lock id " << lease.lock_id.to_string() << "  (keep it secret)\n";
+    }
+}
+
+int run(const Invocation& call, const Options& options) {
+    std::vector<LockKey> keys;
+    for (const std::string& key : options.keys) keys.push_back(key_from(key, options.type));
+    const bool several = keys.size() > 1;
+    if (several && !options.lock_id_file.empty()) {
+        throw BadRequest{"--lock-id-file is for one key; several have several lock ids"};
+    }
+    if (several && options.since) throw BadRequest{"--since is for one key"};
+    const SecretFile secret{options.lock_id_file};
+    LockManager locks{open_named_store(call)};
+    const auto leases =
+        take(locks, keys,
+             {.owner = options.owner.empty() ? unique_owner(who_we_are(), "try") : options.owner,
+              .mode = options.shared ? Mode::shared : Mode::exclusive,
+              .ttl = options.ttl,
+              .note = options.note,
+              .since = options.since},
+             options.wait.value_or(Duration::zero()));
+    if (!leases) return refuse(call, leases.error());
+    if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id);
+    if (!call.json)
+        print(*leases, options);
+    else if (several)
+        print_json(*leases);
+    else
+        print_json(leases->front());
+    return done;
+}
+
+}  // namespace
+
+void add_try(CLI::App& app, Invocation& call) {
+    const auto options = std::make_shared<Options>();
+    Subcommand command{app, "try", "Take a lock, or say who has it",
+                       "  leasehold try Order/1 --owner alice --ttl 10m\n"
+                       "  leasehold try Order/1 Invoice/7          # both or none\n"
+                       "  leasehold try Order/1 --lock-id-file ~/.order-1 --wait 30s\n"
+                       "  LEASEHOLD_LOCK_ID=$(leasehold try -q Order/1) || exit"};
+    command
+        .required_texts("KEY", options->keys,
+                        "what to lock, TYPE/ID or a name; several are taken all or none")
+        .text("--owner", "OWNER", options->owner, "whose lease it is (USER@HOST/try-...)")
+        .duration("--ttl", options->ttl, "how long it lives unless renewed (5m)")
+        .duration("--wait", options->wait, "asks again for so long while others hold it (0s)")
+        .flag("--shared", options->shared, "share the key with others who share it")
+        .text("--note", "TEXT", options->note, "shown to those who are refused")
+        .number("--since", "FENCE", options->since,
+                "only if nobody was granted the key after this fence")
+        .text("--lock-id-file", "FILE", options->lock_id_file,
+              "writes the lock id there, for you alone, and does not print it")
+        .flag("-q,--quiet", options->quiet, "prints the lock id and nothing else")
+        .type(options->type)
+        .store(call)
+        .json(call);
+    command.does(call, [&call, options] { return run(call, *options); });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,34 @@
+#include <iostream>
+
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+
+void add_who(CLI::App& app, Invocation& call) {
+    struct Options {
+        std::string key, type;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command{app, "who", "Name the holders of a key",
+                       "  leasehold who Order/1\n"
+                       "  leasehold who --type Order 1 --json"};
+    command.required_text("key", "KEY", options->key, "what is locked, TYPE/ID or a name")
+        .type(options->type)
+        .store(call)
+        .json(call);
+    command.does(call, [&call, options] {
+        const LockKey key = key_from(options->key, options->type);
+        LockManager locks{open_named_store(call)};
+        const std::vector<Holder> holders = locks.holders(key);
+        if (call.json)
+            print_json(holders);
+        else if (holders.empty())
+            std::cout << "nobody holds " << fitted(key.to_string()) << '\n';
+        else
+            table_of(holders, store_time(locks)).print();
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

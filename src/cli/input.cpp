@@ -1,0 +1,131 @@
+#include "cli/input.hpp"
+
+#include <leasehold/errors.hpp>
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <limits>
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Unit {
+    std::string_view name;
+    Duration length;
+};
+
+// The larger first.
+constexpr std::array units{Unit{"d", std::chrono::days{1}}, Unit{"h", 1h}, Unit{"m", 1min},
+                           Unit{"s", 1s}, Unit{"ms", 1ms}};
+
+constexpr Duration longest = std::chrono::years{100};
+
+std::unexpected<std::string> not_a_duration(std::string_view text) {
+    std::string problem{"'"};
+    return std::unexpected{problem.append(text).append(
+        "' is no duration; write a number with a unit, as in 250ms, 90s, 5m, 1h30m, 1d")};
+}
+
+std::string first_line(std::istream& in, const std::string& where) {
+    std::string line;
+    std::getline(in, line);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (line.empty()) throw BadRequest{where + " holds no lock id"};
+    return line;
+}
+
+std::string lock_id_text(const LockIdSource& source) {
+    if (!source.file.empty()) {
+        std::ifstream file{source.file};
+        if (!file) throw BadRequest{"the lock id file '" + source.file + "' cannot be read"};
+        return first_line(file, "the lock id file '" + source.file + "'");
+    }
+    if (source.option == "-") return first_line(std::cin, "standard input");
+    if (!source.option.empty()) return source.option;
+    if (const char* text = std::getenv("LEASEHOLD_LOCK_ID"); text != nullptr && *text != '\0') {
+        return text;
+    }
+    throw BadRequest{
+        "which lease? give its lock id with --lock-id-file FILE, with --lock-id - on standard "
+        "input, or in LEASEHOLD_LOCK_ID"};
+}
+
+}  // namespace
+
+std::expected<Duration, std::string> parse_duration(std::string_view text) {
+    if (text == "0") return Duration::zero();
+    Duration sum{};
+    auto unit = units.begin();
+    std::string_view rest = text;
+    do {
+        std::int64_t number = 0;
+        const char* const last = rest.data() + rest.size();
+        const auto [end, error] = std::from_chars(rest.data(), last, number);
+        if (error != std::errc{} || number < 0) return not_a_duration(text);
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+        const std::string_view name = rest.substr(0, rest.find_first_of("0123456789"));
+        while (unit != units.end() && unit->name != name) ++unit;
+        if (unit == units.end()) return not_a_duration(text);
+        if (number > longest / unit->length) {
+            return std::unexpected{"'" + std::string{text} + "' is more than a hundred years"};
+        }
+        sum += number * unit->length;
+        rest.remove_prefix(name.size());
+        ++unit;
+    } while (!rest.empty());
+    return sum;
+}
+
+std::string in_words(Duration duration) {
+    if (duration == until_released) return "until released";
+    if (duration < Duration::zero()) return "-" + in_words(-duration);
+    std::string text;
+    int parts = 0;
+    for (const Unit& unit : units) {
+        const auto count = duration / unit.length;
+        if (count == 0 && parts == 0) continue;
+        if (unit.name == "ms" && parts > 0) break;
+        if (count > 0) text += std::to_string(count).append(unit.name);
+        duration -= count * unit.length;
+        if (++parts == 2) break;
+    }
+    return text.empty() ? "0s" : text;
+}
+
+LockKey key_from(std::string_view text, const std::string& type) {
+    if (!type.empty()) return {type, text};
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos) return {"dist_lock", text};
+    return {text.substr(0, slash), text.substr(slash + 1)};
+}
+
+LockId lock_id_from(const LockIdSource& source) {
+    const auto id = LockId::parse(lock_id_text(source));
+    if (!id) throw BadRequest{id.error()};
+    return *id;
+}
+
+std::string who_we_are() {
+    const passwd* const user = ::getpwuid(::geteuid());
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    std::string name = user != nullptr ? user->pw_name : std::to_string(::geteuid());
+    return name.append("@").append(host.data());
+}
+
+std::string unique_owner(std::string_view wide, std::string_view kind) {
+    // A part of an id drawn for this alone, which never names a lease.
+    const std::string random = LockId::random().to_string();
+    return std::string{wide}.append("/").append(kind).append("-").append(random.substr(24));
+}
+
+}  // namespace leasehold::cli

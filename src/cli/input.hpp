@@ -1,0 +1,39 @@
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <leasehold/lock_id.hpp>
+#include <leasehold/lock_key.hpp>
+#include <leasehold/time.hpp>
+
+// What people write on the command line.
+namespace leasehold::cli {
+
+// "250ms", "90s", "1h30m": whole numbers with units, the larger first.
+[[nodiscard]] std::expected<Duration, std::string> parse_duration(std::string_view text);
+
+// "1h30m", "45s", "250ms": at most two units, rounded down.
+[[nodiscard]] std::string in_words(Duration duration);
+
+// "TYPE/ID", split at the first slash; a name without one is a key of DistLock's type. With a type,
+// the whole text is the id. Throws BadRequest.
+[[nodiscard]] LockKey key_from(std::string_view text, const std::string& type);
+
+// Where a lock id can come from.
+struct LockIdSource {
+    std::string option{};  // the id itself, or "-" for a line of standard input
+    std::string file{};
+};
+
+// From the file, the option, or the environment variable LEASEHOLD_LOCK_ID. Throws BadRequest.
+[[nodiscard]] LockId lock_id_from(const LockIdSource& source);
+
+// "user@host"
+[[nodiscard]] std::string who_we_are();
+// "user@host/KIND-" and a random end: never the same owner twice.
+[[nodiscard]] std::string unique_owner(std::string_view wide, std::string_view kind);
+
+}  // namespace leasehold::cli

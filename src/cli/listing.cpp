@@ -1,0 +1,32 @@
+#include "cli/listing.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace leasehold::cli {
+
+void add_selection(Subcommand& command, Invocation& call, Selection& selection) {
+    command.text("--type", "TYPE", selection.type, "only keys of this type")
+        .text("--owner", "OWNER", selection.owner, "only leases of this owner")
+        .flag("--below", selection.below, "and of every owner whose path begins with it")
+        .store(call);
+}
+
+std::vector<Holder> select(LockManager& locks, const Selection& selection, std::size_t most) {
+    List query;
+    if (!selection.type.empty()) query.type = selection.type;
+    if (!selection.owner.empty()) query.owner = selection.owner;
+    if (selection.below) query.scope = OwnerScope::below;
+    std::vector<Holder> all;
+    while (all.size() < most) {
+        query.limit = std::min(most - all.size(), locks.limits().page_rows);
+        std::vector<Holder> page = locks.list(query);
+        const bool last = page.size() < query.limit;
+        std::ranges::move(page, std::back_inserter(all));
+        if (last) break;
+        query.after = all.back();
+    }
+    return all;
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,205 @@
+#include "cli/output.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <clocale>
+#include <cstdlib>
+#include <ctime>
+#include <cwchar>
+#include <iostream>
+#include <limits>
+
+#include "cli/input.hpp"
+#include "wire/messages.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+constexpr std::string_view gap = "  ";
+
+bool colours_on(int file) {
+    const char* const no_color = std::getenv("NO_COLOR");
+    return ::isatty(file) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+// One character of a text, and what it takes on a terminal.
+struct Glyph {
+    std::string_view bytes;
+    std::size_t columns;
+    bool printable;
+};
+
+Glyph first_glyph(std::string_view text) {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    const locale_t before = ::uselocale(utf8);
+    std::mbstate_t state{};
+    wchar_t character = 0;
+    const std::size_t size = std::mbrtowc(&character, text.data(), text.size(), &state);
+    const bool decoded = size > 0 && size <= text.size();
+    const int columns = decoded ? ::wcwidth(character) : -1;
+    ::uselocale(before);
+    // Marks that turn the direction of writing would let one cell rewrite the line.
+    const bool turns = (character >= 0x202A && character <= 0x202E) ||
+                       (character >= 0x2066 && character <= 0x2069);
+    if (!decoded || columns < 0 || turns) return {text.substr(0, decoded ? size : 1), 1, false};
+    return {text.substr(0, size), static_cast<std::size_t>(columns), true};
+}
+
+Cell time_left(Time until, Time store_now) {
+    if (until == never) return {"until released", Colour::dim};
+    const Duration left = until - store_now;
+    if (left <= Duration::zero()) return {"ended", Colour::dim};
+    using namespace std::chrono_literals;
+    return {in_words(std::max(std::chrono::floor<std::chrono::seconds>(left), 1s)),
+            left < 10s ? Colour::yellow : Colour::none};
+}
+
+}  // namespace
+
+std::string painted(std::string_view text, Colour colour, int file) {
+    if (colour == Colour::none || !colours_on(file)) return std::string{text};
+    constexpr std::array<std::string_view, 6> codes{"", "1", "2", "31", "32", "33"};
+    std::string result{"\x1b["};
+    return result.append(codes[static_cast<std::size_t>(colour)])
+        .append("m")
+        .append(text)
+        .append("\x1b[0m");
+}
+
+std::size_t display_width(std::string_view text) {
+    std::size_t columns = 0;
+    while (!text.empty()) {
+        const Glyph glyph = first_glyph(text);
+        columns += glyph.columns;
+        text.remove_prefix(glyph.bytes.size());
+    }
+    return columns;
+}
+
+std::string fitted(std::string_view text, std::size_t columns) {
+    const bool cut = display_width(text) > columns;
+    std::size_t room = cut && columns > 0 ? columns - 1 : columns;
+    std::string result;
+    while (!text.empty()) {
+        const Glyph glyph = first_glyph(text);
+        if (glyph.columns > room) break;
+        room -= glyph.columns;
+        if (glyph.printable)
+            result += glyph.bytes;
+        else
+            result += ' ';
+        text.remove_prefix(glyph.bytes.size());
+    }
+    if (cut && columns > 0) result += "…";
+    return result;
+}
+
+std::vector<std::string> Table::lines(std::size_t columns) const {
+    std::vector<std::size_t> widths;
+    for (const std::string& heading : headings_) widths.push_back(display_width(heading));
+    for (const auto& row : rows_) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], display_width(row[i].text));
+        }
+    }
+    const auto line_of = [&](const auto& row, const auto& text_of, const auto& colour_of) {
+        std::string line;
+        std::size_t room = columns;
+        for (std::size_t i = 0; i < row.size() && room > 0; ++i) {
+            const std::size_t width = std::min(widths[i], room);
+            const std::string text = fitted(text_of(row[i]), width);
+            line += painted(text, colour_of(row[i]));
+            room -= width;
+            if (i + 1 == row.size() || room <= gap.size()) break;
+            line.append(width - display_width(text), ' ').append(gap);
+            room -= gap.size();
+        }
+        return line;
+    };
+    std::vector<std::string> lines{line_of(
+        headings_, [](const std::string& text) { return text; },
+        [](const std::string&) { return Colour::bold; })};
+    for (const auto& row : rows_) {
+        lines.push_back(line_of(
+            row, [](const Cell& cell) { return cell.text; },
+            [](const Cell& cell) { return cell.colour; }));
+    }
+    return lines;
+}
+
+void Table::print() const {
+    for (const std::string& line : lines(std::numeric_limits<std::size_t>::max())) {
+        std::cout << line << '\n';
+    }
+}
+
+std::string local_time(Time time) {
+    if (time == never) return "never";
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::floor<std::chrono::system_clock::duration>(time));
+    std::tm parts{};
+    ::localtime_r(&seconds, &parts);
+    std::array<char, 64> text{};
+    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+    return {text.data(), size};
+}
+
+std::string named(const std::string& owner) {
+    return owner.empty() ? "somebody" : owner;
+}
+
+Table table_of(const std::vector<Holder>& holders, Time store_now) {
+    Table table{{"KEY", "OWNER", "MODE", "LEFT", "SINCE", "FENCE", "NOTE"}};
+    for (const Holder& holder : holders) {
+        table.add({holder.key.to_string(), named(holder.owner), std::string{to_string(holder.mode)},
+                   time_left(holder.until, store_now), local_time(holder.since),
+                   std::to_string(holder.fence), holder.note});
+    }
+    return table;
+}
+
+Time store_time(LockManager& locks) {
+    // Nobody has this lock id: the refusal brings the store's time.
+    return locks.check(LockId::random()).error().store_now;
+}
+
+void print_json(const Outcome& outcome) {
+    std::cout << boost::json::serialize(wire::to_json(outcome)) << '\n';
+}
+
+int refuse(const Invocation& call, const Refusal& refusal) {
+    if (call.json) {
+        print_json(refusal);
+        return refused;
+    }
+    complain(described(refusal));
+    return refused;
+}
+
+std::string described(const Refusal& refusal) {
+    if (refusal.kind != Refusal::Kind::held || refusal.holders.empty()) return refusal.message();
+    std::string text;
+    for (const Holder& holder : refusal.holders) {
+        if (!text.empty()) text += "; ";
+        text.append(fitted(holder.key.to_string()))
+            .append(holder.mode == Mode::shared ? " is shared by " : " is held by ")
+            .append(fitted(named(holder.owner)))
+            .append(" since ")
+            .append(local_time(holder.since))
+            .append(", ")
+            .append(time_left(holder.until, refusal.store_now).text);
+        if (holder.until != never) text += " left";
+        if (!holder.note.empty()) text += " (" + fitted(holder.note) + ")";
+    }
+    return text;
+}
+
+void complain(std::string_view text) {
+    std::cerr << painted("leasehold:", Colour::bold, STDERR_FILENO) << ' ' << text << '\n';
+}
+
+}  // namespace leasehold::cli

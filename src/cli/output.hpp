@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+
+#include "cli/subcommand.hpp"
+
+// What people and scripts read.
+namespace leasehold::cli {
+
+enum class Colour : std::uint8_t { none, bold, dim, red, green, yellow };
+
+// Coloured where the file is a terminal and NO_COLOR is not set.
+[[nodiscard]] std::string painted(std::string_view text, Colour colour, int file = 1);
+
+// Columns of a terminal that the text takes.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+// Cut to that many columns, and on one line.
+[[nodiscard]] std::string fitted(std::string_view text,
+                                 std::size_t columns = std::numeric_limits<std::size_t>::max());
+
+struct Cell {
+    Cell(std::string content, Colour paint = Colour::none)  // NOLINT(google-explicit-constructor)
+        : text{std::move(content)}, colour{paint} {}
+    std::string text;
+    Colour colour;
+};
+
+// Columns aligned by what a terminal shows.
+class Table {
+public:
+    explicit Table(std::vector<std::string> headings) : headings_{std::move(headings)} {}
+    void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+    // One text per line, the headings first; no line is wider than `columns`.
+    [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
+    // On standard output, as wide as it is.
+    void print() const;
+
+private:
+    std::vector<std::string> headings_;
+    std::vector<std::vector<Cell>> rows_;
+};
+
+// "2026-11-15 09:25:00" in this host's time zone.
+[[nodiscard]] std::string local_time(Time time);
+[[nodiscard]] std::string named(const std::string& owner);
+
+// Key, owner, mode, left, since, fence and note of everybody.
+[[nodiscard]] Table table_of(const std::vector<Holder>& holders, Time store_now);
+
+// The store's clock.
+[[nodiscard]] Time store_time(LockManager& locks);
+
+// One line of JSON on standard output.
+void print_json(const Outcome& outcome);
+
+// The answer "no" in a sentence, with times as people read them.
+[[nodiscard]] std::string described(const Refusal& refusal);
+
+// The answer "no", on standard error or as JSON; returns the exit code.
+int refuse(const Invocation& call, const Refusal& refusal);
+
+// "leasehold: ..." on standard error.
+void complain(std::string_view text);
+
+}  // namespace leasehold::cli

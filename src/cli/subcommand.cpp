@@ -1,0 +1,144 @@
+#include "cli/subcommand.hpp"
+
+#include <leasehold/errors.hpp>
+#include <leasehold/open_store.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "cli/input.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+// In the order of the help.
+constexpr std::array subcommands{
+    add_try,   add_check,  add_extend,  add_renew,      add_release, add_release_all,
+    add_who,   add_ls,     add_history, add_watch,      add_break,   add_knock,
+    add_purge, add_doctor, add_run,     add_completion,
+};
+
+constexpr const char* overview_examples = R"(Examples:
+  export LEASEHOLD_STORE=sqlite:/var/lib/app/locks.db
+  leasehold try Order/1 --owner alice --ttl 10m
+  leasehold ls
+  leasehold run --wait 30s nightly-report -- ./report.sh
+
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store failed and
+the effect is unknown. `leasehold COMMAND --help` shows a command's options and examples.)";
+
+std::int64_t number_from(const std::string& text) {
+    std::int64_t number = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error != std::errc{} || end != last || number < 0) {
+        throw CLI::ValidationError("'" + text + "' is no whole number");
+    }
+    return number;
+}
+
+Duration duration_from(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) throw CLI::ValidationError(duration.error());
+    return *duration;
+}
+
+void read_store(CLI::App& app, Invocation& call) {
+    app.add_option("--store", call.store, "the store's URL; else LEASEHOLD_STORE")
+        ->type_name("URL");
+}
+
+}  // namespace
+
+Subcommand::Subcommand(CLI::App& app, const char* name, const char* summary, const char* examples)
+    : command_{*app.add_subcommand(name, summary)} {
+    command_.set_help_flag("-h,--help", "shows this");
+    command_.footer(std::string{"\nExamples:\n"} + examples);
+}
+
+CLI::Option* Subcommand::option(const char* names, const char* kind, const char* help,
+                                const std::function<void(const std::string&)>& read) {
+    const bool positional = *names != '-';
+    return command_.add_option_function<std::string>(positional ? kind : names, read, help)
+        ->type_name(positional ? "" : kind);
+}
+
+Subcommand& Subcommand::flag(const char* names, bool& value, const char* help) {
+    command_.add_flag(names, value, help);
+    return *this;
+}
+
+Subcommand& Subcommand::text(const char* names, const char* kind, std::string& value,
+                             const char* help) {
+    option(names, kind, help, [&value](const std::string& text) { value = text; });
+    return *this;
+}
+
+Subcommand& Subcommand::required_text(const char* names, const char* kind, std::string& value,
+                                      const char* help) {
+    option(names, kind, help, [&value](const std::string& text) { value = text; })->required();
+    return *this;
+}
+
+Subcommand& Subcommand::required_texts(const char* kind, std::vector<std::string>& values,
+                                       const char* help) {
+    command_.add_option(kind, values, help)->type_name("")->required();
+    return *this;
+}
+
+Subcommand& Subcommand::number(const char* names, const char* kind,
+                               std::optional<std::int64_t>& value, const char* help) {
+    option(names, kind, help, [&value](const std::string& text) { value = number_from(text); });
+    return *this;
+}
+
+Subcommand& Subcommand::duration(const char* names, std::optional<Duration>& value,
+                                 const char* help) {
+    option(names, "DURATION", help,
+           [&value](const std::string& text) { value = duration_from(text); });
+    return *this;
+}
+
+Subcommand& Subcommand::store(Invocation& call) {
+    read_store(command_, call);
+    return *this;
+}
+
+Subcommand& Subcommand::json(Invocation& call) {
+    return flag("--json", call.json, "answer with one line of JSON");
+}
+
+Subcommand& Subcommand::type(std::string& value) {
+    return text("--type", "TYPE", value, "the key's type; the argument is then the id as it is");
+}
+
+void Subcommand::does(Invocation& call, std::function<int()> action) {
+    command_.callback([&call, action = std::move(action)] { call.exit_code = action(); });
+}
+
+std::unique_ptr<Store> open_named_store(const Invocation& call) {
+    if (!call.store.empty()) return open_store(call.store);
+    const char* const url = std::getenv("LEASEHOLD_STORE");
+    if (url != nullptr && *url != '\0') return open_store(url);
+    throw BadRequest{
+        "which store? give --store URL or set LEASEHOLD_STORE, for instance\n"
+        "  export LEASEHOLD_STORE=sqlite:/var/lib/app/locks.db\n"
+        "  export LEASEHOLD_STORE=postgres://user@host/database"};
+}
+
+void add_everything(CLI::App& app, Invocation& call) {
+    app.name("leasehold");
+    app.description("Leasehold: who works on what, and nobody else meanwhile.");
+    app.footer(overview_examples);
+    app.set_help_flag("-h,--help", "shows this");
+    app.set_version_flag("--version", LEASEHOLD_VERSION, "shows the version");
+    app.require_subcommand(1);
+    read_store(app, call);
+    for (const auto add : subcommands) add(app, call);
+}
+
+}  // namespace leasehold::cli

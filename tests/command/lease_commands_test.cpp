@@ -1,0 +1,300 @@
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include <leasehold/leasehold.hpp>
+
+#include "command/host.hpp"
+#include "faults/databases.hpp"
+#include "support/tcp_gate.hpp"
+#include "wire/messages.hpp"
+
+namespace leasehold::command {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+bool has_lock_id(const std::string& text) {
+    for (std::size_t at = 0; at + 36 <= text.size(); ++at) {
+        if (LockId::parse(text.substr(at, 36))) return true;
+    }
+    return false;
+}
+
+class Command : public ::testing::Test {
+protected:
+    testing::Finished run(std::vector<std::string> arguments,
+                          std::vector<std::string> environment = {}) const {
+        environment.push_back("LEASEHOLD_STORE=" + store_);
+        return leasehold(arguments, environment);
+    }
+    Outcome json(std::vector<std::string> arguments, int exit_code = 0) const {
+        arguments.emplace_back("--json");
+        const auto finished = run(std::move(arguments));
+        EXPECT_EQ(finished.exit_code, exit_code) << finished.output;
+        return wire::outcome_from(wire::parse(finished.output));
+    }
+    Lease take(const std::string& key) const {
+        return std::get<Lease>(json({"try", key, "--owner", "alice"}));
+    }
+    std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+private:
+    testing::TemporaryFolder folder_;
+    std::string store_ = "sqlite:" + file("locks.db");
+};
+
+TEST_F(Command, TakesALockAndTellsEverybodyElseWhoHasIt) {
+    const auto taken =
+        run({"try", "Order/1", "--owner", "alice", "--note", "on the phone", "--ttl", "10m"});
+    EXPECT_EQ(taken.exit_code, 0);
+    EXPECT_TRUE(has(taken.output, "Order/1 is yours until ")) << taken.output;
+    EXPECT_TRUE(has(taken.output, "(10m)")) << taken.output;
+    EXPECT_TRUE(has_lock_id(taken.output));
+
+    const auto refused = run({"try", "Order/1", "--owner", "bob"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_TRUE(has(refused.output, "Order/1 is held by alice since ")) << refused.output;
+    EXPECT_TRUE(has(refused.output, "9m59s left (on the phone)")) << refused.output;
+    EXPECT_FALSE(has_lock_id(refused.output));
+}
+
+TEST_F(Command, GivesTheSameOwnerItsLeaseBackAndNobodyElse) {
+    EXPECT_EQ(run({"try", "Order/1", "--owner", "alice"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/1", "--owner", "alice"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/2"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/2"}).exit_code, 1);
+}
+
+TEST_F(Command, ChecksExtendsRenewsAndReleasesByLockId) {
+    const Lease lease = take("Order/1");
+    const std::vector<std::string> secret{"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()};
+    EXPECT_TRUE(has(run({"check", "Order/1"}, secret).output, "Order/1 is alive until "));
+    EXPECT_TRUE(has(run({"extend", "Order/1", "--by", "10m"}, secret).output, "(14m"));
+    EXPECT_TRUE(has(run({"renew", "Order/1", "--ttl", "1h"}, secret).output, "(1h)"));
+    EXPECT_EQ(run({"release", "Order/1"}, secret).output, "Order/1 is released\n");
+    const auto again = run({"release", "Order/1"}, secret);
+    EXPECT_EQ(again.exit_code, 1);
+    EXPECT_TRUE(has(again.output, "has been released")) << again.output;
+    EXPECT_EQ(run({"check"}, secret).exit_code, 1);
+}
+
+TEST_F(Command, RefusesALockIdOfAnotherKey) {
+    const Lease lease = take("Order/1");
+    const std::vector<std::string> secret{"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()};
+    EXPECT_EQ(run({"release", "Order/2"}, secret).exit_code, 1);
+    EXPECT_EQ(run({"check"}, secret).exit_code, 0);
+}
+
+TEST_F(Command, KeepsTheLockIdInAFileForItsOwnerAlone) {
+    const auto taken = run({"try", "Order/1", "--lock-id-file", file("secret")});
+    EXPECT_EQ(taken.exit_code, 0);
+    EXPECT_FALSE(has_lock_id(taken.output)) << taken.output;
+    struct stat secret{};
+    ASSERT_EQ(::stat(file("secret").c_str(), &secret), 0);
+    EXPECT_EQ(secret.st_mode & 0777U, 0600U);
+    EXPECT_EQ(run({"check", "Order/1", "--lock-id-file", file("secret")}).exit_code, 0);
+    EXPECT_EQ(run({"release", "--lock-id-file", file("secret")}).exit_code, 0);
+}
+
+TEST_F(Command, TouchesNothingWhereTheLockIdCannotBeKept) {
+    EXPECT_EQ(run({"try", "Order/1", "--lock-id-file", file("no/such/folder")}).exit_code, 2);
+    EXPECT_EQ(run({"who", "Order/1"}).output, "nobody holds Order/1\n");
+}
+
+TEST_F(Command, ReadsTheLockIdFromStandardInput) {
+    const std::string script = "\"$0\" try -q Order/1 | \"$0\" release Order/1 --lock-id -";
+    const auto finished =
+        testing::run({.arguments = {"sh", "-c", script, LEASEHOLD_COMMAND},
+                      .environment = {"LEASEHOLD_STORE=sqlite:" + file("locks.db")}},
+                     20s);
+    EXPECT_EQ(finished.output, "Order/1 is released\n");
+}
+
+TEST_F(Command, AsksForTheLockIdItWasNotGiven) {
+    const auto finished = run({"release", "Order/1"});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_TRUE(has(finished.output, "--lock-id-file")) << finished.output;
+    EXPECT_EQ(run({"release", "Order/1", "--lock-id", "nonsense"}).exit_code, 2);
+}
+
+TEST_F(Command, TakesSeveralKeysOrNone) {
+    (void)take("B/2");
+    EXPECT_EQ(run({"try", "A/1", "B/2"}).exit_code, 1);
+    EXPECT_EQ(run({"who", "A/1"}).output, "nobody holds A/1\n");
+    EXPECT_EQ(std::get<std::vector<Lease>>(json({"try", "A/1", "C/3"})).size(), 2U);
+}
+
+TEST_F(Command, SharesAKeyWithThoseWhoShareIt) {
+    EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Price/1"}).exit_code, 1);
+    EXPECT_EQ(std::get<std::vector<Holder>>(json({"who", "Price/1"})).size(), 2U);
+}
+
+TEST_F(Command, WaitsForAKeyThatIsReleasedMeanwhile) {
+    EXPECT_EQ(run({"try", "Order/1", "--ttl", "300ms"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/1", "--wait", "60s"}).exit_code, 0);
+}
+
+TEST_F(Command, RevivesOnlyWhatNobodyHeldSince) {
+    const Lease lease = take("Order/1");
+    const std::string fence = std::to_string(lease.fence);
+    EXPECT_EQ(run({"release-all", "alice"}).output, "Order/1 is released\n");
+    EXPECT_EQ(run({"try", "Order/1", "--since", fence, "--owner", "bob"}).exit_code, 0);
+    EXPECT_EQ(run({"release-all", "bob"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/1", "--since", fence, "--owner", "carol"}).exit_code, 1);
+}
+
+TEST_F(Command, ListsWhoHoldsWhatWithoutSecrets) {
+    EXPECT_EQ(run({"ls"}).output, "nothing is locked\n");
+    EXPECT_EQ(
+        run({"try", "Order/1", "--owner", "alice/tab-1", "--note", "Größe\nändern"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Invoice/日本", "--owner", "bob"}).exit_code, 0);
+    const auto all = run({"ls"});
+    EXPECT_TRUE(has(all.output, "KEY           OWNER        MODE")) << all.output;
+    EXPECT_TRUE(has(all.output, "Invoice/日本  bob          exclusive")) << all.output;
+    EXPECT_TRUE(has(all.output, "Größe ändern")) << all.output;
+    EXPECT_FALSE(has(all.output, "\x1b")) << all.output;
+    EXPECT_FALSE(has_lock_id(all.output + run({"ls", "--json"}).output));
+    EXPECT_FALSE(has(run({"ls", "--type", "Order"}).output, "bob"));
+    EXPECT_TRUE(has(run({"ls", "--owner", "alice", "--below"}).output, "tab-1"));
+    EXPECT_EQ(run({"ls", "--owner", "alice"}).output, "nothing is locked\n");
+    EXPECT_EQ(std::get<std::vector<Holder>>(json({"ls", "--limit", "1"})).size(), 1U);
+}
+
+TEST_F(Command, ReleasesAllOfAnOwner) {
+    for (const char* const owner : {"alice/1", "alice/2", "bob"}) {
+        EXPECT_EQ(run({"try", std::string{"Order/"} + owner, "--owner", owner}).exit_code, 0);
+    }
+    EXPECT_EQ(run({"release-all", "alice"}).output, "alice holds nothing\n");
+    EXPECT_EQ(run({"release-all", "alice", "--below", "--key", "Order/alice/1"}).output,
+              "Order/alice/1 is released\n");
+    EXPECT_EQ(std::get<std::vector<Lease>>(json({"release-all", "alice", "--below"})).size(), 1U);
+    EXPECT_TRUE(has(run({"ls"}).output, "bob"));
+}
+
+TEST_F(Command, BreaksExactlyWhatWasSeenAndTellsTheHolder) {
+    const Lease lease = take("Order/1");
+    const std::string fence = std::to_string(lease.fence);
+    EXPECT_EQ(run({"break", "Order/1", "--reason", "x"}).exit_code, 2);
+    EXPECT_EQ(run({"break", "Order/1", "--fence", fence}).exit_code, 2);
+    EXPECT_EQ(run({"break", "Order/1", "--fence", "1", "--reason", "x"}).exit_code, 1);
+    EXPECT_EQ(
+        run({"break", "Order/1", "--fence", fence, "--reason", "left", "--by", "root"}).output,
+        "Order/1 is taken from alice\n");
+    const auto checked =
+        run({"check", "Order/1"}, {"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()});
+    EXPECT_EQ(checked.exit_code, 1);
+    EXPECT_TRUE(has(checked.output, "broken by root: left")) << checked.output;
+    const auto history = run({"history", "Order/1"});
+    EXPECT_TRUE(has(history.output, "broken")) << history.output;
+    EXPECT_EQ(std::get<std::vector<PastLease>>(json({"history"})).front().by, "root");
+}
+
+TEST_F(Command, AnswersAsJsonWhateverTheAnswerIs) {
+    const Lease lease = take("Order/1");
+    EXPECT_FALSE(lease.lock_id.is_nil());
+    const auto refusal = std::get<Refusal>(json({"try", "Order/1", "--owner", "bob"}, 1));
+    EXPECT_EQ(refusal.holders.front().owner, "alice");
+    EXPECT_EQ(std::get<Purged>(json({"purge"})).complete, true);
+    const auto fault =
+        std::get<StoreFault>(json({"ls", "--store", "postgres://nobody@127.0.0.1:1/nothing"}, 3));
+    EXPECT_EQ(fault.effect(), StoreFault::Effect::none);
+}
+
+TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
+    const auto wrong = [&](std::vector<std::string> arguments, const std::string& answer) {
+        const auto finished = run(std::move(arguments));
+        EXPECT_EQ(finished.exit_code, 2) << finished.output;
+        EXPECT_TRUE(has(finished.output, answer)) << finished.output;
+    };
+    wrong({}, "--help");
+    wrong({"nonsense"}, "there is no command 'nonsense'");
+    wrong({"try"}, "KEY is required");
+    wrong({"try", "Order/1", "--ttl", "90"}, "'90' is no duration");
+    wrong({"try", "Order/1", "--ttl", "1ms"}, "at least 100 ms");
+    wrong({"try", "Order/1", "--since", "x"}, "'x' is no whole number");
+    wrong({"try", "Order/"}, "the key's id is empty");
+    wrong({"ls", "--store", "nonsense:"}, "no store for 'nonsense:'");
+    wrong({"ls", "--limit", "0"}, "--limit");
+    wrong({"who", "a/b", "extra"}, "extra");
+    wrong({"knock", "Order/1"}, "leasehold serve");
+    const auto nowhere = leasehold({"ls"}, {"LEASEHOLD_STORE="});
+    EXPECT_EQ(nowhere.exit_code, 2);
+    EXPECT_TRUE(has(nowhere.output, "export LEASEHOLD_STORE=")) << nowhere.output;
+}
+
+TEST_F(Command, TakesTheStoreBeforeAndAfterItsName) {
+    const std::string other = "sqlite:" + file("other.db");
+    EXPECT_EQ(run({"--store", other, "try", "Order/1"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/1", "--store", other}).exit_code, 1);
+    EXPECT_EQ(run({"try", "Order/1"}).exit_code, 0);
+}
+
+TEST_F(Command, FindsWhatIsWrongWithAStore) {
+    const auto healthy = run({"doctor"});
+    EXPECT_EQ(healthy.exit_code, 0);
+    for (const char* const about : {"store", "schema", "clock", "durability", "permissions"}) {
+        EXPECT_TRUE(has(healthy.output, std::string{"ok       "} + about)) << healthy.output;
+    }
+    EXPECT_TRUE(has(run({"doctor", "--store", "memory:"}).output, "warning  durability"));
+
+    const auto down = run({"doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing"});
+    EXPECT_EQ(down.exit_code, 1);
+    EXPECT_TRUE(has(down.output, "problem  store")) << down.output;
+    EXPECT_TRUE(has(run({"doctor", "--json"}).output, R"("verdict":"ok")"));
+}
+
+TEST_F(Command, WarnsOfAFileThatEverybodyCanRead) {
+    EXPECT_EQ(run({"ls"}).exit_code, 0);
+    ASSERT_EQ(::chmod(file("locks.db").c_str(), 0644), 0);
+    EXPECT_TRUE(has(run({"doctor"}).output, "warning  secrets"));
+    ASSERT_EQ(::chmod(file("locks.db").c_str(), 0600), 0);
+    EXPECT_TRUE(has(run({"doctor"}).output, "ok       secrets"));
+}
+
+class CommandOnAServer : public faults::ServerTest {};
+INSTANTIATE_TEST_SUITE_P(, CommandOnAServer, ::testing::ValuesIn(faults::every_server()),
+                         faults::by_store());
+
+TEST_P(CommandOnAServer, WorksAsOnEveryOtherStore) {
+    const std::vector<std::string> environment{"LEASEHOLD_STORE=" + url()};
+    const auto taken = leasehold({"try", "-q", "Order/1", "--owner", "alice"}, environment);
+    ASSERT_EQ(taken.exit_code, 0) << taken.output;
+    EXPECT_EQ(leasehold({"try", "Order/1"}, environment).exit_code, 1);
+    EXPECT_TRUE(has(leasehold({"ls"}, environment).output, "alice"));
+    const auto doctor = leasehold({"doctor"}, environment);
+    EXPECT_EQ(doctor.exit_code, 0) << doctor.output;
+    EXPECT_TRUE(has(doctor.output, "ok       durability")) << doctor.output;
+    auto secret = environment;
+    secret.push_back("LEASEHOLD_LOCK_ID=" + taken.output.substr(0, 36));
+    EXPECT_EQ(leasehold({"release", "Order/1"}, secret).exit_code, 0);
+}
+
+TEST_P(CommandOnAServer, SaysThatAnEffectIsUnknownWhenTheAnswerIsLost) {
+    // The tables are there, so that the first answers after connecting are about the lock.
+    ASSERT_EQ(leasehold({"ls", "--store", url()}).exit_code, 0);
+    bool unknown = false;
+    for (std::size_t answers = 0; !unknown && answers < 40; ++answers) {
+        testing::TcpGate gate{"127.0.0.1", database().port()};
+        gate.cut_before_answer(answers);
+        const auto finished = leasehold({"try", "Order/" + std::to_string(answers), "--store",
+                                         database().url(name(), gate.port())});
+        EXPECT_TRUE(finished.exit_code == 0 || finished.exit_code == 3 || finished.exit_code == 4)
+            << finished.output;
+        unknown = finished.exit_code == 4;
+        EXPECT_EQ(unknown, has(finished.output, "is unknown")) << finished.output;
+        if (gate.cuts() == 0) break;
+    }
+    EXPECT_TRUE(unknown);
+}
+
+}  // namespace
+}  // namespace leasehold::command
