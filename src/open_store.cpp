@@ -11,6 +11,13 @@
 #include <leasehold/stores/mariadb.hpp>
 #endif
 
+#ifdef LEASEHOLD_WITH_HTTP
+#include <leasehold/stores/http.hpp>
+#endif
+
+#include <cstdlib>
+#include <fstream>
+
 #include "store_url.hpp"
 
 namespace leasehold {
@@ -27,8 +34,37 @@ namespace {
 #ifdef LEASEHOLD_WITH_MARIADB
     known += ", mariadb://user@host/database";
 #endif
+#ifdef LEASEHOLD_WITH_HTTP
+    known += ", http://host:port, https://host";
+#endif
     throw BadRequest{"no store for '" + scheme + ":'; this build has " + known};
 }
+
+#ifdef LEASEHOLD_WITH_HTTP
+// The token stands in a file or in the environment, never in a URL that is written down somewhere.
+std::string read_token(const std::string& file) {
+    if (file.empty()) {
+        const char* token = std::getenv("LEASEHOLD_TOKEN");
+        return token != nullptr ? token : "";
+    }
+    std::ifstream in{file};
+    std::string token;
+    if (!std::getline(in, token)) throw BadRequest{"the token file cannot be read: " + file};
+    return token;
+}
+
+http::Target server_at(const StoreUrl& url) {
+    const bool tls = url.scheme == "https";
+    std::string prefix = url.database();
+    while (prefix.ends_with('/')) prefix.pop_back();
+    return {.host = url.host(),
+            .port = url.port(tls ? 443 : 7470),
+            .transport = tls ? http::Target::Transport::tls : http::Target::Transport::plain,
+            .prefix = prefix.empty() ? "" : '/' + prefix,
+            .token = read_token(url.parameter("token_file")),
+            .ca_file = url.parameter("ca_file")};
+}
+#endif
 
 }  // namespace
 
@@ -56,6 +92,11 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
                               .database = url.database(),
                               .socket = url.parameter("socket")},
                              url.options);
+    }
+#endif
+#ifdef LEASEHOLD_WITH_HTTP
+    if (url.scheme == "http" || url.scheme == "https") {
+        return http::open(server_at(url), url.options);
     }
 #endif
     refuse_scheme(url.scheme);

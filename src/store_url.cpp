@@ -83,7 +83,7 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     if (colon == std::string_view::npos || colon == 0) {
         throw BadRequest{
             "a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
-            "mariadb://..."};
+            "mariadb://..., http://..."};
     }
     StoreUrl url;
     url.scheme = text.substr(0, colon);
@@ -106,16 +106,20 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
         if (!url.take_option(name, decoded(value))) url.parameters_.emplace_back(name, value);
         query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
     }
-    const bool passes_parameters_on = url.scheme == "postgres" || url.scheme == "postgresql";
     for (const auto& [name, value] : url.parameters_) {
-        if (passes_parameters_on ||
-            ((url.scheme == "mariadb" || url.scheme == "mysql") && name == "socket"))
-            continue;
+        if (url.is_known(name)) continue;
         throw BadRequest{"the store's URL has an unknown parameter '" + name +
                          "'; known are durability, history, retention_s, max_clock_leap_ms, "
                          "io_timeout_ms"};
     }
     return url;
+}
+
+bool StoreUrl::is_known(std::string_view name) const {
+    if (scheme == "postgres" || scheme == "postgresql") return true;  // the driver's own
+    if (scheme == "mariadb" || scheme == "mysql") return name == "socket";
+    if (scheme == "http" || scheme == "https") return name == "token_file" || name == "ca_file";
+    return false;
 }
 
 bool StoreUrl::take_option(std::string_view name, const std::string& value) {

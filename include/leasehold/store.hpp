@@ -60,7 +60,7 @@ struct Extend {
     std::optional<LockKey> key{};
     LockId lock_id{};
     Duration by{};
-    Duration max_ttl{};
+    Duration max_ttl = until_released;
     std::optional<Duration> max_hold{};
 };
 

@@ -168,7 +168,8 @@ void LockManager::apply_limits(Request& request) const {
                 if (limits_.max_hold)
                     r.max_hold = std::min(r.max_hold.value_or(Duration::max()), *limits_.max_hold);
             }
-            if constexpr (std::is_same_v<R, Extend>) r.max_ttl = limits_.max_ttl;
+            if constexpr (std::is_same_v<R, Extend>)
+                r.max_ttl = std::min(r.max_ttl, limits_.max_ttl);
         },
         request);
 }

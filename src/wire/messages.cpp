@@ -221,6 +221,7 @@ struct ToMessage {
     json::object operator()(const Extend& r) const {
         json::object object = about_lease("extend", r);
         object["extend_ms"] = to_json(r.by);
+        object["max_ttl_ms"] = to_json(r.max_ttl);
         if (r.max_hold) object["max_hold_ms"] = to_json(*r.max_hold);
         return object;
     }
@@ -326,6 +327,7 @@ Request read_extend(Fields& fields) {
     auto request = lease_named<Extend>(fields);
     (void)fields.required("extend_ms");
     request.by = *fields.optional_duration("extend_ms");
+    request.max_ttl = fields.optional_duration("max_ttl_ms").value_or(request.max_ttl);
     request.max_hold = fields.optional_duration("max_hold_ms");
     return request;
 }

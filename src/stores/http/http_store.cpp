@@ -1,0 +1,157 @@
+#include <leasehold/stores/http.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "core/cell_store.hpp"
+#include "stores/http/connection.hpp"
+#include "wire/messages.hpp"
+
+namespace leasehold::http {
+namespace {
+
+namespace json = boost::json;
+
+// How much one message carries: well below what a server takes.
+constexpr std::size_t requests_per_message = 200;
+constexpr std::size_t long_message_bytes = 500'000;
+
+bool only_asks(const Request& request) {
+    return std::holds_alternative<Check>(request) || std::holds_alternative<Holders>(request) ||
+           std::holds_alternative<List>(request) || std::holds_alternative<History>(request);
+}
+
+Durability durability_from(const std::string& name) {
+    for (const Durability known : {Durability::strong, Durability::weak}) {
+        if (name == to_string(known)) return known;
+    }
+    return Durability::none;
+}
+
+class HttpStore final : public Store {
+public:
+    HttpStore(const Target& target, const StoreOptions& options)
+        : connection_{target, options.io_timeout} {}
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        for (Outcome& outcome : outcomes) outcome = {};
+        const std::lock_guard lock{mutex_};
+        for (std::size_t done = 0; done < requests.size();) {
+            done += send_some(requests.subspan(done), outcomes.subspan(done));
+        }
+    }
+
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
+
+    [[nodiscard]] StoreStatus status() override {
+        const std::lock_guard lock{mutex_};
+        const Response response = connection_.get("/readyz");
+        const json::value answer = understood(response, StoreFault::Effect::none);
+        try {
+            wire::Fields ready{answer, "the server's state"};
+            wire::Fields store{ready.required("store"), "the server's store"};
+            StoreStatus status{.name = "http, " + store.text("name"),
+                               .durability = durability_from(store.text("durability"))};
+            const json::value& warnings = store.required("warnings");
+            for (std::size_t i = 0; warnings.is_array() && i < warnings.get_array().size(); ++i) {
+                const json::value& warning = warnings.get_array()[i];
+                if (warning.is_string()) status.warnings.emplace_back(warning.get_string());
+            }
+            return status;
+        } catch (const BadRequest& bad) {
+            throw not_understood(StoreFault::Effect::none, bad.what());
+        }
+    }
+
+private:
+    // As many as one message holds, at least one. How many they were.
+    std::size_t send_some(std::span<const Request> requests, std::span<Outcome> outcomes) {
+        std::string body = R"({"requests":[)";
+        std::size_t count = 0;
+        bool changes = false;
+        while (count < std::min(requests.size(), requests_per_message) &&
+               body.size() < long_message_bytes) {
+            if (count > 0) body += ',';
+            body += json::serialize(wire::to_json(requests[count]));
+            changes = changes || !only_asks(requests[count]);
+            ++count;
+        }
+        body += "]}";
+        const auto effect = changes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
+        const Response response = connection_.post("/v1/batch", std::move(body), effect);
+        take_answers(understood(response, effect), outcomes.first(count), effect);
+        return count;
+    }
+
+    // The body of a 200, or what the server says instead as a fault.
+    [[nodiscard]] json::value understood(const Response& response,
+                                         StoreFault::Effect effect) const {
+        if (response.status == 200) return parsed(response.body, effect);
+        const json::value problem = parsed(response.body, effect);
+        wire::Fields fields{problem, "the server's problem"};
+        const std::string detail = fields.optional_text("detail").value_or("no detail");
+        const std::string said = "the Leasehold server at " + connection_.server() + " says " +
+                                 std::to_string(response.status) + ": " + detail;
+        // A request that was refused was not begun. Of those that were, the server says it.
+        if (response.status == 401 || response.status == 403 || response.status == 404) {
+            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, said};
+        }
+        if (response.status < 500) {
+            throw StoreFault{StoreFault::Effect::none,
+                             response.status == 429 ? StoreFault::Cause::unavailable
+                                                    : StoreFault::Cause::internal,
+                             said};
+        }
+        const bool untouched = fields.optional_text("effect").value_or("") == "none";
+        throw StoreFault{untouched ? StoreFault::Effect::none : effect,
+                         StoreFault::Cause::unavailable, said};
+    }
+
+    [[nodiscard]] json::value parsed(const std::string& body, StoreFault::Effect effect) const {
+        try {
+            return wire::parse(body);
+        } catch (const BadRequest& bad) {
+            throw not_understood(effect, bad.what());
+        }
+    }
+
+    void take_answers(const json::value& message, std::span<Outcome> outcomes,
+                      StoreFault::Effect effect) const {
+        try {
+            wire::Fields fields{message, "the server's answer"};
+            const json::value& answers = fields.required("answers");
+            if (!answers.is_array() || answers.get_array().size() != outcomes.size()) {
+                throw BadRequest{"not as many answers as requests"};
+            }
+            for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                outcomes[i] = wire::outcome_from(answers.get_array()[i]);
+            }
+        } catch (const BadRequest& bad) {
+            throw not_understood(effect, bad.what());
+        }
+    }
+
+    [[nodiscard]] StoreFault not_understood(StoreFault::Effect effect,
+                                            const std::string& problem) const {
+        return {effect, StoreFault::Cause::internal,
+                "the Leasehold server at " + connection_.server() +
+                    " answered something that was not understood: " + problem};
+    }
+
+    std::mutex mutex_;
+    Connection connection_;  // guarded by mutex_: status() may be asked beside apply()
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open(const Target& target, StoreOptions options) {
+    auto store = std::make_unique<HttpStore>(target, options);
+    require_durability(options, store->status());
+    return store;
+}
+
+}  // namespace leasehold::http
