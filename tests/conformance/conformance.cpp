@@ -9,7 +9,8 @@ std::vector<UnderTest<StoreHarness>> every_store() {
     return {{"memory", make_memory_harness},
             {"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},
-            {"mariadb", make_mariadb_harness}};
+            {"mariadb", make_mariadb_harness},
+            {"http", make_http_harness}};
 }
 
 std::vector<UnderTest<SqlHarness>> every_sql_store() {
