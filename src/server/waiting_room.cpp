@@ -187,6 +187,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         schedule(line, next_try(*refusal));
     }
     line.trying = nullptr;
+    if (!final && closed_) outcome = sent_away(stopping);
     const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
     if (!final && patient) {
         serve(line);
