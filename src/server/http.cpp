@@ -52,6 +52,18 @@ unsigned retry_after(const Refusal& refusal) {
 
 }  // namespace
 
+std::string_view name_of(Method method) noexcept {
+    switch (method) {
+        case Method::get: return "GET";
+        case Method::head: return "HEAD";
+        case Method::post: return "POST";
+        case Method::patch: return "PATCH";
+        case Method::del: return "DELETE";
+        case Method::other: break;
+    }
+    return "other";
+}
+
 Reply json_reply(unsigned status, const json::object& body) {
     return {.status = status, .body = json::serialize(body)};
 }

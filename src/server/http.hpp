@@ -16,6 +16,8 @@ namespace leasehold::server {
 
 enum class Method : std::uint8_t { get, head, post, patch, del, other };
 
+[[nodiscard]] std::string_view name_of(Method method) noexcept;
+
 struct HttpRequest {
     Method method = Method::other;
     std::string target;
@@ -30,6 +32,7 @@ struct Reply {
     std::string body{};
     std::string_view content_type = "application/json";
     unsigned retry_after_s = 0;         // 0: not said
+    std::string_view route{};           // what was asked for, as Served has it
     std::string_view allow{};           // the methods this resource has, for a 405
     std::function<void()> if_unsent{};  // undoes what the client will never know of
 };

@@ -85,13 +85,15 @@ private:
         return workers;
     }
 
-    void listen() {
+    void listen() try {
         const tcp::endpoint endpoint{asio::ip::make_address(options_.address), options_.port};
         acceptor_.open(endpoint.protocol());
         acceptor_.set_option(Acceptor::reuse_address{true});
         acceptor_.bind(endpoint);
         acceptor_.listen(4096);
         port_ = acceptor_.local_endpoint().port();
+    } catch (const boost::system::system_error& error) {
+        throw std::system_error{error.code(), "listen"};
     }
 
     Task<void> accept() {

@@ -10,6 +10,8 @@
 
 namespace leasehold::server {
 
+class Observer;
+
 // Every size, time and number that a client can drive up, in one place.
 struct ServerOptions {
     std::string address = "127.0.0.1";
@@ -46,6 +48,9 @@ struct ServerOptions {
     std::chrono::milliseconds write_deadline = std::chrono::seconds{30};
     // How long stop() waits for what is under way before connections are cut.
     std::chrono::milliseconds drain_deadline = std::chrono::seconds{20};
+
+    // Sees every request; outlives the server.
+    Observer* observer = nullptr;
 };
 
 // Leasehold over HTTP. Listens from its construction on, answers while run() runs.

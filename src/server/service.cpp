@@ -54,9 +54,11 @@ std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
 
 Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) {
     Reply reply;
+    std::string_view route;
     try {
         const auto target = read_target(request.target);
         if (target) {
+            route = route_of(target->resource);
             reply = co_await perform(request, *target, connection);
         } else {
             reply = not_found();
@@ -70,6 +72,7 @@ Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) 
     } catch (const std::exception&) {
         reply = problem(500, "internal", "the server could not answer this request");
     }
+    reply.route = route;
     co_return reply;
 }
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "server/observer.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -92,9 +93,21 @@ bool Session::still_there() {
     return !error || error == asio::error::would_block;
 }
 
+void Session::tell_observer(const Reply& reply) {
+    Observer* const observer = worker_.options().observer;
+    if (observer == nullptr) return;
+    observer->served({.method = name_of(reader_.request().method),
+                      .route = reply.route,
+                      .status = reply.status,
+                      .took = Clock::now() - asked_at_,
+                      .bytes_in = reader_.request().body.size(),
+                      .bytes_out = out_.size()});
+}
+
 Task<void> Session::run() {
     while (co_await receive()) {
         enter(Phase::answering, unbounded);
+        asked_at_ = Clock::now();
         Reply reply;
         if (reader_.state() == State::refused) {
             reply = std::move(reader_.refusal());
@@ -138,6 +151,7 @@ Task<bool> Session::receive() {
             asio::buffer(space.data(), space.size()), asio::redirect_error(use_task, error));
         if (error && expired_ && state != State::idle) {
             last_ = lingering_ = true;
+            asked_at_ = Clock::now();
             print_reply(problem(408, "request_timeout", "the request did not arrive in time"));
             (void)send_at_once();
             co_return false;
@@ -152,6 +166,7 @@ void Session::print_reply(const Reply& reply) {
     out_.clear();
     print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
           reader_.request().method == Method::head ? WithBody::no : WithBody::yes);
+    tell_observer(reply);
 }
 
 bool Session::send_at_once() {

@@ -55,6 +55,7 @@ private:
     // The client reads our last words before the connection is reset.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
+    void tell_observer(const Reply& reply);
 
     Socket socket_;
     Worker& worker_;
@@ -64,8 +65,9 @@ private:
     std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;
     bool expired_ = false;
-    bool last_ = false;       // the connection ends with the reply under way
-    bool lingering_ = false;  // the client may still be sending
+    bool last_ = false;             // the connection ends with the reply under way
+    bool lingering_ = false;        // the client may still be sending
+    Clock::time_point asked_at_{};  // the request that is answered
     Clock::time_point deadline_ = Clock::time_point::max();
     std::shared_ptr<Watch> watch_;
 };

@@ -158,6 +158,21 @@ std::optional<Target> read_target(std::string_view text) {
     return target;
 }
 
+std::string_view route_of(Resource resource) noexcept {
+    switch (resource) {
+        case Resource::health: return "/healthz";
+        case Resource::readiness: return "/readyz";
+        case Resource::description: return "/openapi.json";
+        case Resource::batch: return "/v1/batch";
+        case Resource::lock: return "/v1/locks/{type}/{id}";
+        case Resource::lock_break: return "/v1/locks/{type}/{id}/break";
+        case Resource::locks: return "/v1/locks";
+        case Resource::owner_locks: return "/v1/owners/{owner}/locks";
+        case Resource::history: return "/v1/history";
+    }
+    return {};
+}
+
 std::string_view methods_of(Resource resource) noexcept {
     switch (resource) {
         case Resource::batch:

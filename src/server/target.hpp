@@ -57,6 +57,9 @@ struct Target {
 // Nothing where there is no such resource. Throws BadRequest where it is no URL.
 [[nodiscard]] std::optional<Target> read_target(std::string_view text);
 
+// Its URL, with the names of what it takes in braces.
+[[nodiscard]] std::string_view route_of(Resource resource) noexcept;
+
 // The methods a resource has, as an Allow field lists them.
 [[nodiscard]] std::string_view methods_of(Resource resource) noexcept;
 

@@ -124,6 +124,7 @@ bool Client::hears() const {
 }
 
 bool Client::closed() {
+    errno = 0;
     return received_.empty() && !fill() && errno != EAGAIN;
 }
 
