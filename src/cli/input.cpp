@@ -85,6 +85,16 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
     return sum;
 }
 
+std::string exactly(Duration duration) {
+    std::string text;
+    for (const Unit& unit : units) {
+        const auto count = duration / unit.length;
+        if (count > 0) text += std::to_string(count).append(unit.name);
+        duration -= count * unit.length;
+    }
+    return text.empty() ? "0s" : text;
+}
+
 std::string in_words(Duration duration) {
     if (duration == until_released) return "until released";
     if (duration < Duration::zero()) return "-" + in_words(-duration);

@@ -17,9 +17,9 @@ namespace {
 
 // In the order of the help.
 constexpr std::array subcommands{
-    add_try,   add_check,  add_extend,  add_renew,      add_release, add_release_all,
-    add_who,   add_ls,     add_history, add_watch,      add_break,   add_knock,
-    add_purge, add_doctor, add_run,     add_completion,
+    add_try,   add_check,  add_extend,  add_renew, add_release,    add_release_all,
+    add_who,   add_ls,     add_history, add_watch, add_break,      add_knock,
+    add_purge, add_doctor, add_run,     add_serve, add_completion,
 };
 
 constexpr const char* overview_examples = R"(Examples:
@@ -78,6 +78,12 @@ Subcommand& Subcommand::text(const char* names, const char* kind, std::string& v
     return *this;
 }
 
+Subcommand& Subcommand::text(const char* names, const char* kind, const char* help,
+                             const std::function<void(const std::string&)>& take) {
+    option(names, kind, help, take);
+    return *this;
+}
+
 Subcommand& Subcommand::required_text(const char* names, const char* kind, std::string& value,
                                       const char* help) {
     option(names, kind, help, [&value](const std::string& text) { value = text; })->required();
@@ -120,6 +126,10 @@ void Subcommand::does(Invocation& call, std::function<int()> action) {
     command_.callback([&call, action = std::move(action)] { call.exit_code = action(); });
 }
 
+const char* version() noexcept {
+    return LEASEHOLD_VERSION;
+}
+
 std::unique_ptr<Store> open_named_store(const Invocation& call) {
     if (!call.store.empty()) return open_store(call.store);
     const char* const url = std::getenv("LEASEHOLD_STORE");
@@ -135,7 +145,7 @@ void add_everything(CLI::App& app, Invocation& call) {
     app.description("Leasehold: who works on what, and nobody else meanwhile.");
     app.footer(overview_examples);
     app.set_help_flag("-h,--help", "shows this");
-    app.set_version_flag("--version", LEASEHOLD_VERSION, "shows the version");
+    app.set_version_flag("--version", version(), "shows the version");
     app.require_subcommand(1);
     read_store(app, call);
     for (const auto add : subcommands) add(app, call);

@@ -49,6 +49,10 @@ public:
                        const char* help);
     Subcommand& duration(const char* names, std::optional<Duration>& value, const char* help);
 
+    // Hands over the text that was given, if any.
+    Subcommand& text(const char* names, const char* kind, const char* help,
+                     const std::function<void(const std::string&)>& take);
+
     // --store
     Subcommand& store(Invocation& call);
     // --json
@@ -65,6 +69,8 @@ private:
 
     CLI::App& command_;
 };
+
+[[nodiscard]] const char* version() noexcept;
 
 // Opens the store that was named. Throws BadRequest where none was.
 [[nodiscard]] std::unique_ptr<Store> open_named_store(const Invocation& call);
@@ -86,6 +92,7 @@ void add_release(CLI::App& app, Invocation& call);
 void add_release_all(CLI::App& app, Invocation& call);
 void add_renew(CLI::App& app, Invocation& call);
 void add_run(CLI::App& app, Invocation& call);
+void add_serve(CLI::App& app, Invocation& call);
 void add_try(CLI::App& app, Invocation& call);
 void add_watch(CLI::App& app, Invocation& call);
 void add_who(CLI::App& app, Invocation& call);

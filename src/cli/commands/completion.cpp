@@ -10,6 +10,10 @@
 namespace leasehold::cli {
 namespace {
 
+bool names_a_file(const std::string& option) {
+    return option == "lock-id-file" || option == "config";
+}
+
 std::vector<std::string> option_names(const CLI::App& command) {
     std::vector<std::string> names;
     for (const CLI::Option* option : command.get_options()) {
@@ -61,7 +65,7 @@ void print_bash(CLI::App& app) {
            "        esac\n"
            "    done\n"
            "    case $before in\n"
-           "        --lock-id-file) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+           "        --lock-id-file|--config) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
            "    esac\n"
            "    case $command in\n"
         << "        '') words="
@@ -106,7 +110,7 @@ void print_zsh(CLI::App& app) {
         for (const CLI::Option* option : command->get_options()) {
             for (const std::string& name : option->get_lnames()) {
                 const bool takes_value = option->get_expected_min() > 0;
-                const bool file = name == "lock-id-file";
+                const bool file = names_a_file(name);
                 std::cout << " \\\n            "
                           << quoted("--" + name + "[" + zsh_text(option->get_description()) + "]" +
                                     (takes_value
@@ -136,7 +140,7 @@ void print_fish(CLI::App& app) {
                       << option->get_lnames().front();
             for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
             if (option->get_expected_min() > 0) {
-                std::cout << (option->get_lnames().front() == "lock-id-file" ? " -rF" : " -x");
+                std::cout << (names_a_file(option->get_lnames().front()) ? " -rF" : " -x");
             }
             std::cout << " -d " << quoted(option->get_description()) << '\n';
         }

@@ -1,0 +1,58 @@
+#include "cli/serve/serve.hpp"
+
+#include <iostream>
+
+#include "cli/subcommand.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct Options {
+    CommandLine line;
+    bool print_config = false;
+    bool banner = false;
+};
+
+}  // namespace
+
+void add_serve(CLI::App& app, Invocation& call) {
+    const auto options = std::make_shared<Options>();
+    Subcommand command{
+        app, "serve", "Serve a store over HTTP",
+        "  leasehold serve\n"
+        "  leasehold serve --store postgres://app@db/shop --port 7471\n"
+        "  leasehold serve --config /etc/leasehold/leasehold.toml\n"
+        "  leasehold serve --print-config > leasehold.toml\n"
+        "\n"
+        "Every setting is an option (--default-ttl), a variable (LEASEHOLD_DEFAULT_TTL) and a\n"
+        "line of the file (default_ttl = \"5m\"); the option comes before the variable before the\n"
+        "file. SIGTERM and SIGINT end it when everything under way is answered, a second one at\n"
+        "once; SIGHUP reads the log level again.\n"
+        "\n"
+        "Exit codes: 0 stopped, 2 wrong usage or configuration, 3 the store cannot be opened or\n"
+        "the address not listened on, 128 + N stopped at once by signal N."};
+    command
+        .text("--config", "FILE", options->line.config_file,
+              "a TOML file with settings; else LEASEHOLD_CONFIG")
+        .flag("--print-config", options->print_config,
+              "print every setting with its value and where that comes from, as such a file")
+        .flag("--banner", options->banner, "greet on standard output: the address, what to try");
+    for (const Setting& setting : settings()) {
+        const std::string help = std::string{setting.help} + " (" + setting.show({}) + ")";
+        command.text(setting.option().c_str(), std::string{setting.kind}.c_str(), help.c_str(),
+                     [options, name = std::string{setting.name}](const std::string& text) {
+                         options->line.options[name] = text;
+                     });
+    }
+    command.does(call, [&call, options] {
+        // `leasehold --store URL serve`
+        if (!call.store.empty()) options->line.options.try_emplace("store", call.store);
+        if (options->print_config) {
+            EffectiveConfig{options->line}.print(std::cout);
+            return static_cast<int>(done);
+        }
+        return serve(options->line, options->banner ? Greeting::banner : Greeting::none);
+    });
+}
+
+}  // namespace leasehold::cli

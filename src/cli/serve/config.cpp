@@ -1,0 +1,125 @@
+#include "cli/serve/config.hpp"
+
+#include <leasehold/errors.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iomanip>
+#include <ostream>
+
+#include "cli/subcommand.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+std::string variable(const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    return value != nullptr ? value : "";
+}
+
+const Setting& setting_named(std::string_view name) {
+    return *std::ranges::find(settings(), name, &Setting::name);
+}
+
+std::string_view form_of(const Setting& setting) {
+    switch (setting.form) {
+        case Form::integer: return "a number without quotes";
+        case Form::boolean: return "true or false without quotes";
+        default: return "a text in quotes";
+    }
+}
+
+std::string toml_text(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string result = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            result.append(1, '\\').append(1, c);
+        } else if (byte < 0x20 || byte == 0x7f) {
+            result.append("\\u00").append({digits[byte >> 4U], digits[byte & 15U]});
+        } else {
+            result += c;
+        }
+    }
+    return result += '"';
+}
+
+}  // namespace
+
+EffectiveConfig::EffectiveConfig(const CommandLine& line) {
+    for (const Setting& setting : settings()) origins_.emplace(setting.name, "default");
+    const std::string file =
+        line.config_file.empty() ? variable("LEASEHOLD_CONFIG") : line.config_file;
+    if (!file.empty()) {
+        for (const Given& given : read_config_file(file)) take(given);
+    }
+    for (const Setting& setting : settings()) {
+        const std::string name = setting.variable();
+        const std::string text = variable(name);
+        if (text.empty()) continue;
+        take({.name = std::string{setting.name},
+              .text = text,
+              .form = setting.form,
+              .origin = name});
+    }
+    for (const auto& [name, text] : line.options) {
+        const Setting& setting = setting_named(name);
+        take({.name = name, .text = text, .form = setting.form, .origin = setting.option()});
+    }
+    check_together();
+}
+
+void EffectiveConfig::take(const Given& given) {
+    const Setting& setting = setting_named(given.name);
+    if (given.form != setting.form) {
+        const std::string example = setting.show({});
+        throw BadRequest{given.origin + ": " + given.name + " takes " +
+                         std::string{form_of(setting)} + ", as in " +
+                         (setting.form == Form::text ? toml_text(example) : example)};
+    }
+    const auto read = setting.read(values_, given.text);
+    if (!read) {
+        // A store's URL may hold a password.
+        const std::string value = given.name == "store" ? "that" : "'" + given.text + "'";
+        throw BadRequest{given.origin + ": " + given.name + " cannot be " + value + "; it takes " +
+                         read.error()};
+    }
+    origins_[given.name] = given.origin;
+}
+
+void EffectiveConfig::check_together() const {
+    const auto ordered = [&](std::string_view less, std::string_view more, bool fine) {
+        if (fine) return;
+        const auto described = [&](std::string_view name) {
+            return std::string{name} + " (" + setting_named(name).show(values_) + ", " +
+                   origin(name) + ")";
+        };
+        throw BadRequest{described(less) + " must not be above " + described(more)};
+    };
+    const Limits& limits = values_.limits;
+    ordered("min_ttl", "max_ttl", limits.min_ttl <= limits.max_ttl);
+    ordered("min_ttl", "default_ttl", limits.min_ttl <= limits.default_ttl);
+    ordered("default_ttl", "max_ttl", limits.default_ttl <= limits.max_ttl);
+}
+
+const std::string& EffectiveConfig::origin(std::string_view name) const {
+    return origins_.find(name)->second;
+}
+
+void EffectiveConfig::print(std::ostream& out) const {
+    constexpr int values_width = 44;
+    out << "# leasehold " << version()
+        << " serve: every setting, and where its value comes from.\n";
+    std::string_view group;
+    for (const Setting& setting : settings()) {
+        if (setting.group != group) out << "\n# " << (group = setting.group) << ".\n";
+        const std::string value = setting.show(values_);
+        const std::string line = std::string{setting.name} + " = " +
+                                 (setting.form == Form::text ? toml_text(value) : value);
+        out << std::left << std::setw(values_width) << line << " # " << origin(setting.name)
+            << '\n';
+    }
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,165 @@
+#include "cli/serve/serve.hpp"
+
+#include <leasehold/open_store.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <system_error>
+
+#include "cli/output.hpp"
+#include "cli/serve/banner.hpp"
+#include "cli/serve/notify.hpp"
+#include "cli/serve/signals.hpp"
+#include "cli/subcommand.hpp"
+#include "server/observed_store.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using server::Log;
+using server::Server;
+
+// The store's URL without what may be secret in it: password and parameters.
+std::string public_url(std::string url) {
+    url.erase(std::min(url.find('?'), url.size()));
+    const std::size_t begin = url.find("//");
+    const std::size_t at = url.rfind('@');
+    if (begin == std::string::npos || at == std::string::npos || at < begin) return url;
+    const std::size_t colon = url.find(':', begin);
+    if (colon < at) url.erase(colon, at - colon);
+    return url;
+}
+
+std::string place_of(const std::string& address, std::uint16_t port) {
+    const bool v6 = address.find(':') != std::string::npos;
+    return (v6 ? '[' + address + ']' : address) + ':' + std::to_string(port);
+}
+
+std::unique_ptr<Store> open_configured_store(const EffectiveConfig& config) {
+    try {
+        return open_store(config.values().store);
+    } catch (const BadRequest& bad) {
+        throw BadRequest{config.origin("store") + ": " + bad.what()};
+    }
+}
+
+// Every connection takes a file descriptor: as many as we may have.
+void raise_file_limit(Log& log, std::size_t connections) {
+    constexpr std::size_t for_ourselves = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= connections + for_ourselves) return;
+    log.warning(
+        "fewer files may be open than connections are allowed; raise the limit of files, "
+        "or lower connections",
+        {{"files", limit.rlim_cur}, {"connections", connections}});
+}
+
+void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
+    log.info("store opened", {{"version", version()},
+                              {"store", public_url(config.store)},
+                              {"name", status.name},
+                              {"durability", to_string(status.durability)}});
+    if (status.durability == Durability::none) {
+        log.warning("nothing survives the end of this process: the store is in memory");
+    }
+    for (const std::string& warning : status.warnings) {
+        log.warning("store", {{"warning", warning}});
+    }
+}
+
+// The settings whose values differ, log_level aside.
+std::string differences(const Config& before, const Config& after) {
+    std::string names;
+    for (const Setting& setting : settings()) {
+        if (setting.name == "log_level" || setting.show(before) == setting.show(after)) continue;
+        names.append(names.empty() ? "" : ", ").append(setting.name);
+    }
+    return names;
+}
+
+class Serving {
+public:
+    Serving(const CommandLine& line, const EffectiveConfig& config)
+        : line_{line},
+          config_{config.values()},
+          log_{config_.log_level, config_.log_format},
+          signals_{{.stop = [this](int number) { stop(number); }, .reload = [this] { reload(); }}},
+          locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), log_),
+                 config_.limits} {}
+
+    int run(Greeting greeting) {
+        raise_file_limit(log_, config_.server.connections);
+        tell_of_store(log_, config_, locks_.status());
+        server::ServerOptions options = config_.server;
+        options.observer = &log_;
+        std::optional<Server> server;
+        try {
+            server.emplace(locks_, options);
+        } catch (const std::system_error& error) {
+            complain("cannot listen on " + place_of(options.address, options.port) + ": " +
+                     error.code().message() + "; --address and --port name another place");
+            return store_failed;
+        }
+        const std::string place = place_of(options.address, server->port());
+        const std::string url = "http://" + place;
+        server_ = &*server;
+        log_.info("ready", {{"url", url}});
+        if (greeting == Greeting::banner) {
+            std::cout << banner(url, public_url(config_.store)) << std::flush;
+        }
+        notify_manager("READY=1\n");
+        server->run();
+        server_ = nullptr;
+        log_.info("stopped");
+        return done;
+    }
+
+private:
+    void stop(int number) {
+        const char* const name = number == SIGTERM ? "SIGTERM" : "SIGINT";
+        Server* const server = server_;
+        if (server == nullptr) ::_exit(128 + number);
+        log_.info("stopping", {{"signal", name}, {"connections", server->connections()}});
+        notify_manager("STOPPING=1\n");
+        server->stop();
+    }
+
+    void reload() {
+        try {
+            const EffectiveConfig now{line_};
+            log_.set_level(now.values().log_level);
+            log_.info("configuration read again");
+            const std::string later = differences(config_, now.values());
+            if (later.empty()) return;
+            log_.warning("these settings have changed and need a restart", {{"settings", later}});
+        } catch (const BadRequest& bad) {
+            log_.error("the configuration was not read again", {{"error", bad.what()}});
+        }
+    }
+
+    const CommandLine line_;
+    const Config config_;
+    std::atomic<Server*> server_{nullptr};  // while it serves
+    Log log_;
+    Signals signals_;
+    LockManager locks_;
+};
+
+}  // namespace
+
+int serve(const CommandLine& line, Greeting greeting) {
+    const EffectiveConfig config{line};
+    block_signals();
+    Serving serving{line, config};
+    return serving.run(greeting);
+}
+
+}  // namespace leasehold::cli

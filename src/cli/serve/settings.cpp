@@ -1,0 +1,264 @@
+#include <leasehold/errors.hpp>
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "cli/input.hpp"
+#include "cli/serve/config.hpp"
+#include "store_url.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using server::LogFormat;
+using server::LogLevel;
+using Read = std::expected<void, std::string>;
+
+constexpr std::int64_t million = 1'000'000;
+constexpr Duration century = std::chrono::years{100};
+
+struct About {
+    std::string_view name;
+    std::string_view group;
+    std::string_view help;
+};
+
+template <class Access>
+Setting number(About about, std::int64_t least, std::int64_t most, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        std::int64_t value = 0;
+        const char* const last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, value);
+        if (error != std::errc{} || end != last || value < least || value > most) {
+            return std::unexpected{"a whole number from " + std::to_string(least) + " to " +
+                                   std::to_string(most)};
+        }
+        auto& to = access(config);
+        to = static_cast<std::remove_reference_t<decltype(to)>>(value);
+        return {};
+    };
+    const auto show = [=](Config config) { return std::to_string(access(config)); };
+    return {about.name, about.group, "NUMBER", about.help, Form::integer, read, show};
+}
+
+std::expected<Duration, std::string> duration_within(const std::string& text, Duration least,
+                                                     Duration most) {
+    const auto value = parse_duration(text);
+    if (value && *value >= least && *value <= most) return *value;
+    return std::unexpected{"a duration from " + exactly(least) + " to " + exactly(most) +
+                           ", as in 250ms, 90s, 5m, 1h30m, 1d"};
+}
+
+template <class Access>
+Setting duration(About about, Duration least, Duration most, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        const auto value = duration_within(text, least, most);
+        if (!value) return std::unexpected{value.error()};
+        auto& to = access(config);
+        to = std::chrono::duration_cast<std::remove_reference_t<decltype(to)>>(*value);
+        return {};
+    };
+    const auto show = [=](Config config) { return exactly(access(config)); };
+    return {about.name, about.group, "DURATION", about.help, Form::text, read, show};
+}
+
+template <class Access>
+Setting duration_or_none(About about, Duration least, Duration most, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        if (text == "none") {
+            access(config).reset();
+            return {};
+        }
+        const auto value = duration_within(text, least, most);
+        if (!value) return std::unexpected{"none, or " + value.error()};
+        access(config) = *value;
+        return {};
+    };
+    const auto show = [=](Config config) {
+        return access(config) ? exactly(*access(config)) : "none";
+    };
+    return {about.name, about.group, "DURATION|none", about.help, Form::text, read, show};
+}
+
+template <class Access>
+Setting yes_or_no(About about, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        if (text != "true" && text != "false") return std::unexpected{"true or false"};
+        access(config) = text == "true";
+        return {};
+    };
+    const auto show = [=](Config config) { return access(config) ? "true" : "false"; };
+    return {about.name, about.group, "true|false", about.help, Form::boolean, read, show};
+}
+
+template <class Value>
+using Choices = std::vector<std::pair<std::string_view, Value>>;
+
+template <class Value, class Access>
+Setting choice(About about, std::string_view kind, const Choices<Value>& choices, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        std::string right;
+        for (const auto& [name, value] : choices) {
+            if (name == text) {
+                access(config) = value;
+                return {};
+            }
+            right.append(right.empty() ? "one of " : ", ").append(name);
+        }
+        return std::unexpected{right};
+    };
+    const auto show = [=](Config config) {
+        const Value value = access(config);
+        return std::string{
+            std::ranges::find(choices, value, &Choices<Value>::value_type::second)->first};
+    };
+    return {about.name, about.group, kind, about.help, Form::text, read, show};
+}
+
+Read read_store(Config& config, const std::string& text) {
+    try {
+        const StoreUrl url = StoreUrl::parse(text, {});
+        if (url.scheme == "http" || url.scheme == "https") {
+            return std::unexpected{
+                "the URL of a store of its own: sqlite:FILE, postgres://..., mariadb://... or "
+                "memory:. This one names another server"};
+        }
+    } catch (const BadRequest& bad) {
+        return std::unexpected{std::string{"the URL of a store, as in sqlite:FILE: "} + bad.what()};
+    }
+    config.store = text;
+    return {};
+}
+
+Read read_address(Config& config, const std::string& text) {
+    in_addr v4{};
+    in6_addr v6{};
+    const bool is_v4 = ::inet_pton(AF_INET, text.c_str(), &v4) == 1;
+    const bool is_v6 = ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
+    if (!is_v4 && !is_v6) return std::unexpected{"an IP address, as in 127.0.0.1 or ::1"};
+    const bool loopback = is_v4 ? ntohl(v4.s_addr) >> 24U == 127 : IN6_IS_ADDR_LOOPBACK(&v6);
+    if (!loopback) {
+        return std::unexpected{
+            "a loopback address, 127.0.0.1 or ::1: this server knows no tokens, so it must not be "
+            "reached from other machines. Put a proxy that authenticates in front of it"};
+    }
+    config.server.address = text;
+    return {};
+}
+
+std::vector<Setting> all_settings() {
+    constexpr std::string_view basics = "The store, and where to listen";
+    constexpr std::string_view logs = "Logs, on standard error";
+    constexpr std::string_view leases = "Leases";
+    constexpr std::string_view sizes = "Sizes and numbers";
+    constexpr std::string_view times = "Deadlines";
+    const auto text = [](auto read, auto show, About about, std::string_view kind) -> Setting {
+        return {about.name, about.group, kind, about.help, Form::text, read, show};
+    };
+    return {
+        text(
+            read_store, [](const Config& c) { return c.store; },
+            {"store", basics, "where leases live"}, "URL"),
+        text(
+            read_address, [](const Config& c) { return c.server.address; },
+            {"address", basics, "the loopback address to listen on"}, "IP"),
+        number({"port", basics, "the port to listen on; 0 takes any free one"}, 0, 65535,
+               [](Config& c) -> auto& { return c.server.port; }),
+        number({"threads", basics, "threads that serve connections"}, 1, 256,
+               [](Config& c) -> auto& { return c.server.threads; }),
+
+        choice({"log_level", logs, "the least that is told; debug has a line for every request"},
+               "LEVEL",
+               Choices<LogLevel>{{"debug", LogLevel::debug},
+                                 {"info", LogLevel::info},
+                                 {"warning", LogLevel::warning},
+                                 {"error", LogLevel::error}},
+               [](Config& c) -> auto& { return c.log_level; }),
+        choice({"log_format", logs, "auto is text on a terminal and JSON otherwise"}, "FORMAT",
+               Choices<LogFormat>{{"auto", LogFormat::automatic},
+                                  {"text", LogFormat::text},
+                                  {"json", LogFormat::json}},
+               [](Config& c) -> auto& { return c.log_format; }),
+
+        duration({"default_ttl", leases, "the life of a lease when the client names none"}, 1ms,
+                 century, [](Config& c) -> auto& { return c.limits.default_ttl; }),
+        duration({"min_ttl", leases, "the shortest life a client may ask for"}, 1ms, century,
+                 [](Config& c) -> auto& { return c.limits.min_ttl; }),
+        duration({"max_ttl", leases, "the longest, and how far ahead an expiry may be pushed"}, 1ms,
+                 century, [](Config& c) -> auto& { return c.limits.max_ttl; }),
+        duration_or_none(
+            {"max_hold", leases, "how long one lease is held in all, however often renewed"}, 1ms,
+            century, [](Config& c) -> auto& { return c.limits.max_hold; }),
+        yes_or_no({"allow_endless", leases, "whether a lease may last until it is released"},
+                  [](Config& c) -> auto& { return c.limits.allow_endless; }),
+        duration({"busy_patience", leases,
+                  "how long to ask again while a transaction guards the key, before the answer is "
+                  "busy"},
+                 0ms, 1min, [](Config& c) -> auto& { return c.limits.busy_patience; }),
+
+        number({"header_bytes", sizes, "of a request's line and fields"}, 1024, million,
+               [](Config& c) -> auto& { return c.server.header_bytes; }),
+        number({"body_bytes", sizes, "of a request's body"}, 1024, 64 * million,
+               [](Config& c) -> auto& { return c.server.body_bytes; }),
+        number({"batch_requests", sizes, "requests in one POST /v1/batch"}, 1, 100'000,
+               [](Config& c) -> auto& { return c.server.batch_requests; }),
+        number({"keys_at_once", sizes, "keys that are taken all or none"}, 1, 10'000,
+               [](Config& c) -> auto& { return c.limits.keys_at_once; }),
+        number({"page_rows", sizes, "rows of one page of a list"}, 1, 100'000,
+               [](Config& c) -> auto& { return c.limits.page_rows; }),
+        number({"connections", sizes, "connections at once; one more is answered 503"}, 1, million,
+               [](Config& c) -> auto& { return c.server.connections; }),
+        number({"requests_under_way", sizes, "requests with the store at once; others queue"}, 1,
+               million, [](Config& c) -> auto& { return c.server.requests_under_way; }),
+        number({"queued_tries", sizes, "tries that may queue so; one more is answered 503"}, 0,
+               million, [](Config& c) -> auto& { return c.server.queued_tries; }),
+        number({"waiters", sizes, "clients that may wait for a key at once"}, 0, million,
+               [](Config& c) -> auto& { return c.server.waiters; }),
+        number({"store_batch_requests", sizes, "requests that travel to the store together"}, 1,
+               65'536, [](Config& c) -> auto& { return c.limits.batch_requests; }),
+        number({"store_queued_requests", sizes, "requests that may wait for such a batch"}, 1,
+               10 * million, [](Config& c) -> auto& { return c.limits.queued_requests; }),
+
+        duration({"longest_wait", times, "how long a client may wait for a key"}, 0s, 60s,
+                 [](Config& c) -> auto& { return c.server.longest_wait; }),
+        duration({"wait_poll", times, "how soon a waiter learns that another server released"},
+                 10ms, 1min, [](Config& c) -> auto& { return c.server.wait_poll; }),
+        duration({"idle", times, "how long a connection may be silent between two requests"}, 100ms,
+                 24h, [](Config& c) -> auto& { return c.server.idle; }),
+        duration({"header_deadline", times, "for a request's header, from its first byte"}, 100ms,
+                 10min, [](Config& c) -> auto& { return c.server.header_deadline; }),
+        duration({"body_deadline", times, "for a request's body, from the end of its header"},
+                 100ms, 10min, [](Config& c) -> auto& { return c.server.body_deadline; }),
+        duration({"write_deadline", times, "for a client to accept an answer"}, 100ms, 10min,
+                 [](Config& c) -> auto& { return c.server.write_deadline; }),
+        duration({"drain_deadline", times, "for what is under way when the server is stopped"}, 0s,
+                 10min, [](Config& c) -> auto& { return c.server.drain_deadline; }),
+    };
+}
+
+}  // namespace
+
+std::string Setting::option() const {
+    std::string text = "--" + std::string{name};
+    std::ranges::replace(text, '_', '-');
+    return text;
+}
+
+std::string Setting::variable() const {
+    std::string text = "LEASEHOLD_" + std::string{name};
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return text;
+}
+
+const std::vector<Setting>& settings() {
+    static const std::vector<Setting> all = all_settings();
+    return all;
+}
+
+}  // namespace leasehold::cli
