@@ -209,10 +209,12 @@ private:
 
     // On the thread of keep_alive_.
     void lose(const KeepAlive::Loss& loss) {
+        {
+            const std::lock_guard lock{mutex_};
+            loss_ = loss;
+        }
         // No longer ours: somebody else may have it already.
         if (std::holds_alternative<Refusal>(loss)) supervisor_.kill();
-        const std::lock_guard lock{mutex_};
-        loss_ = loss;
         lost_.ring();
     }
 
