@@ -83,10 +83,17 @@ Outcome Batcher::ask_once(Request& request) {
 }
 
 void Batcher::submit(Request request, Reply reply) {
-    if (lanes_ == Store::any_number) {
+    // A reply that asks for more is answered by the dispatcher: no reply stands on another.
+    thread_local bool replying = false;
+    if (lanes_ == Store::any_number && !replying) {
         Outcome outcome;
         apply({&request, 1}, {&outcome, 1});
-        if (!is_busy(outcome)) return reply(std::move(outcome));
+        if (!is_busy(outcome)) {
+            replying = true;
+            reply(std::move(outcome));
+            replying = false;
+            return;
+        }
     }
     enqueue(std::move(request), std::move(reply), Clock::now() + limits_.busy_patience);
 }
@@ -193,15 +200,18 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
 void Batcher::run_dispatcher() {
     std::unique_lock lock{mutex_};
     for (;;) {
+        // First what is due again: under load there is always a next group.
+        if (ask_again_what_is_due(lock)) continue;
         if (!groups_.empty() && enter_lane()) {
-            const std::shared_ptr<Group> group = std::move(groups_.front());
+            std::shared_ptr<Group> group = std::move(groups_.front());
             groups_.pop_front();
             queued_ -= group->requests.size();
             lock.unlock();
             lead(*group);
+            group.reset();
             lock.lock();
-        } else if (!ask_again_what_is_due(lock)) {
-            if (closing_ && unanswered_ == 0) return;
+        } else {
+            if (closing_ && unanswered_ == 0 && groups_.empty()) return;
             if (deferred_.empty()) {
                 dispatcher_wakes_.wait(lock);
             } else {
@@ -232,7 +242,7 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
             return;
         }
     }
-    submitted.reply(std::move(outcome));
+    std::exchange(submitted.reply, {})(std::move(outcome));
     const std::lock_guard lock{mutex_};
     --unanswered_;
 }

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "unit/gated_batcher.hpp"
 
@@ -133,6 +136,21 @@ TEST(BatcherBusy, NobodyElseWaitsForABusyOne) {
     ASSERT_TRUE(bench.replies.wait_for(1));
     EXPECT_EQ(bench.replies.answers(),
               (std::map<std::string, std::vector<std::string>>{{"submitted", {"submitted"}}}));
+}
+
+TEST(BatcherBusy, ASubmittedRequestIsAskedAgainHoweverManyOthersAsk) {
+    BusyAnswers busy{3};
+    GatedBatcher bench{patient_for(1h), 1, busy.answer_one()};
+    std::atomic<bool> answered = false;
+    std::vector<std::jthread> crowd;
+    for (int i = 0; i < 8; ++i) {
+        crowd.emplace_back([&] {
+            while (!answered) EXPECT_EQ(bench.ask("asked"), "asked");
+        });
+    }
+    bench.submit("busy");
+    EXPECT_TRUE(bench.replies.wait_for(1));
+    answered = true;
 }
 
 TEST(BatcherBusy, BeingDestroyedEndsAllPatience) {

@@ -62,7 +62,8 @@ public:
 
     // Whether it can carry one more request, as far as can be seen from here.
     [[nodiscard]] bool usable() {
-        if (!kept_ || SteadyClock::now() > last_used_ + longest_idle) return false;
+        if (!kept_ || buffer_.size() > 0 || SteadyClock::now() > last_used_ + longest_idle)
+            return false;
         char byte = 0;
         const ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
         return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

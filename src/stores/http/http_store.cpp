@@ -92,10 +92,14 @@ private:
                                          StoreFault::Effect effect) const {
         if (response.status == 200) return parsed(response.body, effect);
         const json::value problem = parsed(response.body, effect);
-        wire::Fields fields{problem, "the server's problem"};
-        const std::string detail = fields.optional_text("detail").value_or("no detail");
+        const auto said_of = [&](std::string_view field) {
+            const json::value* value =
+                problem.is_object() ? problem.get_object().if_contains(field) : nullptr;
+            return value != nullptr && value->is_string() ? std::string{value->get_string()}
+                                                          : std::string{};
+        };
         const std::string said = "the Leasehold server at " + connection_.server() + " says " +
-                                 std::to_string(response.status) + ": " + detail;
+                                 std::to_string(response.status) + ": " + said_of("detail");
         // A request that was refused was not begun. Of those that were, the server says it.
         if (response.status == 401 || response.status == 403 || response.status == 404) {
             throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, said};
@@ -106,7 +110,7 @@ private:
                                                     : StoreFault::Cause::internal,
                              said};
         }
-        const bool untouched = fields.optional_text("effect").value_or("") == "none";
+        const bool untouched = said_of("effect") == "none";
         throw StoreFault{untouched ? StoreFault::Effect::none : effect,
                          StoreFault::Cause::unavailable, said};
     }

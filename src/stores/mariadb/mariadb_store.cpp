@@ -241,10 +241,11 @@ private:
     // What every new connection is used for first.
     void prepare() {
         shortcuts_.reset();
-        read_settings();
         try {
+            read_settings();
             shortcuts_.emplace(link_.get());
-        } catch (const SqlError&) {
+        } catch (...) {
+            shortcuts_.reset();
             link_.disconnect();
             throw;
         }

@@ -100,8 +100,10 @@ Rows::Rows(::sqlite3* db)
              "ended_by = ?5, ended_why = ?6, past = ?7 where rowid = ?8"},
       erase_{db, "delete from locks where rowid = ?1"},
       write_share_{db,
-                   "insert or replace into lock_shares (type, id, lockid, expiration_time, owner, "
-                   "fence, granted_at, note) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+                   "insert into lock_shares (type, id, lockid, expiration_time, owner, fence, "
+                   "granted_at, note) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) on conflict (type, "
+                   "id, lockid) do update set expiration_time = ?4, owner = ?5, fence = ?6, "
+                   "granted_at = ?7, note = ?8"},
       erase_share_{db, "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"},
       add_history_{db,
                    "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "

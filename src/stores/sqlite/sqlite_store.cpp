@@ -188,9 +188,9 @@ private:
     }
 
     Known& find(const LockKey& key) {
-        const auto [cached, is_new] = cache_.try_emplace(key);
-        if (is_new) cached->second = rows_.find(key);
-        return cached->second;
+        const auto cached = cache_.find(key);
+        return cached != cache_.end() ? cached->second
+                                      : cache_.emplace(key, rows_.find(key)).first->second;
     }
 
     // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode
