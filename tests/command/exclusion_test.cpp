@@ -25,7 +25,10 @@ public:
     [[nodiscard]] std::vector<std::int64_t> fences() const {
         std::ifstream file{path()};
         std::vector<std::int64_t> all;
-        for (std::int64_t fence = 0; file >> fence;) all.push_back(fence);
+        // Of a line that is just being written only a part may be there.
+        for (std::string line; std::getline(file, line) && !file.eof();) {
+            all.push_back(std::stoll(line));
+        }
         return all;
     }
     // Waits until so many commands have written a good deal.
