@@ -28,6 +28,21 @@ bool is_for_cells(const Request& request) {
 template <class R>
 constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
 
+using Located = std::unordered_map<LockId, LockKey>;
+
+std::span<const LockId> tried_ids(const TryLock& request) {
+    return {&request.lock_id, 1};
+}
+std::span<const LockId> tried_ids(const TryLockAll& request) {
+    return request.lock_ids;
+}
+std::span<const LockKey> tried_keys(const TryLock& request) {
+    return {&request.key, 1};
+}
+std::span<const LockKey> tried_keys(const TryLockAll& request) {
+    return request.keys;
+}
+
 // Which keys each request is about. The keys outlive this.
 class Plan {
 public:
@@ -148,6 +163,23 @@ public:
         return std::nullopt;
     }
 
+    // Whether it is a try with a lock id that names a lease on another key. `located` knows where
+    // the lock ids are that were drawn before.
+    [[nodiscard]] bool uses_anothers_id(const Request& request, const Located& located) const {
+        return std::visit(
+            [&]<class R>(const R& r) {
+                if constexpr (requires { r.drawn; }) {
+                    const std::span<const LockId> ids = tried_ids(r);
+                    const std::span<const LockKey> keys = tried_keys(r);
+                    for (std::size_t i = 0; i < ids.size() && r.drawn == Drawn::before; ++i) {
+                        if (is_elsewhere(ids[i], keys[i], located)) return true;
+                    }
+                }
+                return false;
+            },
+            request);
+    }
+
     // The answer to a request that could not be decided.
     [[nodiscard]] Outcome blocked(const Request& request,
                                   std::span<const std::size_t> slots) const {
@@ -158,6 +190,17 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_elsewhere(LockId id, const LockKey& key, const Located& located) const {
+        const auto at = located.find(id);
+        if (at == located.end() || at->second == key) return false;
+        const auto slot = std::ranges::lower_bound(work_.slots, at->second, {}, &Slot::key);
+        if (slot != work_.slots.end() && slot->key == at->second) {
+            return std::ranges::find(slot->cell.grants, id, &Grant::lock_id) !=
+                   slot->cell.grants.end();
+        }
+        return !past_(id).has_value();
+    }
+
     Work& work_;
     PastLookup past_;
     std::vector<Ended> trial_endings_;
@@ -264,7 +307,7 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
             for (const std::size_t index : which) apply_to_cells(requests, outcomes, {index});
             return;
         }
-        outcomes[which.front()] = unsettled(requests[which.front()]);
+        outcomes[which.front()] = unsettled();
         return;
     }
     // A row may have been locked for a moment only, by another server that was just taking it.
@@ -284,16 +327,7 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
     }
 }
 
-Outcome CellStore::unsettled(const Request& request) {
-    if (const auto* wanted = std::get_if<TryLock>(&request)) {
-        const auto located = locate({&wanted->lock_id, 1});
-        if (const auto at = located.find(wanted->lock_id);
-            at != located.end() && at->second != wanted->key) {
-            return StoreFault{
-                StoreFault::Effect::none, StoreFault::Cause::internal,
-                "this lock id names a lease of another key: draw a new one for each key"};
-        }
-    }
+Outcome CellStore::unsettled() {
     Refusal busy;
     busy.kind = Refusal::Kind::busy;
     busy.store_now = now();
@@ -342,7 +376,8 @@ void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outco
 
 void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
                         const Indices& which, Way way) {
-    // Requests that do not name their keys: find them first.
+    // Requests that do not name their keys, and lock ids that may be those of other keys: find
+    // them first.
     std::vector<LockId> to_locate;
     bool writes = false;
     for (const std::size_t index : which) {
@@ -354,11 +389,15 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
                                   r.lock_id;
                               }) {
                     if (!r.key) to_locate.push_back(r.lock_id);
+                } else if constexpr (requires { r.drawn; }) {
+                    if (r.drawn == Drawn::before) {
+                        std::ranges::copy(tried_ids(r), std::back_inserter(to_locate));
+                    }
                 }
             },
             requests[index]);
     }
-    std::unordered_map<LockId, LockKey> located;
+    Located located;
     if (!to_locate.empty()) located = locate(to_locate);
 
     Work work;
@@ -420,7 +459,9 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
     decided.reserve(plan.size());
     for (std::size_t i = 0; i < plan.size(); ++i) {
         const Request& request = requests[plan.request(i)];
-        std::optional<Outcome> outcome = decisions.decide(request, plan.slots(i));
+        std::optional<Outcome> outcome = decisions.uses_anothers_id(request, located)
+                                             ? Outcome{id_of_another_key()}
+                                             : decisions.decide(request, plan.slots(i));
         if (!outcome && way == Way::full) outcome = decisions.blocked(request, plan.slots(i));
         decided.push_back(outcome ? *std::move(outcome) : Outcome{});
     }

@@ -97,7 +97,7 @@ private:
 
     void apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes);
     // The answer to a request that met a conflict each time.
-    [[nodiscard]] Outcome unsettled(const Request& request);
+    [[nodiscard]] Outcome unsettled();
     void apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
                         const Indices& which);
     // Answers what needs no change of any cell, by reading only; leaves the others unanswered.

@@ -77,6 +77,11 @@ Time expiry(Time now, Duration ttl) {
     return ttl == until_released ? never : now + ttl;
 }
 
+StoreFault id_of_another_key() {
+    return {StoreFault::Effect::none, StoreFault::Cause::internal,
+            "this lock id names a lease of another key: draw a new one for each key"};
+}
+
 Lease to_lease(const LockKey& key, const Grant& grant, Time store_now) {
     return {.key = key,
             .lock_id = grant.lock_id,

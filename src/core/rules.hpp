@@ -112,6 +112,8 @@ private:
 };
 
 [[nodiscard]] bool owner_matches(const std::string& owner, const std::string& wanted, OwnerScope);
+// The answer to a try with a lock id that is in use already.
+[[nodiscard]] StoreFault id_of_another_key();
 [[nodiscard]] Lease to_lease(const LockKey&, const Grant&, Time store_now);
 [[nodiscard]] Holder to_holder(const LockKey&, const Grant&);
 [[nodiscard]] PastLease to_past(const Ended&, std::int64_t sequence);

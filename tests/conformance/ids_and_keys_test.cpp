@@ -263,6 +263,49 @@ TEST_P(LockIds, ALockIdUsedForTwoKeysSpoilsNoOtherRequestOfItsBatch) {
     EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[3]));
 }
 
+TEST_P(LockIds, ALiveLockIdGrantsNoOtherKeyInAnyMode) {
+    const LockKey other{"Order", "2"};
+    for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+        for (const Mode other_mode : {Mode::exclusive, Mode::shared}) {
+            SCOPED_TRACE(std::string{to_string(mode)} + ", then " + to_string(other_mode));
+            const LockId id = LockId::random();
+            const Lease lease =
+                must(locks().try_lock(key_, {.owner = "alice", .mode = mode, .lock_id = id}));
+            EXPECT_THROW(
+                (void)locks().try_lock(other, {.owner = "bob", .mode = other_mode, .lock_id = id}),
+                StoreFault);
+            EXPECT_TRUE(locks().holders(other).empty());
+            EXPECT_EQ(public_part(must(locks().check(key_, id))), public_part(lease));
+            const Lease theirs = must(locks().try_lock(other, {.owner = "carol"}));
+            EXPECT_TRUE(granted(locks().release(theirs.lock_id)));
+            EXPECT_TRUE(granted(locks().release(key_, id)));
+        }
+    }
+}
+
+TEST_P(LockIds, ALiveLockIdGrantsNoOtherKeyAmongMany) {
+    const LockKey other{"Order", "2"}, third{"Order", "3"};
+    for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+        SCOPED_TRACE(to_string(mode));
+        const LockId id = LockId::random();
+        const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .lock_id = id}));
+        const auto store = harness().open();
+        const std::vector<Request> batch{TryLockAll{.keys = {other, third},
+                                                    .lock_ids = {id, LockId::random()},
+                                                    .owner = "bob",
+                                                    .mode = mode,
+                                                    .ttl = 1min}};
+        std::vector<Outcome> outcomes(1);
+        ASSERT_NO_THROW(store->apply(batch, outcomes));
+        ASSERT_TRUE(std::holds_alternative<StoreFault>(outcomes[0]));
+        EXPECT_TRUE(std::string{std::get<StoreFault>(outcomes[0]).what()}.contains("another key"));
+        EXPECT_TRUE(locks().holders(other).empty());
+        EXPECT_TRUE(locks().holders(third).empty());
+        EXPECT_EQ(public_part(must(locks().check(key_, id))), public_part(lease));
+        EXPECT_TRUE(granted(locks().release(key_, id)));
+    }
+}
+
 TEST_P(LockIds, ARefusedLockIdMayBeTriedAgain) {
     const Lease theirs = must(locks().try_lock(key_, {.owner = "bob"}));
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "alice", .lock_id = id_}), {"bob"}));

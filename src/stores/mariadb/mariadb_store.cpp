@@ -435,7 +435,8 @@ private:
         std::vector<KeyedRow> overwritten;
         std::vector<KeyedRow> prolonged;
         std::vector<KeyedId> ended_shares;
-        std::vector<KeyedShare> shares;
+        std::vector<KeyedShare> made_shares;
+        std::vector<KeyedShare> changed_shares;
         for (const Slot& slot : work.slots) {
             if (!slot.forget && !slot.cell.changed) continue;
             const ShareChanges changes = share_changes(slot);
@@ -444,7 +445,11 @@ private:
                 forgotten.push_back(&slot.key);
                 continue;
             }
-            for (const Grant* grant : changes.written) shares.push_back({&slot.key, grant});
+            for (const Grant* grant : changes.written) {
+                const bool is_new = std::ranges::find(slot.shares, grant->lock_id,
+                                                      &Grant::lock_id) == slot.shares.end();
+                (is_new ? made_shares : changed_shares).push_back({&slot.key, grant});
+            }
             KeyedRow keyed{&slot.key, row_of(slot)};
             if (slot.state == Slot::State::missing)
                 made.push_back(std::move(keyed));
@@ -459,7 +464,8 @@ private:
         in_parts(prolonged, [&](auto part) { add(prolong_rows(part)); });
         in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
         in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
-        in_parts(shares, [&](auto part) { add(write_shares(part)); });
+        in_parts(made_shares, [&](auto part) { add(insert_shares(part)); });
+        in_parts(changed_shares, [&](auto part) { add(write_shares(part)); });
         in_parts(work.endings,
                  [&](auto part) { add(std::string{for_history} + add_to_history(part)); });
         if (work.raise_floor_to > Time{}) add(leasehold::mariadb::raise_floor(work.raise_floor_to));

@@ -337,7 +337,7 @@ std::string delete_rows(Keys keys) {
     return "delete l from locks l force index (primary) where " + where_key_in(keys);
 }
 
-std::string write_shares(std::span<const KeyedShare> shares) {
+std::string insert_shares(std::span<const KeyedShare> shares) {
     std::string sql =
         "insert into lock_shares (type, id, " + std::string{share_columns} + ") values ";
     list(sql, shares, [&](const KeyedShare& share) {
@@ -351,10 +351,13 @@ std::string write_shares(std::span<const KeyedShare> shares) {
             .add(share.grant->note)
             .close();
     });
-    return sql +
+    return sql;
+}
+
+std::string write_shares(std::span<const KeyedShare> shares) {
+    return insert_shares(shares) +
            " on duplicate key update expiration_time = value(expiration_time), owner = "
-           "value(owner), "
-           "fence = value(fence), granted_at = value(granted_at), note = value(note)";
+           "value(owner), fence = value(fence), granted_at = value(granted_at), note = value(note)";
 }
 
 std::string delete_shares(std::span<const KeyedId> shares) {

@@ -97,6 +97,9 @@ using KeyedId = std::pair<const LockKey*, LockId>;
 // The same where only expiry and touched_at differ.
 [[nodiscard]] std::string prolong_rows(std::span<const KeyedRow> rows);
 [[nodiscard]] std::string delete_rows(Keys keys);
+// Fails with a duplicate where the lock id names one already.
+[[nodiscard]] std::string insert_shares(std::span<const KeyedShare> shares);
+// Shares that exist.
 [[nodiscard]] std::string write_shares(std::span<const KeyedShare> shares);
 [[nodiscard]] std::string delete_shares(std::span<const KeyedId> shares);
 [[nodiscard]] std::string add_to_history(std::span<const Ended> endings);

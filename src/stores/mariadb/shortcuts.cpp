@@ -53,10 +53,10 @@ std::string time_after(const std::string& touched, const std::string& floor) {
 
 const std::string now_or_floor = "greatest(" + clock_us + ", ?)";
 
-// Takes a key that is free or has no row. A lock id that is in the history is dead, and takes
-// nothing; one that was drawn just now is not looked up there.
-// Parameters: type, id, lockid, owner, note, floor, ttl, then lockid where it is looked up, and
-// floor.
+// Takes a key that is free or has no row. A lock id that is in the history is dead, and one of a
+// share is in use: they take nothing. One that was drawn just now is not looked up there.
+// Parameters: type, id, lockid, owner, note, floor, ttl, then lockid twice where it is looked up,
+// and floor.
 std::string take_statement(Drawn drawn) {
     const std::string row = "?, ?, ?, ?, ?, (@now := " + now_or_floor + "), @now, @now, @now + ?";
     return "insert into locks (type, id, lockid, owner, note, touched_at, fence, granted_at, "
@@ -65,7 +65,9 @@ std::string take_statement(Drawn drawn) {
                 ? "values (" + row + ")"
                 : "select " + row +
                       " from dual where (select 1 from lock_history force index "
-                      "(lock_history_lockid) where lockid = ? limit 1) is null") +
+                      "(lock_history_lockid) where lockid = ? limit 1) is null and (select 1 from "
+                      "lock_shares force index (lock_shares_lockid) where lockid = ? limit 1) is "
+                      "null") +
            " on duplicate key update mode = if(locks.type = value(type) and locks.id = value(id) "
            "and locks.ended <> 0 and locks.lockid <> value(lockid), 2, locks.mode), " +
            assign_if_going_ahead("touched_at",
@@ -171,8 +173,8 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
                      : std::nullopt;
     }
     const bool found = link.commit(
-        take_, std::array<Value, 9>{key.type(), key.id(), id_text, owner_text, note_text,
-                                    micros(floor), ttl, id_text, micros(floor)});
+        take_, std::array<Value, 10>{key.type(), key.id(), id_text, owner_text, note_text,
+                                     micros(floor), ttl, id_text, id_text, micros(floor)});
     return found ? alive(take_, key, request.lock_id, when_read(take_)) : std::nullopt;
 }
 

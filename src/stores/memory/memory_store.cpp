@@ -120,10 +120,7 @@ private:
     // A lock id that came from outside may be one of any key's, alive or dead.
     Outcome answer_known_id(const TryLock& request) {
         const auto locks = lock_all();
-        for (const Shard& shard : shards_) {
-            const LockKey* found = shard.ids.find(request.lock_id);
-            if (found != nullptr && *found != request.key) return id_of_another_key();
-        }
+        if (names_another(request.lock_id, request.key)) return id_of_another_key();
         Decision decision{*this, shards_};
         return try_in(shard_of(request.key), request, decision);
     }
@@ -141,8 +138,19 @@ private:
         return outcome;
     }
 
+    // Whether the id is that of a lease on another key.
+    [[nodiscard]] bool names_another(LockId id, const LockKey& key) const {
+        return std::ranges::any_of(shards_, [&](const Shard& shard) {
+            const LockKey* found = shard.ids.find(id);
+            return found != nullptr && *found != key;
+        });
+    }
+
     Outcome answer(const TryLockAll& request) {
         const auto locks = lock_all();
+        for (std::size_t i = 0; i < request.keys.size() && request.drawn == Drawn::before; ++i) {
+            if (names_another(request.lock_ids[i], request.keys[i])) return id_of_another_key();
+        }
         std::vector<Cell*> cells;
         for (const LockKey& key : request.keys) {
             cells.push_back(&shard_of(key).cells.try_emplace(key).first->second);
@@ -311,11 +319,6 @@ private:
         }
         const auto* entry = shard.past.find(lock_id);
         return entry != nullptr ? std::optional{entry->ended.key} : std::nullopt;
-    }
-
-    static Outcome id_of_another_key() {
-        return StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
-                          "this lock id names a lease of another key: draw a new one for each key"};
     }
 
     static std::vector<const LockKey*> keys_of(Shard& shard, const std::string& owner,

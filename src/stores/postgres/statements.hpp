@@ -188,6 +188,7 @@ from (
     where (free or not exists (select from locks l where l.type = q.type and l.id = q.id))
       and ($8::bigint = 1 or not exists (
               select from lock_history h where h.lockid = q.lockid
+              union all select from lock_shares s where s.lockid = q.lockid
               union all select from locks l where l.lockid = q.lockid))) wanted
 on conflict (type, id) do update
 set lockid = excluded.lockid,
