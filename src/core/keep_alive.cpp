@@ -66,6 +66,8 @@ struct KeepAlive::State {
             Duration pause = std::max(every / 8, Duration{std::chrono::milliseconds{1}});
             if (answer) {
                 if (const auto* renewed = std::get_if<Lease>(&*answer)) {
+                    // Too late: whoever asked lost() meanwhile was told so.
+                    if (SteadyClock::now() >= valid_until) return lose(unconfirmed);
                     confirm(end_of(asked_at, *renewed));
                     pause = every;
                 } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
