@@ -1,6 +1,7 @@
 #include <leasehold/lease.hpp>
 #include <leasehold/store.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -88,6 +89,11 @@ const char* to_string(Durability durability) noexcept {
 
 std::string to_string(Time time) {
     if (time == never) return "never";
+    // The years that four digits can show.
+    constexpr Time first = std::chrono::sys_days{std::chrono::year{0} / 1 / 1};
+    constexpr Time last =
+        Time{std::chrono::sys_days{std::chrono::year{10'000} / 1 / 1}} - Duration{1};
+    time = std::clamp(time, first, last);
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss clock{time - day};
