@@ -275,7 +275,8 @@ void Rows::write(const Slot& slot, Known& known) {
     const LockRow& before = known.row;
     const bool same_lease = known.rowid != 0 && row.lock_id == before.lock_id &&
                             row.mode == before.mode && row.fence == before.fence &&
-                            row.owner == before.owner && row.note == before.note;
+                            row.granted_at == before.granted_at && row.owner == before.owner &&
+                            row.note == before.note;
     if (same_lease) {
         // No index is concerned.
         touch_.bind(1, micros(row.expires_at))
