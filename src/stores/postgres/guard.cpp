@@ -224,6 +224,7 @@ Result<Lease> in_savepoint(PGconn* connection, Work work) {
         if (SteadyClock::now() >= give_up) {
             Refusal busy;
             busy.kind = Refusal::Kind::busy;
+            busy.store_now = Guarded{connection}.run("select clock_timestamp()", {}).time(0, 0);
             return std::unexpected{std::move(busy)};
         }
         std::this_thread::sleep_for(pause);
