@@ -15,6 +15,7 @@
 #include <leasehold/stores/http.hpp>
 #endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -50,6 +51,11 @@ std::string read_token(const std::string& file) {
     std::ifstream in{file};
     std::string token;
     if (!std::getline(in, token)) throw BadRequest{"the token file cannot be read: " + file};
+    if (token.ends_with('\r')) token.pop_back();
+    const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
+    if (token.empty() || !std::ranges::all_of(token, is_visible)) {
+        throw BadRequest{"the first line of the token file is no token: " + file};
+    }
     return token;
 }
 

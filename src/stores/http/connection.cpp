@@ -42,9 +42,8 @@ struct Connection::Sending {
 // A connection that stands, plain or with TLS around it.
 class Connection::Link {
 public:
-    Link(const Target& target, const std::string& server, Duration io_timeout)
-        : server_{server}, io_timeout_{io_timeout} {
-        start_clock();
+    Link(const Target& target, const std::string& server, Moment deadline)
+        : server_{server}, deadline_{deadline} {
         tcp::resolver resolver{context_};
         tcp::resolver::results_type addresses;
         complete(StoreFault::Effect::none, "cannot be found", [&](auto ended) {
@@ -70,8 +69,8 @@ public:
     }
 
     Response exchange(const beast::http::request<beast::http::string_body>& request,
-                      StoreFault::Effect effect_once_sent) {
-        start_clock();
+                      StoreFault::Effect effect_once_sent, Moment deadline) {
+        deadline_ = deadline;
         kept_ = false;
         beast::http::response_parser<beast::http::string_body> parser;
         parser.body_limit(longest_answer);
@@ -115,8 +114,6 @@ private:
             use(socket_);
     }
 
-    void start_clock() { deadline_ = std::chrono::steady_clock::now() + io_timeout_; }
-
     // Runs one asynchronous step to its end, or to the deadline.
     template <class Start>
     void complete(StoreFault::Effect effect, const std::string& problem, Start start) {
@@ -130,13 +127,12 @@ private:
     }
 
     const std::string& server_;
-    const Duration io_timeout_;
     asio::io_context context_{1};
     tcp::socket socket_{context_};
     std::optional<asio::ssl::context> tls_context_;
     std::optional<asio::ssl::stream<tcp::socket&>> tls_;
     beast::flat_buffer buffer_;
-    std::chrono::steady_clock::time_point deadline_;
+    Moment deadline_;  // of the call that is under way
     SteadyClock::time_point last_used_ = SteadyClock::now();
     bool kept_ = true;
 };
@@ -144,7 +140,8 @@ private:
 Connection::Connection(Target target, Duration io_timeout)
     : target_{std::move(target)},
       io_timeout_{io_timeout},
-      server_{target_.host + ':' + std::to_string(target_.port)} {}
+      server_{(target_.host.contains(':') ? '[' + target_.host + ']' : target_.host) + ':' +
+              std::to_string(target_.port)} {}
 
 Connection::~Connection() = default;
 
@@ -157,10 +154,10 @@ Response Connection::post(const std::string& path, std::string body,
     return exchange({beast::http::verb::post, path, std::move(body), effect_once_sent});
 }
 
-Connection::Link& Connection::connected() {
+Connection::Link& Connection::connected(Moment deadline) {
     if (!link_ || !link_->usable()) {
         link_.reset();
-        link_ = std::make_unique<Link>(target_, server_, io_timeout_);
+        link_ = std::make_unique<Link>(target_, server_, deadline);
     }
     return *link_;
 }
@@ -178,8 +175,9 @@ Response Connection::exchange(const Sending& sending) {
         request.body() = sending.body;
         request.prepare_payload();
     }
+    const Moment deadline = std::chrono::steady_clock::now() + io_timeout_;
     try {
-        return connected().exchange(request, sending.effect_once_sent);
+        return connected(deadline).exchange(request, sending.effect_once_sent, deadline);
     } catch (...) {
         link_.reset();
         throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,7 @@ struct Response {
 };
 
 // One connection to a server, made when it is needed and kept. Every call ends within the time
-// given. Not thread-safe.
+// given, but for the system's search for a host's name. Not thread-safe.
 class Connection {
 public:
     Connection(Target target, Duration io_timeout);
@@ -31,10 +32,11 @@ public:
     [[nodiscard]] const std::string& server() const { return server_; }
 
 private:
+    using Moment = std::chrono::steady_clock::time_point;
     class Link;
     struct Sending;
     [[nodiscard]] Response exchange(const Sending& sending);
-    [[nodiscard]] Link& connected();
+    [[nodiscard]] Link& connected(Moment deadline);
 
     const Target target_;
     const Duration io_timeout_;
