@@ -1,7 +1,5 @@
 #include "cli/output.hpp"
 
-#include <boost/json/serialize.hpp>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -168,7 +166,7 @@ Time store_time(LockManager& locks) {
 }
 
 void print_json(const Outcome& outcome) {
-    std::cout << boost::json::serialize(wire::to_json(outcome)) << '\n';
+    std::cout << wire::print(wire::to_json(outcome)) << '\n';
 }
 
 int refuse(const Invocation& call, const Refusal& refusal) {

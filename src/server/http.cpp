@@ -1,7 +1,5 @@
 #include "server/http.hpp"
 
-#include <boost/json/serialize.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +63,7 @@ std::string_view name_of(Method method) noexcept {
 }
 
 Reply json_reply(unsigned status, const json::object& body) {
-    return {.status = status, .body = json::serialize(body)};
+    return {.status = status, .body = wire::print(body)};
 }
 
 Reply problem(unsigned status, std::string_view code, std::string_view detail,

@@ -7,8 +7,10 @@
 #include <boost/json/parse.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace leasehold::wire {
@@ -86,6 +88,46 @@ void refuse_duplicates(std::string_view text) {
     }
 }
 
+void print_text(std::string& out, std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto is_special = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+    };
+    out.push_back('"');
+    for (auto rest = text.begin(); rest != text.end();) {
+        const auto special = std::find_if(rest, text.end(), is_special);
+        out.append(rest, special);
+        if (special == text.end()) break;
+        rest = special + 1;
+        const auto byte = static_cast<unsigned char>(*special);
+        if (byte >= 0x20) {
+            out.append({'\\', *special});
+        } else if (byte == '\n') {
+            out.append("\\n");
+        } else {
+            out.append({'\\', 'u', '0', '0', digits[byte >> 4U], digits[byte & 15U]});
+        }
+    }
+    out.push_back('"');
+}
+
+template <class Number, class... Format>
+void print_number(std::string& out, Number number, Format... format) {
+    // The longest double without an exponent.
+    std::array<char, std::numeric_limits<double>::max_exponent10 + 20> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, format...).ptr;
+    out.append(text.data(), end);
+}
+
+void print_list(std::string& out, const json::array& list) {
+    out.push_back('[');
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (i > 0) out.push_back(',');
+        print(out, list[i]);
+    }
+    out.push_back(']');
+}
+
 constexpr double longest_ms = 1e15;
 
 // "2026-11-15T09:20:00.000000Z", as to_string(Time) prints it.
@@ -120,6 +162,44 @@ json::value parse(std::string_view text) {
     json::value value = json::parse(text, error, {}, strict());
     if (error) throw BadRequest{"not valid JSON: " + error.message()};
     return value;
+}
+
+void print(std::string& out, const json::value& value) {
+    switch (value.kind()) {
+        case json::kind::null: out.append("null"); return;
+        case json::kind::bool_: out.append(value.get_bool() ? "true" : "false"); return;
+        case json::kind::int64: return print_number(out, value.get_int64());
+        case json::kind::uint64: return print_number(out, value.get_uint64());
+        case json::kind::double_:
+            return print_number(out, value.get_double(), std::chars_format::fixed);
+        case json::kind::string: return print_text(out, value.get_string());
+        case json::kind::array: return print_list(out, value.get_array());
+        case json::kind::object: return print(out, value.get_object());
+    }
+}
+
+void print(std::string& out, const json::object& object) {
+    char before = '{';
+    for (const auto& field : object) {
+        out.push_back(before);
+        before = ',';
+        print_text(out, field.key());
+        out.push_back(':');
+        print(out, field.value());
+    }
+    out.append(object.empty() ? "{}" : "}");
+}
+
+std::string print(const json::value& value) {
+    std::string out;
+    print(out, value);
+    return out;
+}
+
+std::string print(const json::object& object) {
+    std::string out;
+    print(out, object);
+    return out;
 }
 
 Fields::Fields(const json::value& value, std::string_view what)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <cstddef>
@@ -21,6 +22,13 @@ inline constexpr std::size_t deepest_nesting = 8;
 // Throws BadRequest, which says where, for what is not JSON, is nested too deeply, is not UTF-8, or
 // gives a field twice.
 [[nodiscard]] json::value parse(std::string_view text);
+
+// The other way, without spaces. Numbers stand there as people write them, 59900.5, never 5.99E4,
+// and are read back as they were.
+[[nodiscard]] std::string print(const json::value& value);
+[[nodiscard]] std::string print(const json::object& object);
+void print(std::string& out, const json::value& value);
+void print(std::string& out, const json::object& object);
 
 // The fields of one object, each taken by its name. Every function throws BadRequest, which names
 // the field, where it has the wrong type.

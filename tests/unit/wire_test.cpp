@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <boost/json/serialize.hpp>
-
 #include <leasehold/errors.hpp>
 
 #include "wire/messages.hpp"
@@ -22,17 +20,17 @@ std::string problem_of(std::string_view text) {
 
 // As it is read by the one who gets it.
 Request sent(const Request& request) {
-    return request_from(parse(json::serialize(to_json(request))));
+    return request_from(parse(print(to_json(request))));
 }
 Outcome sent(const Outcome& outcome) {
-    return outcome_from(parse(json::serialize(to_json(outcome))));
+    return outcome_from(parse(print(to_json(outcome))));
 }
 
 std::string text_of(const Request& request) {
-    return json::serialize(to_json(request));
+    return print(to_json(request));
 }
 std::string text_of(const Outcome& outcome) {
-    return json::serialize(to_json(outcome));
+    return print(to_json(outcome));
 }
 
 TEST(Wire, CarriesEveryRequest) {
@@ -124,6 +122,33 @@ TEST(Wire, CarriesEveryAnswer) {
         EXPECT_EQ(read.index(), outcome.index());
         EXPECT_EQ(text_of(read), text_of(outcome));
     }
+}
+
+TEST(Wire, PrintsNumbersAsPeopleWriteThem) {
+    EXPECT_EQ(print(to_json(Duration{59'900'000})), "59900");
+    EXPECT_EQ(print(to_json(Duration{59'900'500})), "59900.5");
+    EXPECT_EQ(print(to_json(Duration{1})), "0.001");
+    EXPECT_EQ(print(to_json(Duration{-1'500})), "-1.5");
+    EXPECT_EQ(print(to_json(Duration{86'400'000'000'001})), "86400000000.001");
+    EXPECT_EQ(print(to_json(until_released)), "null");
+    const auto read_back = [](Duration duration) {
+        const json::value message = parse(R"({"ms":)" + print(to_json(duration)) + "}");
+        return Fields{message, "it"}.optional_duration("ms");
+    };
+    for (std::int64_t count = 1; count < 100'000'000'000'000; count = count * 7 + 3) {
+        EXPECT_EQ(read_back(Duration{count}), Duration{count});
+        EXPECT_EQ(read_back(Duration{-count}), Duration{-count});
+    }
+}
+
+TEST(Wire, PrintsWhatItReads) {
+    for (const std::string_view text :
+         {R"({})", R"([])", R"({"a":[1,-2,true,false,null,{"b":""}],"c":18446744073709551615})",
+          R"(["\"quoted\" \\ \n \u0001 \u001f ü 😀"])", R"([0.5,1234567890123.25])"}) {
+        EXPECT_EQ(print(parse(text)), text);
+    }
+    EXPECT_EQ(print(parse(R"("\t\r\/\u00fc")")), "\"\\u0009\\u000d/ü\"");
+    EXPECT_EQ(print(parse("[1e3,1.0]")), "[1000,1]");
 }
 
 TEST(Wire, DrawsALockIdWhereNoneIsGiven) {

@@ -2,7 +2,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <sys/stat.h>
 
@@ -12,6 +11,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "wire/json.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -195,7 +195,7 @@ void print_json(const std::vector<Finding>& findings) {
         one["advice"] = finding.advice;
         list.emplace_back(std::move(one));
     }
-    std::cout << boost::json::serialize(boost::json::object{{"findings", std::move(list)}}) << '\n';
+    std::cout << wire::print(boost::json::object{{"findings", std::move(list)}}) << '\n';
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <leasehold/stores/http.hpp>
 
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -76,7 +75,7 @@ private:
         while (count < std::min(requests.size(), requests_per_message) &&
                body.size() < long_message_bytes) {
             if (count > 0) body += ',';
-            body += json::serialize(wire::to_json(requests[count]));
+            wire::print(body, wire::to_json(requests[count]));
             changes = changes || !only_asks(requests[count]);
             ++count;
         }
