@@ -1,0 +1,53 @@
+// A timer that background tabs do not slow down: it ticks in a worker where there can be one.
+
+const longest = 2 ** 31 - 1;  // setTimeout's own bound
+
+let worker;
+const waiting = new Map();
+let last = 0;
+
+function start_worker() {
+  if (worker !== undefined) return worker;
+  worker = null;
+  if (!globalThis.Worker || !globalThis.document) return worker;
+  try {
+    worker = new Worker(new URL('./ticks.js', import.meta.url), { type: 'module', name: 'leasehold' });
+    worker.onmessage = ({ data }) => waiting.get(data)?.();
+    worker.onerror = () => {
+      // Not allowed here: the page's own timers do.
+      worker = null;
+      for (const ring of waiting.values()) ring();
+    };
+  } catch {
+    worker = null;
+  }
+  return worker;
+}
+
+export class Timer {
+  #ring;
+  #name = ++last;
+  #handle;
+
+  constructor(ring) {
+    this.#ring = ring;
+  }
+
+  set(ms) {
+    this.stop();
+    if (ms === Infinity) return;
+    const delay = Math.min(Math.max(ms, 0), longest);
+    const ticks = start_worker();
+    if (!ticks) {
+      this.#handle = setTimeout(this.#ring, delay);
+      return;
+    }
+    waiting.set(this.#name, this.#ring);
+    ticks.postMessage({ name: this.#name, delay });
+  }
+
+  stop() {
+    clearTimeout(this.#handle);
+    if (waiting.delete(this.#name)) worker?.postMessage({ name: this.#name });
+  }
+}
