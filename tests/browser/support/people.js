@@ -1,0 +1,50 @@
+// People with browsers: one Chromium for a test file, a context of it for each person.
+
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { chromium } from 'playwright-core';
+
+const arguments_ = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** A Chromium that ends with the test file, or with the test `t` if given. */
+export async function openBrowser({ t, ...options } = {}) {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: arguments_,
+    ...options,
+  });
+  const end = () => browser.close();
+  t ? t.after(end) : after(end);
+  return browser;
+}
+
+let shared;
+
+/**
+ * A person with a browser profile of their own: a context with `page`, its first tab. Whatever goes
+ * wrong in a page, an exception or a violated content security policy, fails the test `t`.
+ */
+export async function person(t, { browser, ...options } = {}) {
+  shared ??= openBrowser();
+  const context = await (browser ?? (await shared)).newContext(options);
+  const problems = [];
+  context.on('page', (page) => {
+    page.on('pageerror', (error) => problems.push(error.stack ?? String(error)));
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) problems.push(message.text());
+    });
+  });
+  context.page = await context.newPage();
+  t.after(async () => {
+    await context.close();
+    if (problems.length > 0) throw new Error('in the page: ' + problems.join('\n'));
+  });
+  return context;
+}
+
+/** Takes a picture of the page into the folder $SCREENSHOTS, if that is set. */
+export async function picture(page, name) {
+  const folder = process.env.SCREENSHOTS;
+  if (folder) await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
+}
