@@ -17,6 +17,7 @@ std::string_view reason_of(unsigned status) {
     switch (status) {
         case 200: return "OK";
         case 201: return "Created";
+        case 304: return "Not Modified";
         case 400: return "Bad Request";
         case 401: return "Unauthorized";
         case 403: return "Forbidden";
@@ -66,6 +67,10 @@ Reply json_reply(unsigned status, const json::object& body) {
     return {.status = status, .body = wire::print(body)};
 }
 
+Reply not_found() {
+    return problem(404, "not_found", "there is nothing under this URL");
+}
+
 Reply problem(unsigned status, std::string_view code, std::string_view detail,
               json::object fields) {
     fields["type"] = "urn:leasehold:" + std::string{code};
@@ -97,12 +102,17 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
     auto to = std::back_inserter(out);
     fmt::format_to(to,
                    "HTTP/1.1 {} {}\r\n"
-                   "Content-Type: {}\r\n"
-                   "Content-Length: {}\r\n"
-                   "Cache-Control: no-store\r\n"
+                   "Cache-Control: {}\r\n"
                    "Date: {}\r\n",
-                   reply.status, reason_of(reply.status), reply.content_type, reply.body.size(),
-                   date);
+                   reply.status, reason_of(reply.status), reply.cache_control, date);
+    if (reply.status != 304) {
+        fmt::format_to(to,
+                       "Content-Type: {}\r\n"
+                       "Content-Length: {}\r\n",
+                       reply.content_type, reply.body.size());
+    }
+    if (!reply.etag.empty()) fmt::format_to(to, "ETag: {}\r\n", reply.etag);
+    out.append(reply.fields);
     if (reply.retry_after_s > 0) fmt::format_to(to, "Retry-After: {}\r\n", reply.retry_after_s);
     if (!reply.allow.empty()) fmt::format_to(to, "Allow: {}\r\n", reply.allow);
     if (after == AfterReply::close) out.append("Connection: close\r\n");

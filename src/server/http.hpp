@@ -23,6 +23,7 @@ struct HttpRequest {
     std::string target;
     std::string content_type;
     std::optional<std::string> lock_token;
+    std::string if_none_match;
     std::string body;
     bool keep_alive = true;
 };
@@ -31,6 +32,9 @@ struct Reply {
     unsigned status = 200;
     std::string body{};
     std::string_view content_type = "application/json";
+    std::string_view cache_control = "no-store";
+    std::string_view etag{};
+    std::string_view fields{};          // more of them, each a whole line
     unsigned retry_after_s = 0;         // 0: not said
     std::string_view route{};           // what was asked for, as Served has it
     std::string_view allow{};           // the methods this resource has, for a 405
@@ -38,6 +42,8 @@ struct Reply {
 };
 
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);
+
+[[nodiscard]] Reply not_found();
 
 // An RFC 9457 problem document; `fields` are added to it.
 [[nodiscard]] Reply problem(unsigned status, std::string_view code, std::string_view detail,

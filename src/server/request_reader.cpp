@@ -101,6 +101,10 @@ private:
                 }
                 expects_continue = true;
                 return;
+            case http::field::if_none_match:
+                request_.if_none_match.append(request_.if_none_match.empty() ? "" : ",");
+                request_.if_none_match.append(value.data(), value.size());
+                return;
             case http::field::lock_token: return keep_lock_token(value, error);
             default: return;
         }
@@ -179,6 +183,7 @@ RequestReader::State RequestReader::next() {
     request_.target.clear();
     request_.content_type.clear();
     request_.lock_token.reset();
+    request_.if_none_match.clear();
     request_.body.clear();
     if (request_.body.capacity() > kept_body_bytes) request_.body.shrink_to_fit();
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "server/assets.hpp"
 #include "server/bodies.hpp"
 #include "server/description.hpp"
 #include "wire/messages.hpp"
@@ -13,10 +14,6 @@ namespace leasehold::server {
 namespace {
 
 namespace json = boost::json;
-
-Reply not_found() {
-    return problem(404, "not_found", "there is nothing under this URL");
-}
 
 Reply wrong_method(Resource resource) {
     const std::string_view allowed = methods_of(resource);
@@ -27,8 +24,15 @@ Reply wrong_method(Resource resource) {
 }
 
 bool takes_no_query(Resource resource) {
-    return resource != Resource::locks && resource != Resource::owner_locks &&
-           resource != Resource::history;
+    switch (resource) {
+        case Resource::locks:
+        case Resource::owner_locks:
+        case Resource::history:
+        case Resource::console:
+        case Resource::console_file:
+        case Resource::client_file: return false;
+        default: return true;
+    }
 }
 
 std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
@@ -112,6 +116,19 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             break;
         case Resource::description:
             if (method == Method::get) return at_once({.body = std::string{description}});
+            break;
+        case Resource::console:
+            if (method == Method::get) return at_once(asset_reply("/", request));
+            break;
+        case Resource::console_file:
+            if (method == Method::get) {
+                return at_once(asset_reply("/console/" + target.names.at(0), request));
+            }
+            break;
+        case Resource::client_file:
+            if (method == Method::get) {
+                return at_once(asset_reply("/client/" + target.names.at(0), request));
+            }
             break;
     }
     return at_once(wrong_method(target.resource));

@@ -40,6 +40,9 @@ constexpr std::array patterns{
     Pattern{Resource::health, {"healthz"}},
     Pattern{Resource::readiness, {"readyz"}},
     Pattern{Resource::description, {"openapi.json"}},
+    Pattern{Resource::console, {}},
+    Pattern{Resource::console_file, {"console", any}},
+    Pattern{Resource::client_file, {"client", any}},
 };
 
 // The parts of a path, still encoded: a slash within a name is %2F.
@@ -169,6 +172,9 @@ std::string_view route_of(Resource resource) noexcept {
         case Resource::locks: return "/v1/locks";
         case Resource::owner_locks: return "/v1/owners/{owner}/locks";
         case Resource::history: return "/v1/history";
+        case Resource::console: return "/";
+        case Resource::console_file: return "/console/{file}";
+        case Resource::client_file: return "/client/{file}";
     }
     return {};
 }

@@ -24,6 +24,9 @@ enum class Resource : std::uint8_t {
     locks,        // all
     owner_locks,  // of one owner
     history,
+    console,       // the page
+    console_file,  // what it loads
+    client_file,   // leasehold.js, for the pages of others
 };
 
 // The parameters behind the question mark, each taken by its name. Every function throws BadRequest
@@ -47,7 +50,7 @@ private:
 
 struct Target {
     Resource resource;
-    std::vector<std::string> names{};  // the type and the id, or the owner
+    std::vector<std::string> names{};  // the type and the id, or the owner, or the file
     Query query{};
 
     // Throws BadRequest where they make no key.

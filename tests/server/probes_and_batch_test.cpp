@@ -108,8 +108,8 @@ TEST_F(ProbesAndBatch, SaysWhatAUrlIsFor) {
     const Answer wrong = client.ask("DELETE", "/v1/batch");
     EXPECT_EQ(wrong.status, 405);
     EXPECT_EQ(wrong.fields.at("allow"), "POST");
-    EXPECT_EQ(client.ask("GET", "/").status, 404);
-    EXPECT_EQ(client.ask("GET", "/").code(), "not_found");
+    EXPECT_EQ(client.ask("GET", "/v1").status, 404);
+    EXPECT_EQ(client.ask("GET", "/v1").code(), "not_found");
 }
 
 TEST(Stopping, AnswersWhatIsUnderWayAndEndsIdleConnections) {
