@@ -14,6 +14,7 @@
 // What a client asks and what it is answered, as HTTP has it.
 namespace leasehold::server {
 
+enum class Resource : std::uint8_t;  // target.hpp
 enum class Method : std::uint8_t { get, head, post, patch, del, other };
 
 [[nodiscard]] std::string_view name_of(Method method) noexcept;
@@ -34,11 +35,12 @@ struct Reply {
     std::string_view content_type = "application/json";
     std::string_view cache_control = "no-store";
     std::string_view etag{};
-    std::string_view fields{};          // more of them, each a whole line
-    unsigned retry_after_s = 0;         // 0: not said
-    std::string_view route{};           // what was asked for, as Served has it
-    std::string_view allow{};           // the methods this resource has, for a 405
-    std::function<void()> if_unsent{};  // undoes what the client will never know of
+    std::string_view fields{};           // more of them, each a whole line
+    unsigned retry_after_s = 0;          // 0: not said
+    std::optional<Resource> resource{};  // what was asked for, as Served has it
+    bool waited = false;                 // for a key, as Served has it
+    std::string_view allow{};            // the methods this resource has, for a 405
+    std::function<void()> if_unsent{};   // undoes what the client will never know of
 };
 
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);

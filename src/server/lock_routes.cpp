@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/bodies.hpp"
+#include "server/observer.hpp"
 #include "server/service.hpp"
 #include "wire/messages.hpp"
 
@@ -80,7 +81,9 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
     locks_.validate(wanted);
     const Outcome outcome =
         co_await room_.wait(std::get<TryLock>(std::move(wanted)), patience, connection);
+    options_.observer->answered(wanted, outcome);
     Reply reply = reply_of(outcome, 201);
+    reply.waited = true;
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
         reply.if_unsent = [this, granted = *lease] { room_.give_back(granted); };
     }

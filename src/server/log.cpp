@@ -11,12 +11,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include <leasehold/lock_id.hpp>
+
+#include "server/http.hpp"
+#include "server/names.hpp"
+#include "server/target.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -25,7 +31,7 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t waiting_lines = 8192;
-constexpr std::chrono::seconds between_fault_lines{5};
+constexpr std::chrono::seconds between_such_lines{5};
 constexpr std::size_t lock_id_letters = 36;
 
 spdlog::level::level_enum level_of(LogLevel level) {
@@ -38,16 +44,6 @@ spdlog::level::level_enum level_of(LogLevel level) {
     return spdlog::level::info;
 }
 
-std::string_view name_of(StoreFault::Cause cause) {
-    switch (cause) {
-        case StoreFault::Cause::unavailable: return "unavailable";
-        case StoreFault::Cause::clock_leap: return "clock_leap";
-        case StoreFault::Cause::configuration: return "configuration";
-        case StoreFault::Cause::internal: return "internal";
-    }
-    return {};
-}
-
 // The first line of what a database said: further ones, and lock ids, quote what it was given.
 std::string public_part(std::string text) {
     text.erase(std::min(text.find('\n'), text.size()));
@@ -57,6 +53,22 @@ std::string public_part(std::string text) {
         }
     }
     return text;
+}
+
+// Nothing for what is not worth a line.
+std::string_view line_of(ConnectionEvent event) {
+    switch (event) {
+        case ConnectionEvent::turned_away: return "connection turned away: too many are served";
+        case ConnectionEvent::accepting_paused:
+            return "accepting paused: a connection could not be opened, perhaps for lack of files";
+        case ConnectionEvent::slow_header: return "connection cut: its request's header was late";
+        case ConnectionEvent::slow_body: return "connection cut: its request's body was late";
+        case ConnectionEvent::slow_reader: return "connection cut: it did not take its answer";
+        case ConnectionEvent::accepted:
+        case ConnectionEvent::ended:
+        case ConnectionEvent::idle: break;
+    }
+    return {};
 }
 
 bool is_plain(std::string_view text) {
@@ -92,6 +104,25 @@ std::string as_json(std::string_view message, Log::Fields fields) {
     return line;
 }
 
+// What may happen very often is told now and then.
+class Seldom {
+public:
+    // How many there were since it was told, with this one; nothing where it is too early to tell.
+    std::optional<std::size_t> one_more() {
+        const auto now = Clock::now();
+        const std::lock_guard lock{mutex_};
+        ++count_;
+        if (now < next_) return std::nullopt;
+        next_ = now + between_such_lines;
+        return std::exchange(count_, 0);
+    }
+
+private:
+    std::mutex mutex_;
+    Clock::time_point next_{};  // guarded by mutex_
+    std::size_t count_ = 0;     // guarded by mutex_
+};
+
 }  // namespace
 
 class Log::Lines {
@@ -124,25 +155,15 @@ public:
         logger_->log(level_of(level), spdlog::string_view_t{line.data(), line.size()});
     }
 
-    // How many faults there were since the last line, or nothing where it is too early for another.
-    std::optional<std::size_t> faults_to_tell() {
-        const auto now = Clock::now();
-        const std::lock_guard lock{mutex_};
-        ++faults_;
-        if (now < next_fault_line_) return std::nullopt;
-        next_fault_line_ = now + between_fault_lines;
-        return std::exchange(faults_, 0);
-    }
+    Seldom faults;
+    std::array<Seldom, connection_events> events;
+    std::atomic<bool> fault_told{false};  // and not yet that the store answers again
 
 private:
     const bool for_people_;
     std::shared_ptr<spdlog::details::thread_pool> thread_ =
         std::make_shared<spdlog::details::thread_pool>(waiting_lines, 1);
     std::shared_ptr<spdlog::logger> logger_;
-
-    std::mutex mutex_;
-    Clock::time_point next_fault_line_{};  // guarded by mutex_
-    std::size_t faults_ = 0;               // guarded by mutex_
 };
 
 Log::Log(LogLevel level, LogFormat format) : lines_{std::make_unique<Lines>(level, format)} {}
@@ -162,8 +183,8 @@ void Log::served(const Served& request) noexcept {
     const auto microseconds =
         std::chrono::duration_cast<std::chrono::microseconds>(request.took).count();
     write(LogLevel::debug, "request",
-          {{"method", request.method},
-           {"route", request.route.empty() ? "unknown" : request.route},
+          {{"method", name_of(request.method)},
+           {"route", request.resource ? route_of(*request.resource) : "unknown"},
            {"status", request.status},
            {"took_us", microseconds},
            {"bytes_in", request.bytes_in},
@@ -171,13 +192,25 @@ void Log::served(const Served& request) noexcept {
 }
 
 void Log::store_failed(const StoreFault& fault) noexcept {
-    const auto count = lines_->faults_to_tell();
+    const auto count = lines_->faults.one_more();
     if (!count) return;
-    const bool unknown = fault.effect() == StoreFault::Effect::unknown;
+    lines_->fault_told = true;
     warning("store fault", {{"fault", public_part(fault.what())},
                             {"cause", name_of(fault.cause())},
-                            {"effect", unknown ? "unknown" : "none"},
+                            {"effect", name_of(fault.effect())},
                             {"faults", *count}});
+}
+
+void Log::batch_applied(const Batch& batch) noexcept {
+    if (!lines_->fault_told.load(std::memory_order_relaxed) || batch.faults > 0) return;
+    if (lines_->fault_told.exchange(false)) info("the store answers again");
+}
+
+void Log::happened(ConnectionEvent event) noexcept {
+    const std::string_view message = line_of(event);
+    if (message.empty()) return;
+    const auto count = lines_->events.at(static_cast<std::size_t>(event)).one_more();
+    if (count) warning(message, {{"times", *count}});
 }
 
 }  // namespace leasehold::server

@@ -50,8 +50,11 @@ public:
 
     // A line each at debug level.
     void served(const Served& request) noexcept override;
-    // A warning; of many in a short time only the first is written, and then how many there were.
+    // Of many in a short time only the first is written, and then how many there were.
     void store_failed(const StoreFault& fault) noexcept override;
+    void happened(ConnectionEvent event) noexcept override;
+    // Tells when the store answers again.
+    void batch_applied(const Batch& batch) noexcept override;
 
 private:
     class Lines;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -9,7 +11,7 @@
 
 namespace leasehold::server {
 
-// A store whose faults are seen by an observer, each once.
+// A store whose batches, and faults, are seen by an observer.
 class ObservedStore final : public Store {
 public:
     // The observer outlives this.
@@ -23,8 +25,17 @@ public:
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    void tell(std::span<const Outcome> outcomes, Clock::time_point begun);
+    // Now and then.
+    [[nodiscard]] std::optional<Duration> clock_offset(std::span<const Outcome> outcomes,
+                                                       Clock::time_point ended,
+                                                       Clock::duration took);
+
     std::unique_ptr<Store> store_;
     Observer& observer_;
+    std::atomic<Clock::rep> next_look_at_clock_{0};
 };
 
 }  // namespace leasehold::server

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/observer.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -38,12 +39,21 @@ void turn_away(Socket socket) {
     socket.shutdown(Socket::shutdown_send, ignored);
 }
 
+// There is always an observer, which may look at nothing.
+ServerOptions observed(ServerOptions options) {
+    static Observer nobody;
+    if (options.observer == nullptr) options.observer = &nobody;
+    return options;
+}
+
 }  // namespace
 
 class Server::Parts {
 public:
     Parts(LockManager& locks, ServerOptions options)
-        : options_{std::move(options)}, workers_{hire()}, service_{locks, first(), options_} {
+        : options_{observed(std::move(options))},
+          workers_{hire()},
+          service_{locks, first(), options_} {
         listen();
         const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (event < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
@@ -104,8 +114,10 @@ private:
             co_await acceptor_.async_accept(socket, asio::redirect_error(use_task, error));
             if (error == asio::error::operation_aborted) break;
             if (error) {
+                options_.observer->happened(ConnectionEvent::accepting_paused);
                 co_await pause();
             } else if (connections_ >= options_.connections) {
+                options_.observer->happened(ConnectionEvent::turned_away);
                 turn_away(std::move(socket));
             } else {
                 worker.serve(std::move(socket), service_);

@@ -10,6 +10,7 @@
 
 namespace leasehold::server {
 
+class Metrics;
 class Observer;
 
 // Every size, time and number that a client can drive up, in one place.
@@ -49,8 +50,10 @@ struct ServerOptions {
     // How long stop() waits for what is under way before connections are cut.
     std::chrono::milliseconds drain_deadline = std::chrono::seconds{20};
 
-    // Sees every request; outlives the server.
+    // Sees what happens; outlives the server.
     Observer* observer = nullptr;
+    // What GET /metrics tells; outlives the server. Without it there is no such resource.
+    const Metrics* metrics = nullptr;
 };
 
 // Leasehold over HTTP. Listens from its construction on, answers while run() runs.

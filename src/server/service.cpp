@@ -8,6 +8,7 @@
 #include "server/assets.hpp"
 #include "server/bodies.hpp"
 #include "server/description.hpp"
+#include "server/metrics.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server {
@@ -22,6 +23,20 @@ Reply wrong_method(Resource resource) {
     reply.allow = allowed;
     return reply;
 }
+
+// One more while it lives.
+class Counted {
+public:
+    explicit Counted(std::atomic<std::size_t>& count) : count_{count} {
+        count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::size_t>& count_;
+};
 
 bool takes_no_query(Resource resource) {
     switch (resource) {
@@ -57,12 +72,13 @@ std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
 }  // namespace
 
 Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) {
+    const Counted counted{under_way_};
     Reply reply;
-    std::string_view route;
+    std::optional<Resource> resource;
     try {
         const auto target = read_target(request.target);
         if (target) {
-            route = route_of(target->resource);
+            resource = target->resource;
             reply = co_await perform(request, *target, connection);
         } else {
             reply = not_found();
@@ -76,7 +92,7 @@ Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) 
     } catch (const std::exception&) {
         reply = problem(500, "internal", "the server could not answer this request");
     }
-    reply.route = route;
+    reply.resource = resource;
     co_return reply;
 }
 
@@ -113,6 +129,10 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             break;
         case Resource::health:
             if (method == Method::get) return at_once({.body = R"({"status":"ok"})"});
+            break;
+        case Resource::metrics:
+            if (options_.metrics == nullptr) return at_once(not_found());
+            if (method == Method::get) return metrics();
             break;
         case Resource::description:
             if (method == Method::get) return at_once({.body = std::string{description}});
@@ -151,6 +171,22 @@ Task<Reply> Service::ready() {
     body["status"] = "ready";
     body["store"] = std::move(store);
     co_return json_reply(200, body);
+}
+
+Task<Reply> Service::metrics() {
+    auto held = co_await held_.count();
+    const StoreDoor::Queues queues = door_.queues();
+    const Levels now{.requests = under_way_,
+                     .with_store = queues.under_way,
+                     .queued_keeps = queues.keeps,
+                     .queued_tries = queues.tries,
+                     .waiters = room_.waiting(),
+                     .lines = room_.lines(),
+                     .held = held,
+                     .store = locks_.status()};
+    Reply reply{.body = options_.metrics->text(now, options_)};
+    reply.content_type = Metrics::content_type;
+    co_return reply;
 }
 
 Task<Reply> Service::batch(const HttpRequest& request) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+
+#include "server/held_leases.hpp"
 #include "server/http.hpp"
 #include "server/server.hpp"
 #include "server/store_door.hpp"
@@ -18,7 +21,8 @@ public:
         : locks_{locks},
           options_{options},
           room_{locks, home, options},
-          door_{locks, room_, options} {}
+          door_{locks, room_, options},
+          held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
     [[nodiscard]] Task<Reply> answer(const HttpRequest& request, Connection& connection);
@@ -33,6 +37,7 @@ private:
     [[nodiscard]] static Task<Reply> at_once(Reply reply);
 
     [[nodiscard]] Task<Reply> ready();
+    [[nodiscard]] Task<Reply> metrics();
     [[nodiscard]] Task<Reply> batch(const HttpRequest& request);
 
     // lock_routes.cpp
@@ -50,6 +55,8 @@ private:
     const ServerOptions& options_;
     WaitingRoom room_;
     StoreDoor door_;
+    HeldLeases held_;
+    std::atomic<std::size_t> under_way_{0};
 };
 
 }  // namespace leasehold::server

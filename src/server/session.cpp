@@ -6,7 +6,6 @@
 
 #include <utility>
 
-#include "server/observer.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -18,6 +17,12 @@ using State = RequestReader::State;
 constexpr std::chrono::milliseconds unbounded{-1};
 constexpr std::chrono::seconds linger_deadline{2};
 constexpr std::size_t kept_reply_bytes = 16 * 1024;
+
+// What it means that a deadline for reading is over.
+ConnectionEvent missed_in(State state) {
+    if (state == State::idle) return ConnectionEvent::idle;
+    return state == State::header ? ConnectionEvent::slow_header : ConnectionEvent::slow_body;
+}
 
 }  // namespace
 
@@ -93,15 +98,18 @@ bool Session::still_there() {
     return !error || error == asio::error::would_block;
 }
 
+void Session::happened(ConnectionEvent event) {
+    worker_.options().observer->happened(event);
+}
+
 void Session::tell_observer(const Reply& reply) {
-    Observer* const observer = worker_.options().observer;
-    if (observer == nullptr) return;
-    observer->served({.method = name_of(reader_.request().method),
-                      .route = reply.route,
-                      .status = reply.status,
-                      .took = Clock::now() - asked_at_,
-                      .bytes_in = reader_.request().body.size(),
-                      .bytes_out = out_.size()});
+    worker_.options().observer->served({.method = reader_.request().method,
+                                        .resource = reply.resource,
+                                        .status = reply.status,
+                                        .waited = reply.waited,
+                                        .took = Clock::now() - asked_at_,
+                                        .bytes_in = reader_.request().body.size(),
+                                        .bytes_out = out_.size()});
 }
 
 Task<void> Session::run() {
@@ -149,6 +157,7 @@ Task<bool> Session::receive() {
         error_code error;
         const std::size_t bytes = co_await socket_.async_read_some(
             asio::buffer(space.data(), space.size()), asio::redirect_error(use_task, error));
+        if (error && expired_) happened(missed_in(state));
         if (error && expired_ && state != State::idle) {
             last_ = lingering_ = true;
             asked_at_ = Clock::now();
@@ -180,6 +189,7 @@ Task<bool> Session::send_rest() {
     error_code error;
     co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
                                asio::redirect_error(use_task, error));
+    if (error && expired_) happened(ConnectionEvent::slow_reader);
     co_return !error;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "server/observer.hpp"
 #include "server/request_reader.hpp"
 #include "server/service.hpp"
 #include "server/tasks.hpp"
@@ -56,6 +57,7 @@ private:
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
     void tell_observer(const Reply& reply);
+    void happened(ConnectionEvent event);
 
     Socket socket_;
     Worker& worker_;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/observer.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -60,7 +62,7 @@ Task<Outcome> StoreDoor::ask(Request request) {
     std::shared_ptr<Call> call = hand_over({&request, 1}, {&outcome, 1}, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
-    tell_room(request, outcome);
+    tell(request, outcome);
     co_return outcome;
 }
 
@@ -77,11 +79,21 @@ Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
     std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
-    for (std::size_t i = 0; i < requests.size(); ++i) tell_room(requests[i], outcomes[i]);
+    for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], outcomes[i]);
     co_return outcomes;
 }
 
 // The request has been moved from, but what kind it was can still be seen.
+void StoreDoor::tell(const Request& request, const Outcome& outcome) {
+    options_.observer->answered(request, outcome);
+    tell_room(request, outcome);
+}
+
+StoreDoor::Queues StoreDoor::queues() {
+    const std::lock_guard lock{mutex_};
+    return {.under_way = under_way_, .keeps = urgent_.size(), .tries = patient_.size()};
+}
+
 void StoreDoor::tell_room(const Request& request, const Outcome& outcome) {
     if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
         if (const auto* lease = std::get_if<Lease>(&outcome)) room_.ended(lease->key);

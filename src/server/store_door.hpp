@@ -32,6 +32,14 @@ public:
     // The same for several, which go to the store in this order.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests);
 
+    // How many are in it now, and how many queue.
+    struct Queues {
+        std::size_t under_way = 0;
+        std::size_t keeps = 0;
+        std::size_t tries = 0;
+    };
+    [[nodiscard]] Queues queues();
+
 private:
     enum class Urgency : std::uint8_t { keeps_or_ends, asks_anew };
     using Resume = std::function<void()>;
@@ -50,6 +58,7 @@ private:
                                                   const Executor& executor);
     [[nodiscard]] static Task<void> wait_for(std::shared_ptr<Call> call);
 
+    void tell(const Request& request, const Outcome& outcome);
     void tell_room(const Request& request, const Outcome& outcome);
 
     LockManager& locks_;

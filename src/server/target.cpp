@@ -43,6 +43,7 @@ constexpr std::array patterns{
     Pattern{Resource::console, {}},
     Pattern{Resource::console_file, {"console", any}},
     Pattern{Resource::client_file, {"client", any}},
+    Pattern{Resource::metrics, {"metrics"}},
 };
 
 // The parts of a path, still encoded: a slash within a name is %2F.
@@ -175,6 +176,7 @@ std::string_view route_of(Resource resource) noexcept {
         case Resource::console: return "/";
         case Resource::console_file: return "/console/{file}";
         case Resource::client_file: return "/client/{file}";
+        case Resource::metrics: return "/metrics";
     }
     return {};
 }

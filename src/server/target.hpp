@@ -27,6 +27,7 @@ enum class Resource : std::uint8_t {
     console,       // the page
     console_file,  // what it loads
     client_file,   // leasehold.js, for the pages of others
+    metrics,
 };
 
 // The parameters behind the question mark, each taken by its name. Every function throws BadRequest

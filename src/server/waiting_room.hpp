@@ -55,6 +55,8 @@ public:
     void close();
 
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+    // The keys that are waited for.
+    [[nodiscard]] std::size_t lines() const noexcept { return lines_open_; }
 
 private:
     using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;

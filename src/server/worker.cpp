@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/observer.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -34,6 +36,7 @@ void Worker::stop() {
 
 void Worker::serve(Socket socket, Service& service) {
     ++connections_;
+    options_.observer->happened(ConnectionEvent::accepted);
     asio::post(context_, [this, &service, socket = std::move(socket)]() mutable {
         auto session = std::make_unique<Session>(std::move(socket), *this, service);
         sessions_.push_back(*session);
@@ -51,6 +54,7 @@ Task<void> Worker::hold(std::unique_ptr<Session> session) {
     }
     session.reset();
     --connections_;
+    options_.observer->happened(ConnectionEvent::ended);
     if (sessions_.empty()) ticks_.cancel();
 }
 

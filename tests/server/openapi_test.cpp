@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "server/metrics.hpp"
 #include "server/openapi_schema.hpp"
 #include "server/server_fixture.hpp"
 #include "unit/faulty_store.hpp"
@@ -26,7 +27,7 @@ protected:
         Answer answer = client_.ask(method, target, body, fields);
         EXPECT_EQ(answer.status, status) << method << " " << target << " " << answer.body;
         EXPECT_EQ(api_.problem_with_answer(path, verb, answer.status, answer.fields["content-type"],
-                                           answer.json()),
+                                           body_of(answer)),
                   "")
             << method << " " << target << " " << answer.body;
         if (!body.empty() && answer.status != 400) {
@@ -43,6 +44,11 @@ protected:
         return ask("POST", "/v1/batch", "/v1/batch", "{\"requests\":[" + requests + "]}", {},
                    status);
     }
+    // A text that is not JSON is a string.
+    static json::value body_of(const Answer& answer) {
+        const bool is_json = answer.fields.at("content-type").find("json") != std::string::npos;
+        return is_json ? answer.json() : json::value(answer.body);
+    }
     static std::string token_of(const Answer& granted) {
         const auto lease = granted.json();
         return "Lock-Token: " + std::string{std::string_view{lease.at("lock_id").as_string()}} +
@@ -51,7 +57,8 @@ protected:
 
     std::unique_ptr<FaultyStore> faulty_ = std::make_unique<FaultyStore>(memory::open());
     FaultyStore& store_ = *faulty_;
-    RunningServer server_{std::move(faulty_)};
+    const server::Metrics metrics_{"1"};
+    RunningServer server_{std::move(faulty_), {.metrics = &metrics_}};
     Client client_ = server_.connect();
     const OpenApi api_{server_.connect().ask("GET", "/openapi.json").json()};
     std::set<std::string> answered_;
@@ -63,6 +70,8 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/healthz", "/healthz", {}, {}, 200);
     ask("GET", "/healthz", "/healthz?x=1", {}, {}, 400);
     ask("GET", "/readyz", "/readyz", {}, {}, 200);
+    ask("GET", "/metrics", "/metrics", {}, {}, 200);
+    ask("GET", "/metrics", "/metrics?x=1", {}, {}, 400);
 
     const Answer granted = lock(
         "POST", 201,

@@ -15,6 +15,7 @@
 #include "cli/serve/notify.hpp"
 #include "cli/serve/signals.hpp"
 #include "cli/subcommand.hpp"
+#include "server/metrics.hpp"
 #include "server/observed_store.hpp"
 
 namespace leasehold::cli {
@@ -92,14 +93,15 @@ public:
           config_{config.values()},
           log_{config_.log_level, config_.log_format},
           signals_{{.stop = [this](int number) { stop(number); }, .reload = [this] { reload(); }}},
-          locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), log_),
+          locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), observers_),
                  config_.limits} {}
 
     int run(Greeting greeting) {
         raise_file_limit(log_, config_.server.connections);
         tell_of_store(log_, config_, locks_.status());
         server::ServerOptions options = config_.server;
-        options.observer = &log_;
+        options.observer = &observers_;
+        options.metrics = &metrics_;
         std::optional<Server> server;
         try {
             server.emplace(locks_, options);
@@ -149,6 +151,8 @@ private:
     const Config config_;
     std::atomic<Server*> server_{nullptr};  // while it serves
     Log log_;
+    server::Metrics metrics_{std::string{version()}};
+    server::BothObservers observers_{log_, metrics_};
     Signals signals_;
     LockManager locks_;
 };

@@ -1,0 +1,67 @@
+#include "server/held_leases.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace leasehold::server {
+
+Task<std::optional<HeldCount>> HeldLeases::count() {
+    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+    if (begin()) {
+        const Executor executor = co_await asio::this_coro::executor;
+        auto timer = std::make_shared<Timer>(executor, patience);
+        auto counted = [timer](const std::exception_ptr&) {
+            timer->expires_at(Clock::time_point::min());
+        };
+        asio::co_spawn(executor, go_through_the_store(), std::move(counted));
+        boost::system::error_code ignored;
+        co_await timer->async_wait(asio::redirect_error(use_task, ignored));
+    }
+    co_return latest();
+}
+
+bool HeldLeases::begin() {
+    const auto now = Clock::now();
+    const std::lock_guard lock{mutex_};
+    if (counting_ || (begun_ && now < *begun_ + between_counts)) return false;
+    begun_ = now;
+    counting_ = true;
+    return true;
+}
+
+void HeldLeases::end(std::optional<HeldCount> counted) {
+    const std::lock_guard lock{mutex_};
+    latest_ = counted;
+    counting_ = false;
+}
+
+std::optional<HeldCount> HeldLeases::latest() {
+    const std::lock_guard lock{mutex_};
+    return latest_;
+}
+
+Task<void> HeldLeases::go_through_the_store() {
+    std::optional<HeldCount> counted;
+    List page{.limit = page_rows_};
+    for (std::size_t leases = 0; !counted;) {
+        Request question = page;
+        const Outcome outcome = co_await door_.ask(std::move(question));
+        const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+        if (holders == nullptr) break;
+        leases += holders->size();
+        if (holders->size() < page.limit || leases >= most) {
+            counted = HeldCount{std::min(leases, most), std::chrono::system_clock::now()};
+        } else {
+            page.after = holders->back();
+        }
+    }
+    end(counted);
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include "server/metrics.hpp"
+#include "server/store_door.hpp"
+#include "server/tasks.hpp"
+
+namespace leasehold::server {
+
+// Counts the live leases of the store: page by page, seldom, and never more than `most`, so that
+// whoever looks cannot keep the store busy. Thread-safe.
+class HeldLeases {
+public:
+    static constexpr std::size_t most = 10'000;
+    static constexpr std::chrono::seconds between_counts{10};
+    // How long an answer waits for a count that is under way.
+    static constexpr std::chrono::milliseconds patience{500};
+
+    // The door outlives this. A page has as many rows as the limits allow.
+    HeldLeases(StoreDoor& door, std::size_t page_rows) : door_{door}, page_rows_{page_rows} {}
+
+    // The latest count, which is a new one where the one before is old and the store is quick.
+    // Nothing where the store did not answer.
+    [[nodiscard]] Task<std::optional<HeldCount>> count();
+
+private:
+    [[nodiscard]] bool begin();
+    void end(std::optional<HeldCount> counted);
+    [[nodiscard]] std::optional<HeldCount> latest();
+    [[nodiscard]] Task<void> go_through_the_store();
+
+    StoreDoor& door_;
+    const std::size_t page_rows_;
+    std::mutex mutex_;
+    std::optional<HeldCount> latest_;         // guarded by mutex_
+    std::optional<Clock::time_point> begun_;  // guarded by mutex_
+    bool counting_ = false;                   // guarded by mutex_
+};
+
+}  // namespace leasehold::server
