@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -151,6 +152,11 @@ TEST_F(Serve, LogsEveryRequestAtDebugLevelAndNeverASecret) {
     }
 }
 
+// How many lines of one kind there may be at most.
+double lines_since(SteadyClock::time_point began) {
+    return 1 + std::chrono::duration<double>{SteadyClock::now() - began} / 5s;
+}
+
 TEST_F(Serve, WarnsOfStoreFaultsButNotOfEveryOne) {
     const auto database = faults::make_sqlite_folder();
     const std::string name = database->make();
@@ -170,8 +176,42 @@ TEST_F(Serve, WarnsOfStoreFaultsButNotOfEveryOne) {
     EXPECT_EQ(text(faults[0], "level"), "warning");
     EXPECT_EQ(text(faults[0], "cause"), "unavailable");
     EXPECT_EQ(text(faults[0], "effect"), "none");
-    EXPECT_LE(static_cast<double>(faults.size()),
-              1 + std::chrono::duration<double>{SteadyClock::now() - began} / 5s);
+    EXPECT_LE(static_cast<double>(faults.size()), lines_since(began));
+    EXPECT_EQ(server.lines("the store answers again").size(), faults.size());
+}
+
+TEST_F(Serve, WarnsOfConnectionsTurnedAwayAndCutButNotOfEveryOne) {
+    const auto began = SteadyClock::now();
+    Serving server{"memory:", {"--connections", "1", "--header-deadline", "100ms"}};
+    Client only = server.connect();
+    EXPECT_EQ(only.ask("GET", "/healthz").status, 200U);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(server.connect().receive().status, 503U);
+    only.send("GET /heal");
+    EXPECT_EQ(only.receive().status, 408U);
+    only.close();
+    EXPECT_EQ(server.stop(), 0);
+    const auto turned_away = server.lines("connection turned away: too many are served");
+    ASSERT_GE(turned_away.size(), 1U) << server.output();
+    EXPECT_EQ(text(turned_away[0], "level"), "warning");
+    EXPECT_EQ(turned_away[0].at("times").as_int64(), 1);
+    EXPECT_LE(static_cast<double>(turned_away.size()), lines_since(began));
+    EXPECT_EQ(server.lines("connection cut: its request's header was late").size(), 1U);
+}
+
+TEST_F(Serve, WarnsWhenItIsOutOfFilesAndGoesOnWhenItIsNot) {
+    Serving server{"memory:"};
+    Client first = server.connect();
+    EXPECT_EQ(first.ask("GET", "/healthz").status, 200U);
+    rlimit before{};
+    ASSERT_EQ(::prlimit(server.pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+    const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::prlimit(server.pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+    Client second = server.connect();
+    second.send(testing::message("GET", "/healthz"));
+    EXPECT_TRUE(server.says("accepting paused"));
+    EXPECT_EQ(first.ask("GET", "/healthz").status, 200U);
+    ASSERT_EQ(::prlimit(server.pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+    EXPECT_EQ(second.receive().status, 200U);
 }
 
 TEST_F(Serve, GoesOnWhenNobodyReadsItsLog) {

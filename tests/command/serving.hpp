@@ -22,6 +22,7 @@ public:
     [[nodiscard]] std::string url() const;
     [[nodiscard]] testing::Client connect() const { return testing::Client{port_}; }
 
+    [[nodiscard]] pid_t pid() const { return process_.pid(); }
     void signal(int number) { process_.signal(number); }
     void kill() { process_.kill_hard(); }
     int wait() { return process_.wait(); }
