@@ -54,6 +54,17 @@ Duration take_patience(json::object& fields, const ServerOptions& options) {
     return *patience;
 }
 
+// How long to wait before it is released.
+std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& options) {
+    query.refuse_all_but({"after_ms"});
+    const std::chrono::milliseconds delay{query.integer("after_ms").value_or(0)};
+    if (delay < delay.zero() || delay > options.longest_parting) {
+        throw BadRequest{"\"after_ms\" must be at least 0 and at most " +
+                         std::to_string(options.longest_parting.count())};
+    }
+    return delay;
+}
+
 // A lease, or why there is none.
 Reply reply_of(const Outcome& outcome, unsigned status = 200) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
@@ -94,7 +105,12 @@ Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
     Request question = Holders{target.key()};
     if (request.lock_token) question = Check{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(question));
-    co_return reply_of(outcome);
+    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_of(outcome);
+    const LockKey key = target.key();
+    const std::vector<std::string> waiting = co_await room_.line_for(key);
+    json::object body = wire::to_json(outcome);
+    body["waiting"] = json::array(waiting.begin(), waiting.end());
+    co_return json_reply(200, body);
 }
 
 Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
@@ -110,8 +126,15 @@ Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
 }
 
 Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
+    const auto delay = take_delay(target.query, options_);
     Request wanted = Release{target.key(), lock_id_of(request)};
+    if (delay > delay.zero()) wanted = Check{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(wanted));
+    if (const auto* lease = std::get_if<Lease>(&outcome);
+        lease != nullptr && delay > delay.zero()) {
+        partings_.end_later(*lease, delay);
+        co_return json_reply(202, wire::to_json(outcome));
+    }
     const auto* refusal = std::get_if<Refusal>(&outcome);
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);

@@ -136,7 +136,7 @@ private:
         error_code ignored;
         co_await stop_event_.async_wait(Event::wait_read, asio::redirect_error(use_task, ignored));
         acceptor_.close(ignored);
-        service_.room().close();
+        service_.close();
         for (const auto& worker : workers_) worker->stop();
     }
 

@@ -36,6 +36,11 @@ struct ServerOptions {
     // How many may wait for a key at once, and how long at most.
     std::size_t waiters = 20'000;
     std::chrono::milliseconds longest_wait = std::chrono::seconds{60};
+    // How many leases may be about to be released, and how long ahead.
+    std::size_t partings = 20'000;
+    std::chrono::milliseconds longest_parting = std::chrono::seconds{60};
+    // How many of those who wait for a key are named.
+    std::size_t waiters_named = 100;
     // How soon a waiter learns at the latest that another server has released its key. Longer when
     // very many different keys are waited for.
     std::chrono::milliseconds wait_poll{250};

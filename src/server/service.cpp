@@ -38,8 +38,9 @@ private:
     std::atomic<std::size_t>& count_;
 };
 
-bool takes_no_query(Resource resource) {
+bool takes_no_query(Resource resource, Method method) {
     switch (resource) {
+        case Resource::lock: return method != Method::del;
         case Resource::locks:
         case Resource::owner_locks:
         case Resource::history:
@@ -101,7 +102,7 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
     const Method method = request.method == Method::head ? Method::get : request.method;
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
-    if (takes_no_query(target.resource)) target.query.refuse_all_but({});
+    if (takes_no_query(target.resource, method)) target.query.refuse_all_but({});
     switch (target.resource) {
         case Resource::lock:
             if (method == Method::post) return try_lock(request, target, connection);

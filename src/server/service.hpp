@@ -4,6 +4,7 @@
 
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
+#include "server/partings.hpp"
 #include "server/server.hpp"
 #include "server/store_door.hpp"
 #include "server/target.hpp"
@@ -21,13 +22,19 @@ public:
         : locks_{locks},
           options_{options},
           room_{locks, home, options},
+          partings_{locks, room_, home, options},
           door_{locks, room_, options},
           held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
     [[nodiscard]] Task<Reply> answer(const HttpRequest& request, Connection& connection);
 
-    [[nodiscard]] WaitingRoom& room() noexcept { return room_; }
+    // Sends away whoever waits; no reply waits for anything from now on.
+    void close() {
+        room_.close();
+        partings_.close();
+    }
+
     [[nodiscard]] const WaitingRoom& room() const noexcept { return room_; }
 
 private:
@@ -54,6 +61,7 @@ private:
     LockManager& locks_;
     const ServerOptions& options_;
     WaitingRoom room_;
+    Partings partings_;
     StoreDoor door_;
     HeldLeases held_;
     std::atomic<std::size_t> under_way_{0};

@@ -55,6 +55,7 @@ struct WaitingRoom::Line {
     std::list<WaiterPtr> waiters{};
     std::optional<Refusal> refusal{};  // the latest
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
+    std::unordered_map<LockId, WaiterPtr> drawn{};  // those whose lock ids their senders drew
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
 };
@@ -87,6 +88,27 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& c
         outcome = sent_away(client_gone);
     }
     co_return outcome;
+}
+
+Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
+    std::vector<std::string> owners;
+    if (lines_open_ == 0) co_return owners;
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        asio::dispatch(home_, [&, shared, work = asio::make_work_guard(executor)] {
+            if (const auto found = lines_.find(key); found != lines_.end()) {
+                for (const WaiterPtr& waiter : found->second->waiters) {
+                    if (owners.size() == options_.waiters_named) break;
+                    owners.push_back(waiter->wanted.owner);
+                }
+            }
+            asio::post(work.get_executor(), [shared] { std::move (*shared)(); });
+        });
+    };
+    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
+                                                                                 use_task);
+    co_return owners;
 }
 
 void WaitingRoom::give_back(const Lease& lease) {
@@ -130,14 +152,27 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
         line = std::make_unique<Line>(waiter->wanted.key);
         ++lines_open_;
     }
+    const WaiterPtr before = same_try(*line, waiter->wanted);
     // Who holds the key already need not wait for itself.
     const bool holder = holds(line->refusal, waiter->wanted.owner);
+    auto place = holder ? line->waiters.begin() : line->waiters.end();
+    if (before) place = before->place;
     waiter->line = line.get();
-    waiter->place =
-        line->waiters.insert(holder ? line->waiters.begin() : line->waiters.end(), waiter);
+    waiter->place = line->waiters.insert(place, waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
+    if (waiter->wanted.drawn == Drawn::before) line->drawn[waiter->wanted.lock_id] = waiter;
+    if (before) {
+        waiter->has_tried = before->has_tried;
+        end_patience(before);
+    }
     serve(*line);
     set_timer();
+}
+
+WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wanted) {
+    if (wanted.drawn != Drawn::before) return nullptr;
+    const auto found = line.drawn.find(wanted.lock_id);
+    return found == line.drawn.end() ? nullptr : found->second;
 }
 
 void WaitingRoom::leave(const WaiterPtr& waiter) {
@@ -155,6 +190,10 @@ void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     if (line == nullptr) return;
     ending_.erase(waiter->ending);
     line->waiters.erase(waiter->place);
+    if (const auto drawn = line->drawn.find(waiter->wanted.lock_id);
+        drawn != line->drawn.end() && drawn->second == waiter) {
+        line->drawn.erase(drawn);
+    }
     serve(*line);
 }
 
@@ -230,18 +269,24 @@ void WaitingRoom::set_timer() {
     });
 }
 
+void WaitingRoom::end_patience(const WaiterPtr& waiter) {
+    if (waiter->line->refusal && waiter->line->trying != waiter.get()) {
+        answer(waiter, *waiter->line->refusal);
+        return;
+    }
+    // It is told what comes of the try that is under way.
+    const auto now = Clock::now();
+    waiter->until = std::min(waiter->until, now);
+    ending_.erase(waiter->ending);
+    waiter->ending = ending_.emplace(now + options_.wait_poll, waiter);
+}
+
 void WaitingRoom::on_time() {
     timer_at_ = Clock::time_point::max();
     const auto now = Clock::now();
     while (!ending_.empty() && ending_.begin()->first <= now) {
         const WaiterPtr waiter = ending_.begin()->second;
-        if (waiter->line->refusal && waiter->line->trying != waiter.get()) {
-            answer(waiter, *waiter->line->refusal);
-        } else {
-            // It is told what comes of the try that is under way.
-            ending_.erase(waiter->ending);
-            waiter->ending = ending_.emplace(now + options_.wait_poll, waiter);
-        }
+        end_patience(waiter);
     }
     while (!due_.empty() && due_.begin()->first <= now) {
         Line& line = *due_.begin()->second;

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <leasehold/lock_manager.hpp>
 
@@ -42,8 +44,12 @@ public:
     ~WaitingRoom();
 
     // A grant, or the refusal at the end of the patience. Whoever is gone by then holds nothing.
-    // The request is within the limits (LockManager::validate).
+    // The request is within the limits (LockManager::validate). If its lock id is that of another
+    // try in the line, which its sender drew, it takes over that one's place, and that one ends.
     [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection);
+
+    // The owners of those who wait for the key, in their order, at most options.waiters_named.
+    [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);
 
     // Ends a lease that nobody will ever know of.
     void give_back(const Lease& lease);
@@ -66,7 +72,10 @@ private:
     using WaiterPtr = std::shared_ptr<Waiter>;
 
     void join(const WaiterPtr& waiter);
+    [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);
     void leave(const WaiterPtr& waiter);
+    // Answers it with the latest refusal, or as soon as there is an answer.
+    void end_patience(const WaiterPtr& waiter);
     // Takes it out of its line, whose next may try.
     void answer(WaiterPtr waiter, Outcome outcome);
 

@@ -87,7 +87,7 @@ TEST_F(LockRoutes, NamesAreBytesBehindPercentSigns) {
 }
 
 TEST_F(LockRoutes, ShowsWhoHoldsAKeyWithoutSecrets) {
-    EXPECT_EQ(ask("GET", "/v1/locks/Order/1").body, R"({"holders":[]})");
+    EXPECT_EQ(ask("GET", "/v1/locks/Order/1").body, R"({"holders":[],"waiting":[]})");
     const std::string lock_id = grant("/v1/locks/Order/1", R"({"owner":"alice"})");
     const Answer seen = ask("GET", "/v1/locks/Order/1");
     EXPECT_EQ(seen.status, 200U);
@@ -214,7 +214,7 @@ TEST_F(LockRoutes, AnswersHeadWithoutABody) {
     // The length is that of the body that GET would have.
     const Answer answer = client_.receive();
     EXPECT_EQ(answer.status, 200U);
-    EXPECT_EQ(answer.fields.at("content-length"), "14");
+    EXPECT_EQ(answer.fields.at("content-length"), "27");
     EXPECT_TRUE(answer.body.starts_with("HTTP/1.1 200"));
 }
 

@@ -88,6 +88,7 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", locks, locks, {}, {}, 200);
     ask("GET", locks, locks + "?limit=1&owner=alice&scope=below&type=Order", {}, {}, 200);
     ask("GET", locks, locks + "?limit=0", {}, {}, 400);
+    ask("DELETE", "/v1/locks/{type}/{id}", "/v1/locks/Order/1?after_ms=60000", {}, token, 202);
     lock("DELETE", 200, {}, token);
     lock("DELETE", 200, {}, token);
     lock("DELETE", 400);

@@ -41,6 +41,16 @@ protected:
         release(server, Lease{.key = order, .lock_id = *id});
     }
 
+    // Who waits, one letter each.
+    static std::string line_of(RunningServer& server, std::string_view target) {
+        const auto json = server.connect().ask("GET", target).json();
+        std::string line;
+        for (const auto& owner : json.at("waiting").as_array()) {
+            line += std::string_view{owner.as_string()};
+        }
+        return line;
+    }
+
     // Nobody is woken by the clock in these tests, unless they say so.
     const server::ServerOptions no_poll_{.wait_poll = 1h};
 };
@@ -283,6 +293,53 @@ TEST_F(Waiting, ThousandsCostTheStoreNothing) {
     EXPECT_EQ(working.ask("POST", "/v1/locks/Order/2").status, 201U);
     waiters.clear();
     EXPECT_TRUE(server.waits_for(0));
+}
+
+TEST_F(Waiting, NamesThoseWhoWaitInTheirOrder) {
+    RunningServer server{memory::open(), {.threads = 2, .waiters_named = 3, .wait_poll = 1h}};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (const char* owner : {"a", "b", "c", "d"}) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try(owner));
+        ASSERT_TRUE(server.waits_for(waiters.size()));
+    }
+    EXPECT_EQ(line_of(server, "/v1/locks/Order/1"), "abc");
+    EXPECT_EQ(line_of(server, "/v1/locks/Order/2"), "");
+    waiters[1].close();
+    ASSERT_TRUE(server.waits_for(3));
+    EXPECT_EQ(line_of(server, "/v1/locks/Order/1"), "acd");
+}
+
+TEST_F(Waiting, AskingAgainWithTheSameLockIdKeepsThePlace) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    const std::string drawn = "Lock-Token: " + LockId::random().to_string() + "\r\n";
+    const std::string try_of_a =
+        message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"a"})", drawn);
+    Client first = server.connect();
+    first.send(try_of_a);
+    ASSERT_TRUE(server.waits_for(1));
+    Client other = server.connect();
+    other.send(waiting_try("b"));
+    ASSERT_TRUE(server.waits_for(2));
+
+    Client again = server.connect();
+    again.send(try_of_a);
+    EXPECT_EQ(first.receive().status, 409U);
+    EXPECT_EQ(line_of(server, "/v1/locks/Order/1"), "ab");
+    again.close();
+    ASSERT_TRUE(server.waits_for(1));
+    EXPECT_EQ(line_of(server, "/v1/locks/Order/1"), "b");
+
+    Client last = server.connect();
+    last.send(try_of_a);
+    ASSERT_TRUE(server.waits_for(2));
+    release(server, *held);
+    const Answer granted = other.receive();
+    EXPECT_EQ(owner_of(granted), "b");
+    release(server, granted);
+    EXPECT_EQ(owner_of(last.receive()), "a");
 }
 
 TEST_F(Waiting, WorksOnSeveralThreads) {
