@@ -1,4 +1,4 @@
-// Time on two clocks: the steady one may stand still while a laptop sleeps, the wall clock can be
+// Time on two clocks: the steady one may stand still while a laptop sleeps, and the wall clock can be
 // set. Something is over as soon as either says so.
 
 export function now() {
@@ -22,3 +22,4 @@ export class Deadline {
 }
 
 export const never = { left: Infinity };
+export const over = { left: 0 };

@@ -1,27 +1,31 @@
-import { Deadline, never } from './clock.js';
+import { Deadline, never, over } from './clock.js';
 import { Locks, NoAnswer } from './locks.js';
-import { browser_name, tab_name } from './tab.js';
-import { Timer } from './timer.js';
+import { Page } from './page.js';
+import { drawLockId } from './random.js';
+import { browserName, tabName } from './tab.js';
+import { pause, Timer } from './timer.js';
 
 const second = 1000;
 const minute = 60 * second;
 
 const defaults = {
-  ttl: 5 * minute,
-  note: '',
   mode: 'exclusive',
+  note: '',
+  ttl: 5 * minute,
   renewEvery: undefined,  // a third of the ttl
-  checkEvery: 10 * second,  // while the page is visible: knocks and breaks are heard soon
+  checkEvery: 10 * second,  // while the page is visible, so that knocks and breaks are heard soon
   idleAfter: 15 * minute,  // without activity, the lock is let go
   idleWarning: 2 * minute,  // before that
   cap: 8 * 60 * minute,  // held in all, however busy the person is
   closing: 5 * second,  // what a closed tab leaves of its lease: long enough for a reload
   fiveMore: 5 * minute,
+  timeout: 10 * second,  // of a request
+  longestWait: 50 * second,  // of a request in line
 };
 
-const longest_wait = 55 * second;  // of one request; the next follows at once
-const soonest_retry = second;
-const activities = ['keydown', 'pointerdown', 'input', 'wheel', 'touchstart'];
+const soonestRetry = second;
+const holding = new Set(['held', 'expiring']);
+const resting = new Set(['released', 'failed']);
 
 /** What an EditGuard tells; `detail` holds the particulars. */
 export class GuardEvent extends Event {
@@ -32,19 +36,22 @@ export class GuardEvent extends Event {
 }
 
 /**
- * One person's work on one thing. Takes the lock, keeps it while the person works, and tells the
- * page truthfully how it stands, by events:
+ * One person's work on one thing. Takes the lock, keeps it while the person works, and tells the page
+ * truthfully how it stands. `state` is the latest of these events, `detail` its particulars:
  *
- *   held      the lock is this page's                    { lease }
- *   expiring  it may soon be lost                        { why: 'unconfirmed' | 'idle' | 'cap', left }
- *   asking    it is not known whether it still is ours   {}
- *   lost      it is not                                  { reason, by, why, holders }
- *   refused   somebody else has it                       { holders }
- *   waiting   in line for it                             { ahead }
- *   free      the one who had it is done                 {}
- *   knocked   others would like to have it               { knocks }
- *   released  this page has let it go                    {}
- *   failed    the server cannot be asked like this       { error }
+ *   asking    it is not known yet, or not any more        { error? }
+ *   held      the lock is this page's                     { lease, stale }
+ *   expiring  it will be lost soon, unless                { why: 'unconfirmed' | 'idle' | 'cap', left }
+ *   lost      it is this page's no longer                 { reason, by, why, holders }
+ *   refused   somebody else has it                        { holders }
+ *   free      the one who had it is done                  {}
+ *   waiting   in line for it                              { ahead, holders, error? }
+ *   released  this page has let it go                     {}
+ *   failed    it cannot be asked for like this            { error }
+ *
+ * and, without a change of the state:
+ *
+ *   knocked   others would like to have it                { knocks, again }
  */
 export class EditGuard extends EventTarget {
   #options;
@@ -53,25 +60,33 @@ export class EditGuard extends EventTarget {
   #owner;
   #state = 'asking';
   #detail = {};
-  #lease = null;
-  #valid = { left: 0 };
-  #renew_in = never;
-  #look_in = never;
-  #idle_in = never;
-  #cap_in = never;
-  #trouble = null;  // the latest NoAnswer, until there is an answer
-  #draw = null;  // the lock id of a try whose outcome is not known yet
-  #line = null;  // ends the waiting
-  #stepping = false;
-  #again = false;
-  #told = new Set();  // knocks the page has heard of
+  #turn = 0;  // grows with every change of mind: an answer to an older question does not count
   #ended = false;
+
+  #lease = null;  // the latest
+  #valid = over;  // how long it is certainly ours
+  #renewIn = never;
+  #lookIn = never;
+  #idleIn = never;
+  #capIn = never;
+  #remindIn = never;
+  #trouble = null;  // the latest NoAnswer about our lease, until there is an answer
+  #question = null;  // what is being asked in the state asking
+  #draw = null;  // the lock id of a try that has no answer yet
+  #line = null;  // ends the waiting
+  #stale = false;  // others had it after this page was made
+  #leaving = false;  // whoever saves the page ends the lease with it
+  #knocks = [];
+  #heard = new Set();
+
+  #stepping = false;
+  #stepAgain = false;
   #timer = new Timer(() => this.#step());
-  #listeners = [];
+  #page;
 
   /**
-   * Takes the lock, or says who has it: look at `state`. With a `lockId` the lease that the page was
-   * served with is kept instead of a new one taken.
+   * Takes the lock, or learns who has it: look at `state`. With a `lockId` it keeps the lease that
+   * the page was served with instead of taking one.
    */
   static async hold(options) {
     const guard = new EditGuard(options);
@@ -90,82 +105,83 @@ export class EditGuard extends EventTarget {
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     this.#options = { ...defaults, ...given };
     this.#options.renewEvery ??= this.#options.ttl / 3;
-    this.#locks = options.locks ?? new Locks(options);
+    this.#locks = options.locks ?? new Locks(this.#options);
     this.#key = { type: options.type, id: options.id };
+    this.#page = new Page({
+      active: () => this.touch(),
+      woken: () => this.#step(),
+      online: () => this.#askSoon(),
+      hidden: () => this.#leave(),
+      shown: () => this.#comeBack(),
+    });
   }
 
   get key() { return this.#key; }
   get state() { return this.#state; }
-  /** The particulars of the latest event about the state. */
   get detail() { return this.#detail; }
+  /** user/session/tab. */
   get owner() { return this.#owner; }
+  /** The lease, also after it was lost; null if there was none. */
   get lease() { return this.#lease; }
+  /** Whether the lock is certainly ours at this moment. */
+  get isHeld() { return this.#holding && this.#valid.left > 0; }
   /** The secret of the lease, for the form that saves; empty unless the lock is ours. */
   get lockId() { return this.isHeld ? this.#lease.lock_id : ''; }
-  get isHeld() { return this.#state === 'held' || this.#state === 'expiring'; }
   /** Milliseconds for which the lock is certainly ours. */
-  get left() { return this.isHeld ? Math.max(0, this.#valid.left) : 0; }
+  get left() { return this.#holding ? Math.max(0, this.#valid.left) : 0; }
+  /** Milliseconds until it is let go for want of activity, or because the cap is reached. */
+  get idleLeft() { return this.#holding ? this.#idleIn.left : 0; }
+  get capLeft() { return this.#holding ? this.#capIn.left : 0; }
+  /** Who has knocked at this lease, latest last. */
+  get knocks() { return this.#knocks; }
 
   /** The person is there. Key presses and the like in the page say so by themselves. */
   touch() {
-    if (!this.isHeld || this.#options.idleAfter === Infinity) return;
-    this.#idle_in = new Deadline(this.#options.idleAfter);
+    if (!this.#holding) return;
+    this.#idleIn = new Deadline(this.#options.idleAfter);
     if (this.#state === 'expiring' && this.#detail.why === 'idle') this.#settle();
   }
 
   /** Lets go, so that the next one can begin. */
   async release() {
-    const lock_id = this.lockId;
-    this.#stop_waiting();
-    this.#lease = null;
+    const lockIds = [this.#holding ? this.#lease.lock_id : null, this.#draw].filter(Boolean);
+    this.#changeMind();
     this.#become('released');
-    if (lock_id) await this.#locks.release(this.#key, lock_id).catch(unheard);
+    await Promise.all(lockIds.map((lockId) => this.#locks.release(this.#key, lockId).catch(ttlEndsIt)));
   }
 
-  /** The page is about to save, and the application lets go with it: say nothing more. */
+  /** The application ends the lease as it saves: call it when the form is sent. */
   handOver() {
-    this.#end();
-    this.#become('released');
+    this.#leaving = true;
   }
 
-  /** Takes the lock, again or anew; after a loss only if nobody else had it meanwhile. */
-  async retake() {
-    if (this.isHeld || this.#ended) return this.isHeld;
-    const since = this.#state === 'lost' ? this.#lease?.fence : undefined;
-    this.#become('asking');
-    return this.#take({ since });
+  /** Takes the lock again after a loss, only if nobody else had it meanwhile. */
+  retake() {
+    return this.#take(this.#lease?.fence);
   }
 
-  /** Waits in line for a lock that somebody else has. */
+  /** Takes the lock whatever happened meanwhile: `stale` tells whether what the page shows may be old. */
+  take() {
+    return this.#take();
+  }
+
+  /** Waits in line for a lock that somebody else has, first come, first served. */
   async wait() {
-    if (this.isHeld || this.#line || this.#ended) return this.isHeld;
+    if (this.#ended || this.#holding || this.#line) return this.#holding;
+    this.#changeMind();
     const line = (this.#line = new AbortController());
-    this.#become('waiting', { ahead: undefined });
-    this.#tell_place();
-    try {
-      while (this.#line === line) {
-        try {
-          const answer = await this.#try({ wait: longest_wait, signal: line.signal });
-          if (this.#line !== line) break;
-          if (!answer.refused) return this.#hold(answer);
-        } catch (error) {
-          if (!(error instanceof NoAnswer) || !error.passing) throw error;
-          if (this.#line === line) await pause(3 * soonest_retry);
-        }
-      }
-    } catch (error) {
-      this.#become('failed', { error });
-    } finally {
-      if (this.#line === line) this.#line = null;
-    }
-    return false;
+    this.#become('waiting', { holders: this.#detail.holders ?? [] });
+    await this.#identify();
+    this.#lookIn = new Deadline(second / 4);
+    this.#setTimer();
+    return this.#standIn(line);
   }
 
   /** Leaves the line. */
   async stopWaiting() {
     if (!this.#line) return;
-    this.#stop_waiting();
-    this.#become('asking');
+    this.#changeMind();
+    this.#become('refused', { holders: this.#detail.holders });
     await this.#look();
   }
 
@@ -175,242 +191,353 @@ export class EditGuard extends EventTarget {
     return this.#locks.knock(this.#key, { owner: this.#owner, message });
   }
 
-  /** The person has heard a knock and needs a little longer: remind them then. */
-  async fiveMore() {
-    if (!this.isHeld) return;
+  /** The person has heard a knock and needs a little longer. Others read `note`; `knocked` comes again. */
+  async fiveMore(note) {
+    if (!this.#holding) return;
     this.touch();
-    const knocks = this.#detail.knocks ?? [];
-    setTimeout(() => this.isHeld && this.#tell('knocked', { knocks, again: true }), this.#options.fiveMore);
+    this.#remindIn = new Deadline(this.#options.fiveMore);
+    this.#setTimer();
+    if (!note || !this.#lease.owner) return;
+    const { ttl, mode, cap } = this.#options;
+    const wanted = { owner: this.#lease.owner, mode, ttl, note, maxHold: finite(cap) };
+    await this.#aboutOurs((options) => this.#locks.tryLock(this.#key, { ...wanted, ...options }));
   }
 
   /** The end of this object: nothing more is asked or told. The lease is left to its ttl. */
   close() {
-    this.#end();
+    this.#changeMind();
+    this.#ended = true;
+    this.#timer.stop();
+    this.#page.close();
   }
 
-  // ---- taking ----
+  get #holding() { return holding.has(this.#state); }
+
+  // ---- asking ----
 
   async #begin() {
-    this.#listen();
-    await this.#identify();
     const { lockId } = this.#options;
-    if (!lockId) return this.#take({});
+    return this.#ask(() => (lockId ? this.#renewLease(lockId) : this.#try()));
+  }
+
+  async #take(since) {
+    if (this.#ended || this.#holding || this.#state === 'asking') return this.#holding;
+    this.#changeMind();
+    await this.#ask(() => this.#try({ since }));
+    return this.#holding;
+  }
+
+  // Nothing is claimed until there is an answer.
+  async #ask(question) {
+    this.#question = question;
+    this.#become('asking');
+    await this.#askAgain();
+  }
+
+  async #askAgain() {
+    const turn = this.#turn;
+    this.#lookIn = never;
     try {
-      const answer = await this.#locks.renew(this.#key, lockId, this.#options.ttl);
-      answer.refused ? this.#lose(answer.refused) : this.#hold(answer);
+      const answer = await this.#question();
+      if (turn === this.#turn) this.#accept(answer);
+      else this.#decline(answer);
     } catch (error) {
-      this.#become('failed', { error });
+      if (turn === this.#turn) this.#stayUnknowing(error);
     }
+  }
+
+  #accept(answer) {
+    if (!answer.refused) this.#hold(answer);
+    else if (answer.refused.code === 'gone') this.#lose(answer.refused);
+    else this.#refuse(answer.refused);
+  }
+
+  // What was granted to a try that is no longer wanted.
+  #decline(answer) {
+    if (answer.lock_id && answer.lock_id === answer.drawn) {
+      this.#locks.release(this.#key, answer.lock_id).catch(ttlEndsIt);
+    }
+  }
+
+  #stayUnknowing(error) {
+    if (!(error instanceof NoAnswer) || !error.passing) return this.#become('failed', { error });
+    if (this.#lease) return this.#lose({ reason: 'unconfirmed', why: error.message });
+    this.#become('asking', { error });
+    this.#lookIn = new Deadline(Math.max(3 * soonestRetry, error.retryAfter));
+    this.#setTimer();
   }
 
   async #identify() {
+    if (this.#owner) return;
     const { owner, session, tab } = this.#options;
-    this.#owner ??= owner && `${owner}/${session ?? browser_name()}/${tab ?? (await tab_name())}`;
+    if (!owner) this.#owner = this.#lease?.owner;
+    else this.#owner = [owner, session ?? (await browserName()), tab ?? (await tabName())].join('/');
   }
 
-  // The same lock id until an answer came: asking again after a lost one is then harmless.
+  // The same lock id until there is an answer: asking again after a lost one is then harmless.
   async #try({ since, wait, signal } = {}) {
-    this.#draw ??= crypto.randomUUID();
-    const { ttl, note, mode } = this.#options;
-    const answer = await this.#locks.tryLock(this.#key, {
-      owner: this.#owner, ttl, note, mode, since, wait, signal, lockId: this.#draw,
-    });
-    this.#draw = null;
-    return answer;
+    await this.#identify();
+    const drawn = (this.#draw ??= await drawLockId());
+    const { ttl, note, mode, cap } = this.#options;
+    const wanted = { owner: this.#owner, ttl, note, mode, since, wait, maxHold: finite(cap) };
+    const answer = await this.#locks.tryLock(this.#key, { ...wanted, lockId: drawn, signal });
+    if (this.#draw === drawn && (!wait || !answer.refused)) this.#draw = null;
+    return { ...answer, drawn, unchanged: since !== undefined };
   }
 
-  async #take({ since }) {
-    try {
-      const answer = await this.#try({ since });
-      if (!answer.refused) return this.#hold(answer);
-      answer.refused.code === 'gone' ? this.#lose(answer.refused) : this.#refuse(answer.refused);
-    } catch (error) {
-      this.#become('failed', { error });
-    }
-    return false;
+  #renewLease(lockId, options) {
+    const { ttl, cap } = this.#options;
+    return this.#locks.renew(this.#key, lockId, ttl, { maxHold: finite(cap), ...options });
   }
+
+  // ---- in line ----
+
+  // Asked again before the server's patience ends, with the same lock id: that keeps the place.
+  async #standIn(line) {
+    const { longestWait } = this.#options;
+    const ask = () => settled(this.#try({ wait: longestWait, signal: line.signal }));
+    let asked = ask();
+    while (this.#line === line) {
+      const { answer, error } = await Promise.race([asked, pause(longestWait * 0.8).then(() => ({}))]);
+      if (this.#line !== line) {
+        if (answer) this.#decline(answer);
+        break;
+      }
+      if (error && !error.passing) {
+        this.#line = null;
+        this.#become('failed', { error });
+      } else if (error) {
+        this.#tellIfNew('waiting', { holders: this.#detail.holders, error });
+        await pause(Math.max(3 * soonestRetry, error.retryAfter));
+      } else if (answer && answer.refused?.code !== 'held') {
+        this.#line = null;
+        this.#accept(answer);
+      }
+      if (this.#line === line) asked = ask();
+    }
+    return this.#holding;
+  }
+
+  async #tellPlace() {
+    const line = this.#line;
+    const { holders, waiting = [] } = await this.#locks.holders(this.#key);
+    if (this.#line !== line || !line) return;
+    const place = waiting.indexOf(this.#owner);
+    this.#tellIfNew('waiting', { holders, ahead: place < 0 ? undefined : place });
+    if (place < 0) this.#lookIn = new Deadline(second);
+  }
+
+  // ---- ours ----
 
   #hold(lease) {
-    if (this.#ended || this.#state === 'released') {
-      this.#locks.release(this.#key, lease.lock_id).catch(unheard);
-      return false;
-    }
+    const { cap, idleAfter } = this.#options;
+    const stale = this.#stale && !lease.unchanged && lease.fence !== this.#lease?.fence;
+    this.#stale = false;
+    this.#leaving = false;
+    this.#knocks = [];
+    this.#remindIn = never;
+    this.#owner ??= lease.owner;
+    const heldFor = Date.parse(lease.store_now) - Date.parse(lease.granted_at);
+    this.#capIn = new Deadline(cap - heldFor);
+    this.#idleIn = new Deadline(idleAfter);
     this.#confirm(lease);
-    const since_grant = Math.max(0, Date.parse(lease.store_now) - Date.parse(lease.granted_at)) || 0;
-    this.#cap_in = new Deadline(this.#options.cap - since_grant);
-    this.#idle_in = new Deadline(this.#options.idleAfter);
-    this.#become('held', { lease });
-    return true;
-  }
-
-  #confirm(lease) {
-    this.#lease = { ...this.#lease, ...lease };
-    this.#valid = lease.validFor;
-    this.#trouble = null;
-    this.#renew_in = new Deadline(Math.min(this.#options.renewEvery, this.#valid.left / 2));
+    this.#become('held', { lease, stale });
     this.#hear(lease);
   }
 
-  #lose({ reason = 'unknown', by, why, holders }) {
-    if (this.#state === 'released') return;
-    this.#become('lost', { reason, by, why, holders });
+  #confirm({ drawn, unchanged, ...lease }) {
+    const { ttl, renewEvery } = this.#options;
+    this.#lease = lease;
+    this.#valid = lease.validFor;
+    this.#trouble = null;
+    this.#renewIn = new Deadline(Math.min(renewEvery, Math.max(this.#valid.left / 2, soonestRetry)));
+    // A renewal that gives less than it was asked for is the last one.
+    if (lease.remaining_ms !== null && lease.remaining_ms < 0.9 * ttl && this.#valid.left < this.#capIn.left) {
+      this.#capIn = this.#valid;
+    }
+  }
+
+  #lose({ reason = 'unknown', by = '', why = '' }) {
+    this.#changeMind();
+    if (reason === 'released' && this.#leaving) return this.#become('released');
+    this.#stale = true;
+    this.#valid = over;
+    this.#become('lost', { reason, by, why, holders: [] });
+    this.#lookIn = reason === 'unconfirmed' ? new Deadline(3 * soonestRetry) : over;
+    this.#setTimer();
   }
 
   #refuse({ holders = [] }) {
+    this.#stale = true;
     this.#become('refused', { holders });
   }
 
-  #stop_waiting() {
-    const line = this.#line;
-    this.#line = null;
-    line?.abort();
+  async #keep() {
+    if (this.#valid.left <= 0) return this.#askWhetherAlive();
+    if (this.#capIn.left <= 0) return this.#letGo('cap');
+    if (this.#idleIn.left <= 0) return this.#letGo('idle');
+    if (this.#remindIn.left <= 0) this.#remind();
+    if (this.#renewIn.left <= 0) {
+      const { lock_id: lockId } = this.#lease;
+      await this.#aboutOurs((options) => this.#renewLease(lockId, options));
+      if (this.#trouble) this.#renewIn = new Deadline(this.#nextRetry());
+    } else if (this.#lookIn.left <= 0) {
+      this.#lookIn = new Deadline(this.#options.checkEvery);
+      const { lock_id: lockId } = this.#lease;
+      await this.#aboutOurs((options) => this.#locks.check(this.#key, lockId, options), 'checked');
+    }
+    if (this.#holding && this.#valid.left > 0) this.#settle();
   }
 
-  // ---- keeping ----
-
-  // Whatever is due is done, one thing at a time.
-  async #step() {
-    if (this.#ended) return;
-    if (this.#stepping) {
-      this.#again = true;
-      return;
-    }
-    this.#stepping = true;
+  // A question about our lease must be answered while it is certain; after that comes another one.
+  async #aboutOurs(ask, checked) {
+    const turn = this.#turn;
     try {
-      do {
-        this.#again = false;
-        await this.#once();
-      } while (this.#again && !this.#ended);
-    } finally {
-      this.#stepping = false;
-      this.#set_timer();
-    }
-  }
-
-  async #once() {
-    if (this.isHeld) {
-      if (this.#valid.left <= 0) return this.#ask_whether_alive();
-      if (this.#cap_in.left <= 0) return this.#let_go('cap');
-      if (this.#idle_in.left <= 0) return this.#let_go('idle');
-      if (this.#renew_in.left <= 0) await this.#renew();
-      else if (this.#look_in.left <= 0) await this.#check();
-      if (this.isHeld) this.#settle();
-    } else if (this.#look_in.left <= 0) {
-      await this.#look();
-    }
-  }
-
-  // How certain it is that the lock stays ours.
-  #settle() {
-    const left = this.#valid.left;
-    const warning = this.#options.idleWarning;
-    const about = (why, ms) =>
-      (this.#state === 'expiring' && this.#detail.why === why) || this.#become('expiring', { why, left: ms });
-    if (this.#trouble && left < this.#options.ttl / 2) return about('unconfirmed', left);
-    if (this.#cap_in.left < warning) return about('cap', this.#cap_in.left);
-    if (this.#idle_in.left < warning) return about('idle', this.#idle_in.left);
-    if (this.#state === 'expiring') this.#become('held', { lease: this.#lease });
-  }
-
-  async #renew() {
-    await this.#about_ours(() => this.#locks.renew(this.#key, this.#lease.lock_id, this.#options.ttl));
-    if (this.#trouble) this.#renew_in = new Deadline(this.#next_retry());
-  }
-
-  async #check() {
-    this.#look_in = new Deadline(this.#options.checkEvery);
-    await this.#about_ours(() => this.#locks.check(this.#key, this.#lease.lock_id), (lease) => this.#hear(lease));
-  }
-
-  async #about_ours(ask, alive = (lease) => this.#confirm(lease)) {
-    try {
-      const answer = await ask();
-      if (!this.isHeld) return;
-      answer.refused ? this.#lose(answer.refused) : alive(answer);
+      const answer = await ask({ timeout: Math.min(this.#options.timeout, this.#options.ttl / 3, this.#valid.left) });
+      if (turn !== this.#turn || !this.#holding) return;
+      if (answer.refused) return this.#lose(answer.refused);
+      if (checked) {
+        this.#valid = answer.validFor;
+        this.#trouble = null;
+        if (this.#renewIn.left > this.#valid.left / 2) this.#renewIn = new Deadline(this.#valid.left / 2);
+      } else {
+        this.#confirm(answer);
+      }
+      this.#hear(answer);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       this.#trouble = error;
     }
   }
 
-  #next_retry() {
-    const asked = (this.#trouble.retryAfter ?? 0) * second;
-    return Math.max(soonest_retry, asked, Math.min(this.#options.renewEvery / 8, this.#valid.left / 4));
+  #nextRetry() {
+    const patient = Math.min(this.#options.renewEvery / 8, this.#valid.left / 4);
+    return Math.max(soonestRetry, this.#trouble.retryAfter, patient);
   }
 
-  // The time is up by one of our clocks: nothing is claimed before the server has said how it stands.
-  async #ask_whether_alive() {
-    this.#become('asking');
-    try {
-      const answer = await this.#locks.renew(this.#key, this.#lease.lock_id, this.#options.ttl);
-      if (this.#state !== 'asking') return;
-      answer.refused ? this.#lose(answer.refused) : this.#hold(answer);
-    } catch (error) {
-      if (this.#state === 'asking') this.#lose({ reason: 'unconfirmed', why: error.message });
-    }
+  // How certain it is that the lock stays ours.
+  #settle() {
+    const { ttl, idleWarning } = this.#options;
+    const about = (why, left) => this.#detail.why === why || this.#become('expiring', { why, left });
+    if (this.#trouble && this.#valid.left < ttl / 2) return about('unconfirmed', this.#valid.left);
+    if (this.#capIn.left <= Math.min(idleWarning, ttl / 2)) return about('cap', this.#capIn.left);
+    if (this.#idleIn.left <= idleWarning) return about('idle', this.#idleIn.left);
+    if (this.#state === 'expiring') this.#become('held', { lease: this.#lease, stale: false });
   }
 
-  async #let_go(reason) {
-    const { lock_id } = this.#lease;
+  // The time is up by one of our clocks: the server knows whether by the store's, too.
+  async #askWhetherAlive() {
+    const { lock_id: lockId } = this.#lease;
+    await this.#ask(() => this.#renewLease(lockId));
+  }
+
+  async #letGo(reason) {
+    const { lock_id: lockId } = this.#lease;
     this.#lose({ reason });
-    await this.#locks.release(this.#key, lock_id).catch(unheard);
+    await this.#locks.release(this.#key, lockId).catch(ttlEndsIt);
   }
 
   // ---- while it is not ours ----
 
   async #look() {
-    if (this.#line) return this.#tell_place();
-    this.#look_in = new Deadline(this.#options.checkEvery);
+    this.#lookIn = new Deadline(this.#options.checkEvery);
     try {
-      if (this.#state === 'lost' && this.#detail.reason === 'unconfirmed') return await this.#find_out();
+      if (this.#state === 'asking') return await this.#askAgain();
+      if (this.#line) return await this.#tellPlace();
+      if (this.#state === 'lost' && this.#detail.reason === 'unconfirmed') return await this.#findOut();
+      const turn = this.#turn;
       const { holders } = await this.#locks.holders(this.#key);
-      if (this.isHeld || this.#line || this.#ended) return;
-      const others = holders.filter(({ owner }) => owner !== this.#owner);
-      if (this.#state === 'lost') this.#tell_if_new('lost', { ...this.#detail, holders: others });
-      else if (others.length > 0) this.#tell_if_new('refused', { holders: others });
-      else if (this.#state !== 'free') this.#become('free');
+      if (turn !== this.#turn || resting.has(this.#state)) return;
+      if (holders.length > 0) this.#stale = true;
+      if (this.#state === 'lost') this.#tellIfNew('lost', { ...this.#detail, holders });
+      else if (holders.length > 0) this.#tellIfNew('refused', { holders });
+      else this.#tellIfNew('free', {});
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
+    } finally {
+      this.#setTimer();
     }
   }
 
-  async #find_out() {
-    const answer = await this.#locks.check(this.#key, this.#lease.lock_id);
-    if (this.#state !== 'lost') return;
-    answer.refused ? this.#lose(answer.refused) : this.#hold(answer);
+  // Whether what could not be confirmed is ours after all.
+  async #findOut() {
+    const turn = this.#turn;
+    const answer = await this.#renewLease(this.#lease.lock_id);
+    if (turn === this.#turn && this.#state === 'lost') this.#accept(answer);
   }
 
-  async #tell_place() {
-    const line = this.#line;
-    this.#look_in = new Deadline(this.#options.checkEvery);
+  // ---- one thing at a time ----
+
+  async #step() {
+    if (this.#ended) return;
+    this.#stepAgain = this.#stepping;
+    if (this.#stepping) return;
+    this.#stepping = true;
     try {
-      const { holders, waiting } = await this.#locks.holders(this.#key);
-      if (this.#line !== line || line === null) return;
-      const place = waiting?.indexOf?.(this.#owner) ?? -1;
-      this.#tell_if_new('waiting', { ahead: place < 0 ? undefined : place, holders });
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
+      do {
+        this.#stepAgain = false;
+        if (this.#holding) await this.#keep();
+        else if (this.#lookIn.left <= 0 && !resting.has(this.#state)) await this.#look();
+      } while (this.#stepAgain);
+    } finally {
+      this.#stepping = false;
+      this.#setTimer();
     }
+  }
+
+  #setTimer() {
+    if (this.#ended || resting.has(this.#state)) return this.#timer.stop();
+    if (this.#stepping) return;
+    const due = [];
+    if (this.#page.visible || this.#state === 'asking') due.push(this.#lookIn.left);
+    if (this.#holding) {
+      const { idleWarning } = this.#options;
+      due.push(this.#valid.left, this.#renewIn.left, this.#remindIn.left);
+      for (const { left } of [this.#idleIn, this.#capIn]) due.push(left > idleWarning ? left - idleWarning : left);
+    }
+    this.#timer.set(Math.min(...due, Infinity));
+  }
+
+  #askSoon() {
+    if (this.#trouble) this.#renewIn = over;
+    if (this.#lookIn !== never) this.#lookIn = over;
+    this.#step();
+  }
+
+  // What was asked before no longer counts.
+  #changeMind() {
+    ++this.#turn;
+    this.#draw = null;
+    const line = this.#line;
+    this.#line = null;
+    line?.abort();
   }
 
   // ---- telling ----
 
   #hear({ knocks = [] }) {
-    const fresh = knocks.filter(({ at, owner }) => !this.#told.has(at + owner));
-    for (const { at, owner } of fresh) this.#told.add(at + owner);
-    if (fresh.length > 0) this.#tell('knocked', { knocks: fresh });
+    const fresh = knocks.filter((knock) => !this.#heard.has(JSON.stringify(knock)));
+    if (fresh.length === 0) return;
+    for (const knock of fresh) this.#heard.add(JSON.stringify(knock));
+    this.#knocks = [...this.#knocks, ...fresh];
+    this.#tell('knocked', { knocks: fresh, again: false });
+  }
+
+  #remind() {
+    this.#remindIn = never;
+    this.#tell('knocked', { knocks: this.#knocks, again: true });
   }
 
   #become(state, detail = {}) {
-    if (this.#ended && state !== 'released') return;
+    if (this.#ended) return;
     this.#state = state;
     this.#detail = detail;
-    if (!this.#ended) this.#look_in = new Deadline(this.#options.checkEvery);
-    this.#set_timer();
+    this.#lookIn = new Deadline(this.#options.checkEvery);
+    this.#setTimer();
     this.#tell(state, detail);
   }
 
-  #tell_if_new(state, detail) {
+  #tellIfNew(state, detail) {
     if (this.#state === state && JSON.stringify(this.#detail) === JSON.stringify(detail)) return;
     this.#become(state, detail);
   }
@@ -419,73 +546,47 @@ export class EditGuard extends EventTarget {
     this.dispatchEvent(new GuardEvent(type, detail));
   }
 
-  // ---- the page around it ----
-
-  #set_timer() {
-    if (this.#ended || this.#state === 'released' || this.#state === 'failed') return this.#timer.stop();
-    const due = [this.#hidden ? Infinity : this.#look_in.left];
-    if (this.isHeld) {
-      const warning = this.#options.idleWarning;
-      due.push(this.#valid.left, this.#renew_in.left);
-      for (const left of [this.#idle_in.left, this.#cap_in.left]) due.push(left, left > warning ? left - warning : Infinity);
-    }
-    this.#timer.set(Math.min(...due));
-  }
-
-  get #hidden() {
-    return globalThis.document?.visibilityState === 'hidden';
-  }
-
-  #listen() {
-    if (!globalThis.document) return;
-    const step = () => this.#step();
-    for (const type of activities) this.#on(document, type, () => this.touch(), { passive: true, capture: true });
-    this.#on(document, 'visibilitychange', step);
-    this.#on(document, 'resume', step);
-    this.#on(globalThis, 'online', () => this.#on_line());
-    this.#on(globalThis, 'pagehide', () => this.#leave());
-    this.#on(globalThis, 'pageshow', (event) => event.persisted && this.#come_back());
-  }
-
-  #on(target, type, listener, options) {
-    target.addEventListener(type, listener, options);
-    this.#listeners.push(() => target.removeEventListener(type, listener, options));
-  }
-
-  #on_line() {
-    if (this.#trouble) this.#renew_in = new Deadline(0);
-    this.#look_in = new Deadline(0);
-    this.#step();
-  }
+  // ---- the page goes and comes ----
 
   // Closed, reloaded or left: nobody can tell which. A reload comes back within seconds and finds its
   // lease; after a close it is gone as soon.
   #leave() {
-    if (!this.isHeld) return this.#stop_waiting();
-    const lock_id = this.#lease.lock_id;
-    const parting =
-      this.#options.closing > 0
-        ? this.#locks.renew(this.#key, lock_id, this.#options.closing, { keepalive: true })
-        : this.#locks.release(this.#key, lock_id, { keepalive: true });
-    parting.catch(unheard);
-    this.#valid = { left: 0 };
+    const lockIds = [this.#holding && !this.#leaving ? this.#lease.lock_id : null, this.#draw].filter(Boolean);
+    const { closing: after } = this.#options;
+    for (const lockId of lockIds) {
+      this.#locks.release(this.#key, lockId, { after, keepalive: true }).catch(ttlEndsIt);
+    }
+    this.#valid = over;
+    ++this.#turn;
+    this.#line?.abort();
   }
 
-  #come_back() {
-    this.#step();
+  async #renewOrRetake({ lock_id: lockId, fence: since }) {
+    const answer = await this.#renewLease(lockId);
+    return answer.refused?.code === 'gone' ? this.#try({ since }) : answer;
   }
 
-  #end() {
-    this.#ended = true;
-    this.#stop_waiting();
-    this.#timer.stop();
-    for (const remove of this.#listeners) remove();
-    this.#listeners = [];
+  // From the back/forward cache, as it was left.
+  async #comeBack() {
+    this.#leaving = false;
+    if (this.#holding) {
+      await this.#ask(() => this.#renewOrRetake(this.#lease));
+    } else if (this.#state === 'waiting') {
+      this.#line = null;
+      await this.wait();
+    } else {
+      this.#askSoon();
+    }
   }
 }
 
-const unheard = () => {};  // the ttl ends it as well
+// The server need not answer: the ttl ends it as well.
+const ttlEndsIt = () => {};
 
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+function finite(ms) {
+  return ms === Infinity ? undefined : ms;
+}
+
+function settled(promise) {
+  return promise.then((answer) => ({ answer }), (error) => ({ error }));
 }

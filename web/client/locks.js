@@ -2,68 +2,73 @@ import { Deadline, never, now } from './clock.js';
 
 /** The server gave no answer, or none about the lock: nothing is known. */
 export class NoAnswer extends Error {
-  constructor(message, { status = 0, code = 'unreachable', retryAfter } = {}) {
+  constructor(message, { status = 0, code = 'unreachable', retryAfter = 0 } = {}) {
     super(message);
     this.name = 'NoAnswer';
     this.status = status;
     this.code = code;
-    this.retryAfter = retryAfter;
+    this.retryAfter = retryAfter;  // ms
   }
 
   /** Whether asking again may help: not where the request itself was wrong. */
   get passing() {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+    return this.code === 'busy' || [0, 408, 429].includes(this.status) || this.status >= 500;
   }
 }
 
-const about_locks = new Set(['held', 'busy', 'gone']);
+const refusals = new Set(['held', 'gone']);
 
 /**
- * Asks a Leasehold server, or an application that answers the same routes. A "no" is a value with
- * `refused`; no answer is a NoAnswer.
+ * Asks a Leasehold server, or an application that answers the same routes. A "no" is a value,
+ * `{refused: {code, ...}}`; no answer is a NoAnswer. Times are in milliseconds. Leases come as the server
+ * has them, with `validFor.left`: for how long they are certain, counted from before the question.
  */
 export class Locks {
   #base;
   #token;
   #headers;
   #fetch;
-  #patience;
+  #timeout;
 
   constructor({ server = '', token, headers = {}, fetch, timeout = 10_000 } = {}) {
     this.#base = String(server).replace(/\/+$/, '') + '/v1/locks/';
     this.#token = token;
     this.#headers = headers;
-    this.#fetch = fetch ?? ((...args) => globalThis.fetch(...args));
-    this.#patience = timeout;
+    this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#timeout = timeout;
   }
 
-  tryLock(key, { owner, mode, ttl, note, since, wait = 0, lockId, signal } = {}) {
-    const body = { owner, mode, ttl_ms: ttl, note, since };
+  tryLock(key, { owner, mode, ttl, note, since, maxHold, wait = 0, ...options } = {}) {
+    const body = { owner, mode, ttl_ms: ttl, note, since, max_hold_ms: maxHold };
     if (wait > 0) body.wait_ms = wait;
-    return this.#ask('POST', this.#url(key), { body, lockId, signal, patience: this.#patience + wait });
+    return this.#ask('POST', this.#url(key), { body, timeout: this.#timeout + wait, ...options });
   }
 
+  /** Who holds it, and who waits: `{holders: [...], waiting: [owner, ...]}`. */
   holders(key) {
     return this.#ask('GET', this.#url(key));
   }
 
-  check(key, lockId) {
-    return this.#ask('GET', this.#url(key), { lockId });
+  check(key, lockId, options) {
+    return this.#ask('GET', this.#url(key), { lockId, ...options });
   }
 
-  renew(key, lockId, ttl, { keepalive = false } = {}) {
-    return this.#ask('PATCH', this.#url(key), { body: { ttl_ms: ttl }, lockId, keepalive });
+  renew(key, lockId, ttl, { maxHold, ...options } = {}) {
+    return this.#ask('PATCH', this.#url(key), { body: { ttl_ms: ttl, max_hold_ms: maxHold }, lockId, ...options });
   }
 
   extend(key, lockId, by) {
     return this.#ask('PATCH', this.#url(key), { body: { extend_ms: by }, lockId });
   }
 
-  release(key, lockId, { keepalive = false } = {}) {
-    return this.#ask('DELETE', this.#url(key), { lockId, keepalive });
+  /** Ends it; with `after`, then, unless it is renewed before. */
+  release(key, lockId, { after = 0, ...options } = {}) {
+    const query = after > 0 ? '?after_ms=' + after : '';
+    return this.#ask('DELETE', this.#url(key) + query, { lockId, ...options });
   }
 
-  knock(key, { owner, message }) {
+  /** Asks whoever has it to finish. */
+  knock(key, { owner, message } = {}) {
     return this.#ask('POST', this.#url(key) + '/knock', { body: { owner, message } });
   }
 
@@ -71,18 +76,15 @@ export class Locks {
     return this.#base + encodeURIComponent(type) + '/' + encodeURIComponent(id);
   }
 
-  async #ask(method, url, { body, lockId, signal, keepalive = false, patience = this.#patience } = {}) {
+  async #ask(method, url, { body, lockId, signal, keepalive = false, timeout = this.#timeout } = {}) {
     const ending = new AbortController();
     const end = () => ending.abort();
-    const timer = setTimeout(end, patience);
+    const timer = setTimeout(end, Math.max(timeout, 0));
     signal?.addEventListener('abort', end);
     if (signal?.aborted) end();
-    const headers = { ...this.#headers };
-    if (body) headers['Content-Type'] = 'application/json';
-    if (lockId) headers['Lock-Token'] = lockId;
-    if (this.#token) headers['Authorization'] = 'Bearer ' + this.#token;
-    const asked_at = now();
     try {
+      const headers = await this.#headersFor(body, lockId);
+      const askedAt = now();
       const response = await this.#fetch(url, {
         method,
         headers,
@@ -91,35 +93,44 @@ export class Locks {
         signal: ending.signal,
         cache: 'no-store',
       });
-      return this.#read(response, await response.text(), asked_at);
+      return read(response, await response.text(), askedAt);
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      throw new NoAnswer(error?.message ?? String(error));
+      throw new NoAnswer(ending.signal.aborted ? 'no answer in time' : String(error?.message ?? error));
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
     }
   }
 
-  #read(response, text, asked_at) {
-    let answer;
-    try {
-      answer = text ? JSON.parse(text) : {};
-    } catch {
-      throw new NoAnswer('the answer is not JSON', { status: response.status || 500, code: 'not_json' });
-    }
-    if (response.ok) return { ...answer, ...lifetime(answer, asked_at) };
-    if (about_locks.has(answer.code)) return { refused: answer };
-    throw new NoAnswer(answer.detail ?? response.statusText, {
-      status: response.status,
-      code: answer.code ?? 'unknown',
-      retryAfter: Number(response.headers.get('Retry-After')) || undefined,
-    });
+  async #headersFor(body, lockId) {
+    const headers = { ...this.#headers };
+    if (body) headers['Content-Type'] = 'application/json';
+    if (lockId) headers['Lock-Token'] = lockId;
+    const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
+    if (token) headers['Authorization'] = 'Bearer ' + token;
+    return headers;
   }
 }
 
+function read(response, text, askedAt) {
+  let answer = {};
+  try {
+    answer = text ? JSON.parse(text) : {};
+  } catch {
+    if (response.ok) throw new NoAnswer('the answer is not JSON', { status: 502, code: 'not_json' });
+  }
+  if (response.ok) return withLifetime(answer, askedAt);
+  if (refusals.has(answer.code)) return { refused: answer };
+  throw new NoAnswer(answer.detail ?? `the server answered ${response.status} ${response.statusText}`, {
+    status: response.status,
+    code: answer.code ?? 'unknown',
+    retryAfter: Number(response.headers.get('Retry-After')) * 1000 || 0,
+  });
+}
+
 // Counted from before we asked: a slow answer must shorten our lease, never stretch it.
-function lifetime(answer, asked_at) {
-  if (!('expires_at' in answer)) return {};
-  return { validFor: answer.expires_at === null ? never : new Deadline(answer.remaining_ms, asked_at) };
+function withLifetime(answer, askedAt) {
+  if (!('expires_at' in answer)) return answer;
+  return { ...answer, validFor: answer.expires_at === null ? never : new Deadline(answer.remaining_ms, askedAt) };
 }

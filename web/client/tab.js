@@ -1,39 +1,48 @@
 // Who this tab is. A reload is the same tab; a duplicate is another one, although browsers copy the
 // session storage into it.
 
-const name = 'leasehold.tab';
+import { drawName } from './random.js';
+
+const tabKey = 'leasehold.tab';
+const browserKey = 'leasehold.browser';
 const grace = 300;  // ms in which the page before a reload lets go
 
-export function random_name() {
-  const bytes = crypto.getRandomValues(new Uint8Array(9));
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_');
+let mine;
+
+/** The name of this tab, the same after a reload and different in a duplicate. */
+export function tabName() {
+  mine ??= findTabName();
+  return mine;
 }
 
-function stored(storage, key) {
-  try {
-    return storage?.getItem(key);
-  } catch {
-    return null;  // storage is switched off
-  }
+async function findTabName() {
+  const before = read('sessionStorage', tabKey);
+  if (before && (await claim(before))) return before;
+  const fresh = await drawName();
+  write('sessionStorage', tabKey, fresh);
+  void claim(fresh);
+  return fresh;
 }
 
-function store(storage, key, value) {
-  try {
-    storage?.setItem(key, value);
-  } catch {
-    // Without storage a reload is a new tab, as good as it gets.
-  }
+/** The name of this browser, for those who give no session of their own. */
+export async function browserName() {
+  const before = read('localStorage', browserKey);
+  if (before) return before;
+  write('localStorage', browserKey, await drawName());
+  return read('localStorage', browserKey) ?? 'browser';
 }
 
-// Whether no other page of this browser has it; ours while this page is open. A page that sleeps in
-// the back/forward cache holds nothing, and claims its name again when it wakes.
-function claim(tab) {
-  if (!globalThis.navigator?.locks) return Promise.resolve(true);
+// Whether no other page of this browser has the name; ours while this page is open. Where a browser
+// cannot tell (pages without https), no page takes over a name: better a reload that waits for its own
+// lease than two tabs that share one.
+function claim(name) {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const giving_up = new AbortController();
-    const timer = setTimeout(() => giving_up.abort(), grace);
-    navigator.locks
-      .request(`${name}:${tab}`, { signal: giving_up.signal }, () => {
+    const givingUp = new AbortController();
+    const timer = setTimeout(() => givingUp.abort(), grace);
+    locks
+      .request(`${tabKey}:${name}`, { signal: givingUp.signal }, () => {
         clearTimeout(timer);
         resolve(true);
         return new Promise((end) => addEventListener('pagehide', end, { once: true }));
@@ -42,33 +51,23 @@ function claim(tab) {
   });
 }
 
+// A page in the back/forward cache has no name; it takes it again when it is shown again.
 globalThis.addEventListener?.('pageshow', async (event) => {
-  if (event.persisted && mine) await claim(await mine);
+  if (event.persisted && mine && !(await claim(await mine))) mine = undefined;
 });
 
-let mine;
-
-/** The name of this tab, the same after a reload and different in a duplicate. */
-export function tab_name() {
-  mine ??= find_name();
-  return mine;
+function read(storage, key) {
+  try {
+    return globalThis[storage]?.getItem(key);
+  } catch {
+    return null;  // switched off
+  }
 }
 
-async function find_name() {
-  const before = stored(globalThis.sessionStorage, name);
-  if (before && (await claim(before))) return before;
-  const fresh = random_name();
-  store(globalThis.sessionStorage, name, fresh);
-  await claim(fresh);
-  return fresh;
-}
-
-/** The name of this browser, for those who give no session of their own. */
-export function browser_name() {
-  const key = 'leasehold.browser';
-  const before = stored(globalThis.localStorage, key);
-  if (before) return before;
-  const fresh = random_name();
-  store(globalThis.localStorage, key, fresh);
-  return fresh;
+function write(storage, key, value) {
+  try {
+    globalThis[storage]?.setItem(key, value);
+  } catch {
+    // Without storage a reload is a new tab.
+  }
 }

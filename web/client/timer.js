@@ -3,25 +3,28 @@
 const longest = 2 ** 31 - 1;  // setTimeout's own bound
 
 let worker;
-const waiting = new Map();
 let last = 0;
+const waiting = new Map();
 
-function start_worker() {
+function ticks() {
   if (worker !== undefined) return worker;
   worker = null;
   if (!globalThis.Worker || !globalThis.document) return worker;
   try {
     worker = new Worker(new URL('./ticks.js', import.meta.url), { type: 'module', name: 'leasehold' });
     worker.onmessage = ({ data }) => waiting.get(data)?.();
-    worker.onerror = () => {
-      // Not allowed here: the page's own timers do.
-      worker = null;
-      for (const ring of waiting.values()) ring();
-    };
+    worker.onerror = withoutWorker;
   } catch {
     worker = null;
   }
   return worker;
+}
+
+// Not allowed here: the page's own timers must do.
+function withoutWorker(event) {
+  event.preventDefault();
+  worker = null;
+  for (const ring of waiting.values()) ring();
 }
 
 export class Timer {
@@ -37,17 +40,26 @@ export class Timer {
     this.stop();
     if (ms === Infinity) return;
     const delay = Math.min(Math.max(ms, 0), longest);
-    const ticks = start_worker();
-    if (!ticks) {
+    if (!ticks()) {
       this.#handle = setTimeout(this.#ring, delay);
       return;
     }
     waiting.set(this.#name, this.#ring);
-    ticks.postMessage({ name: this.#name, delay });
+    worker.postMessage({ name: this.#name, delay });
   }
 
   stop() {
     clearTimeout(this.#handle);
     if (waiting.delete(this.#name)) worker?.postMessage({ name: this.#name });
   }
+}
+
+export function pause(ms) {
+  return new Promise((resolve) => {
+    const timer = new Timer(() => {
+      timer.stop();
+      resolve();
+    });
+    timer.set(ms);
+  });
 }

@@ -21,7 +21,8 @@ export const strictPolicy = "default-src 'none'; script-src 'self'; style-src 's
 /**
  * `pages` maps paths to HTML, or to functions of the request that give it. Ends with the test `t`.
  * `site.rule` may be set to a function of a request on its way to the server: what it returns, a
- * promise perhaps, decides: 'cut' ends the connection, a number is a status to answer with, nothing passes on.
+ * promise perhaps, decides: 'cut' ends the connection, 'cut answer' does so once the server has answered, a
+ * number is a status to answer with, {status, body} an answer, nothing passes it on.
  */
 export async function startSite(t, server, pages = {}) {
   const site = new Site(server, pages);
@@ -78,16 +79,21 @@ class Site {
   async #pass(incoming, response) {
     this.requests.push({ method: incoming.method, url: incoming.url, headers: incoming.headers });
     const ruling = await this.rule(incoming);
-    if (ruling === 'cut') return incoming.destroy();
+    if (ruling === 'cut') return incoming.socket.destroy();
     if (typeof ruling === 'number') return response.writeHead(ruling).end();
+    if (ruling?.status) {
+      response.writeHead(ruling.status, { 'Content-Type': 'application/problem+json' });
+      return response.end(JSON.stringify(ruling.body));
+    }
     const { hostname, port } = new URL(this.#server.url);
     const { connection, host, ...headers } = incoming.headers;
     const onward = request({ hostname, port, path: incoming.url, method: incoming.method, headers });
     onward.on('response', (answer) => {
+      if (ruling === 'cut answer') return incoming.socket.destroy();
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
-    onward.on('error', () => incoming.destroy());
+    onward.on('error', () => incoming.socket.destroy());
     response.on('close', () => onward.destroy());
     incoming.pipe(onward);
   }
