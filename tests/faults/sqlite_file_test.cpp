@@ -1,6 +1,8 @@
 // What others can do in the file in which an SQLite store keeps its leases.
 #include <sqlite3.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -51,6 +53,32 @@ private:
     std::string_view statement_;
     std::function<void()> action_;
 };
+
+TEST_P(SqliteFile, IsForItsOwnersEyesAlone) {
+    namespace fs = std::filesystem;
+    const testing::TemporaryFolder folder;
+    const std::string path = (folder.path() / "locks.db").string();
+    const auto rights = [](const std::string& file) { return fs::status(file).permissions(); };
+    const mode_t before = ::umask(0);
+    {
+        LockManager locks{open_store("sqlite:" + path)};
+        ASSERT_TRUE(locks.try_lock({"Order", "1"}));
+        for (const char* file : {"", "-wal", "-shm"}) {
+            EXPECT_EQ(rights(path + file), fs::perms::owner_read | fs::perms::owner_write) << file;
+        }
+    }
+    fs::permissions(path, fs::perms::group_read, fs::perm_options::add);
+    {
+        LockManager locks{open_store("sqlite:" + path)};
+        ASSERT_TRUE(locks.try_lock({"Order", "2"}));
+        for (const char* file : {"", "-wal", "-shm"}) {
+            EXPECT_EQ(rights(path + file),
+                      fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read)
+                << file;
+        }
+    }
+    ::umask(before);
+}
 
 TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {
     const LockKey key{"Order", "1"};

@@ -1,6 +1,9 @@
 #include "stores/sqlite/database.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace leasehold::sqlite {
 
@@ -17,7 +20,20 @@ void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
     sqlite3_finalize(statement);
 }
 
+namespace {
+
+// A file that we make holds lock ids: nobody else may read it, nor the files SQLite puts beside it,
+// which get its rights. One that is there keeps its own.
+void make_private(const std::string& path) {
+    if (path.empty() || path.front() == ':') return;
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file >= 0) ::close(file);
+}
+
+}  // namespace
+
 Database open_database(const std::string& path) {
+    make_private(path);
     ::sqlite3* raw = nullptr;
     const int code =
         sqlite3_open_v2(path.c_str(), &raw,
