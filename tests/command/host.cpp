@@ -5,7 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "faults/databases.hpp"
+#include "unit/waiting.hpp"
 
 namespace leasehold::command {
 
@@ -54,7 +54,7 @@ Host::Host(const std::vector<std::string>& arguments, const std::string& store) 
         .log = folder_.path() / "log"};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
     machine_.emplace(command);
-    if (!faults::eventually([&] { return std::filesystem::exists(folder_.path() / "pid"); })) {
+    if (!testing::eventually([&] { return std::filesystem::exists(folder_.path() / "pid"); })) {
         throw std::runtime_error{"the command was not started: " + output()};
     }
     std::ifstream{folder_.path() / "pid"} >> pid_;

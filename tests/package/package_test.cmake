@@ -52,8 +52,33 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
 if(EXISTS "${BUILD}/leasehold")
     run("${prefix}/bin/leasehold" --help)
-    if(NOT EXISTS "${prefix}/share/man/man1/leasehold.1")
-        message(FATAL_ERROR "the manual page was not installed")
+    foreach(file IN ITEMS
+            share/man/man1/leasehold.1
+            share/bash-completion/completions/leasehold
+            share/zsh/site-functions/_leasehold
+            share/fish/vendor_completions.d/leasehold.fish
+            share/doc/leasehold/examples/leasehold.toml
+            share/leasehold/grafana/leasehold.json
+            share/leasehold/prometheus/leasehold.rules.yml
+            lib/systemd/system/leasehold.service)
+        if(NOT EXISTS "${prefix}/${file}")
+            message(FATAL_ERROR "${file} was not installed")
+        endif()
+        file(SIZE "${prefix}/${file}" size)
+        if(size EQUAL 0)
+            message(FATAL_ERROR "${file} is empty")
+        endif()
+    endforeach()
+    file(READ "${prefix}/lib/systemd/system/leasehold.service" unit)
+    expect("${unit}" "ExecStart=${prefix}/bin/leasehold serve ")
+    expect("${unit}" "\nProtectSystem=strict\n")
+    run("${prefix}/bin/leasehold" serve --print-config
+        --config "${prefix}/share/doc/leasehold/examples/leasehold.toml")
+    expect("${output}" "sqlite:/var/lib/leasehold/leasehold.db")
+    run(bash -n "${prefix}/share/bash-completion/completions/leasehold")
+    find_program(analyze systemd-analyze)
+    if(analyze)
+        run("${analyze}" verify --man=no "${prefix}/lib/systemd/system/leasehold.service")
     endif()
 endif()
 
