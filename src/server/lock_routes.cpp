@@ -1,5 +1,6 @@
 #include <boost/json/array.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -65,6 +66,22 @@ std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& op
     return delay;
 }
 
+// How many pages of the store one request for leases that contain a text looks through.
+constexpr std::size_t pages_searched = 20;
+
+// Whether the text is somewhere in what everybody may see. ASCII letters match in either case.
+bool mentions(const Holder& holder, std::string_view text) {
+    if (text.empty()) return true;
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    const auto in = [&](std::string_view whole) {
+        return !std::ranges::search(whole, text, {}, lower, lower).empty();
+    };
+    return in(holder.key.id()) || in(holder.key.type()) || in(holder.owner) || in(holder.note) ||
+           in(holder.key.to_string());
+}
+
 // A lease, or why there is none.
 Reply reply_of(const Outcome& outcome, unsigned status = 200) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
@@ -90,9 +107,11 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
         co_return reply_of(outcome, 201);
     }
     locks_.validate(wanted);
-    const Outcome outcome =
-        co_await room_.wait(std::get<TryLock>(std::move(wanted)), patience, connection);
+    const Statistics::Waiting waiting{statistics_};
+    auto asked = std::get<TryLock>(wanted);
+    const Outcome outcome = co_await room_.wait(std::move(asked), patience, connection);
     options_.observer->answered(wanted, outcome);
+    statistics_.answered(wanted, std::get<TryLock>(wanted).owner, outcome);
     Reply reply = reply_of(outcome, 201);
     reply.waited = true;
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
@@ -151,25 +170,56 @@ Task<Reply> Service::break_lock(const HttpRequest& request, const Target& target
 }
 
 Task<Reply> Service::list(const Target& target) {
-    target.query.refuse_all_but({"type", "owner", "scope", "after", "limit"});
+    target.query.refuse_all_but({"type", "owner", "scope", "contains", "after", "limit"});
     List wanted{.type = target.query.text("type"),
                 .owner = target.query.text("owner"),
                 .scope = target.query.scope()};
     if (const auto after = target.query.text("after")) wanted.after = holder_at(*after);
     wanted.limit = target.query.limit(wanted.limit);
     const std::size_t page = wanted.limit;
+    const std::string contains = target.query.text("contains").value_or("");
+    if (!contains.empty()) {
+        locks_.validate(wanted);
+        wanted.limit = locks_.limits().page_rows;
+    }
 
-    Request question = std::move(wanted);
-    const Outcome outcome = co_await door_.ask(std::move(question));
-    const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
-    if (holders == nullptr) co_return reply_of(outcome);
-    json::array locks;
-    for (const Holder& holder : *holders) locks.emplace_back(wire::to_json(holder));
+    std::vector<Holder> found;
+    bool more = true;
+    for (std::size_t i = 0; i < pages_searched && more && found.size() < page; ++i) {
+        Request question = wanted;
+        Outcome outcome = co_await door_.ask(std::move(question));
+        auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+        if (holders == nullptr) co_return reply_of(outcome);
+        more = holders->size() == wanted.limit;
+        for (Holder& holder : *holders) {
+            if (found.size() == page) {
+                more = true;
+                break;
+            }
+            wanted.after = holder;
+            if (mentions(holder, contains)) found.push_back(std::move(holder));
+        }
+    }
     json::object body;
-    body["locks"] = std::move(locks);
+    body["locks"] = co_await with_waiters(found);
     body["next"] = nullptr;
-    if (holders->size() == page) body["next"] = cursor_of(holders->back());
+    if (more) body["next"] = cursor_of(*wanted.after);
     co_return json_reply(200, body);
+}
+
+Task<json::array> Service::with_waiters(const std::vector<Holder>& holders) {
+    std::vector<LockKey> keys;
+    keys.reserve(holders.size());
+    for (const Holder& holder : holders) keys.push_back(holder.key);
+    const std::vector<std::size_t> waiters = co_await room_.waiting_for(std::move(keys));
+    json::array rows;
+    rows.reserve(holders.size());
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+        json::object row = wire::to_json(holders[i]);
+        row["waiters"] = waiters[i];
+        rows.emplace_back(std::move(row));
+    }
+    co_return rows;
 }
 
 Task<Reply> Service::release_all(const Target& target) {
@@ -185,13 +235,7 @@ Task<Reply> Service::release_all(const Target& target) {
 
 Task<Reply> Service::history(const Target& target) {
     target.query.refuse_all_but({"type", "id", "before", "limit"});
-    const auto type = target.query.text("type");
-    const auto id = target.query.text("id");
-    if (type.has_value() != id.has_value()) {
-        throw BadRequest{R"("type" and "id" name a key only together)"};
-    }
-    History wanted{.before = target.query.integer("before")};
-    if (type) wanted.key = LockKey{*type, *id};
+    History wanted{.key = target.query.key(), .before = target.query.integer("before")};
     wanted.limit = target.query.limit(wanted.limit);
     const std::size_t page = wanted.limit;
 

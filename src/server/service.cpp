@@ -44,6 +44,8 @@ bool takes_no_query(Resource resource, Method method) {
         case Resource::locks:
         case Resource::owner_locks:
         case Resource::history:
+        case Resource::statistics:
+        case Resource::refused:
         case Resource::console:
         case Resource::console_file:
         case Resource::client_file: return false;
@@ -124,6 +126,12 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             break;
         case Resource::history:
             if (method == Method::get) return history(target);
+            break;
+        case Resource::statistics:
+            if (method == Method::get) return statistics(target);
+            break;
+        case Resource::refused:
+            if (method == Method::get) return refused(target);
             break;
         case Resource::readiness:
             if (method == Method::get) return ready();

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <boost/json/array.hpp>
+
 #include <atomic>
 
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
 #include "server/partings.hpp"
 #include "server/server.hpp"
+#include "server/statistics/statistics.hpp"
 #include "server/store_door.hpp"
 #include "server/target.hpp"
 #include "server/tasks.hpp"
@@ -23,7 +26,7 @@ public:
           options_{options},
           room_{locks, home, options},
           partings_{locks, room_, home, options},
-          door_{locks, room_, options},
+          door_{locks, room_, statistics_, options},
           held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
@@ -55,11 +58,18 @@ private:
     [[nodiscard]] Task<Reply> release(const HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> break_lock(const HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> list(const Target& target);
+    // As JSON, each with how many wait for its key.
+    [[nodiscard]] Task<boost::json::array> with_waiters(const std::vector<Holder>& holders);
     [[nodiscard]] Task<Reply> release_all(const Target& target);
     [[nodiscard]] Task<Reply> history(const Target& target);
 
+    // statistics_routes.cpp
+    [[nodiscard]] Task<Reply> statistics(const Target& target);
+    [[nodiscard]] Task<Reply> refused(const Target& target);
+
     LockManager& locks_;
     const ServerOptions& options_;
+    Statistics statistics_;
     WaitingRoom room_;
     Partings partings_;
     StoreDoor door_;

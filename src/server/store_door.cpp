@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,13 @@ bool keeps_or_ends(const Request& request) {
                    std::is_same_v<R, ReleaseAll> || std::is_same_v<R, Break>;
         },
         request);
+}
+
+// In whose name a lock is asked for.
+std::string asker_of(const Request& request) {
+    if (const auto* one = std::get_if<TryLock>(&request)) return one->owner;
+    if (const auto* all = std::get_if<TryLockAll>(&request)) return all->owner;
+    return {};
 }
 
 Outcome turned_away() {
@@ -58,11 +66,12 @@ Task<Outcome> StoreDoor::ask(Request request) {
     if (!entered) entered = co_await queue_up(urgency_of({&request, 1}));
     if (!entered) co_return turned_away();
     Outcome outcome;
+    const std::string asker = asker_of(request);
     const Executor executor = co_await asio::this_coro::executor;
     std::shared_ptr<Call> call = hand_over({&request, 1}, {&outcome, 1}, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
-    tell(request, outcome);
+    tell(request, asker, outcome);
     co_return outcome;
 }
 
@@ -75,17 +84,21 @@ Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
         std::ranges::generate(outcomes, turned_away);
         co_return outcomes;
     }
+    std::vector<std::string> askers;
+    askers.reserve(requests.size());
+    std::ranges::transform(requests, std::back_inserter(askers), asker_of);
     const Executor executor = co_await asio::this_coro::executor;
     std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
-    for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], outcomes[i]);
+    for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], askers[i], outcomes[i]);
     co_return outcomes;
 }
 
 // The request has been moved from, but what kind it was can still be seen.
-void StoreDoor::tell(const Request& request, const Outcome& outcome) {
+void StoreDoor::tell(const Request& request, std::string_view asker, const Outcome& outcome) {
     options_.observer->answered(request, outcome);
+    statistics_.answered(request, asker, outcome);
     tell_room(request, outcome);
 }
 

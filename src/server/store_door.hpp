@@ -7,11 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
 
 #include "server/server.hpp"
+#include "server/statistics/statistics.hpp"
 #include "server/tasks.hpp"
 #include "server/waiting_room.hpp"
 
@@ -21,9 +23,10 @@ namespace leasehold::server {
 // the ones that keep or end a lease go before new tries. Thread-safe.
 class StoreDoor {
 public:
-    // All outlive this. `room` learns of what ended.
-    StoreDoor(LockManager& locks, WaitingRoom& room, const ServerOptions& options)
-        : locks_{locks}, room_{room}, options_{options} {}
+    // All outlive this. `room` learns of what ended, `statistics` of everything.
+    StoreDoor(LockManager& locks, WaitingRoom& room, Statistics& statistics,
+              const ServerOptions& options)
+        : locks_{locks}, room_{room}, statistics_{statistics}, options_{options} {}
 
     // Resumes the caller, on its own executor, with the answer. Throws BadRequest for a request out
     // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
@@ -58,11 +61,12 @@ private:
                                                   const Executor& executor);
     [[nodiscard]] static Task<void> wait_for(std::shared_ptr<Call> call);
 
-    void tell(const Request& request, const Outcome& outcome);
+    void tell(const Request& request, std::string_view asker, const Outcome& outcome);
     void tell_room(const Request& request, const Outcome& outcome);
 
     LockManager& locks_;
     WaitingRoom& room_;
+    Statistics& statistics_;
     const ServerOptions& options_;
     std::mutex mutex_;
     std::size_t under_way_ = 0;   // guarded by mutex_

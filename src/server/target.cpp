@@ -37,6 +37,8 @@ constexpr std::array patterns{
     Pattern{Resource::lock_break, {"v1", "locks", any, any, "break"}},
     Pattern{Resource::owner_locks, {"v1", "owners", any, "locks"}},
     Pattern{Resource::history, {"v1", "history"}},
+    Pattern{Resource::statistics, {"v1", "statistics"}},
+    Pattern{Resource::refused, {"v1", "refused"}},
     Pattern{Resource::health, {"healthz"}},
     Pattern{Resource::readiness, {"readyz"}},
     Pattern{Resource::description, {"openapi.json"}},
@@ -120,6 +122,16 @@ OwnerScope Query::scope() const {
     throw BadRequest{R"("scope" must be one of "exact", "below")"};
 }
 
+std::optional<LockKey> Query::key() const {
+    const auto type = text("type");
+    const auto id = text("id");
+    if (type.has_value() != id.has_value()) {
+        throw BadRequest{R"("type" and "id" name a key only together)"};
+    }
+    if (!type) return std::nullopt;
+    return LockKey{*type, *id};
+}
+
 std::size_t Query::limit(std::size_t otherwise) const {
     const auto value = integer("limit");
     if (value && *value < 1) throw BadRequest{"\"limit\" must be at least 1"};
@@ -173,6 +185,8 @@ std::string_view route_of(Resource resource) noexcept {
         case Resource::locks: return "/v1/locks";
         case Resource::owner_locks: return "/v1/owners/{owner}/locks";
         case Resource::history: return "/v1/history";
+        case Resource::statistics: return "/v1/statistics";
+        case Resource::refused: return "/v1/refused";
         case Resource::console: return "/";
         case Resource::console_file: return "/console/{file}";
         case Resource::client_file: return "/client/{file}";

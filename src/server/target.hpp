@@ -24,6 +24,8 @@ enum class Resource : std::uint8_t {
     locks,        // all
     owner_locks,  // of one owner
     history,
+    statistics,
+    refused,
     console,       // the page
     console_file,  // what it loads
     client_file,   // leasehold.js, for the pages of others
@@ -39,6 +41,8 @@ public:
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
     [[nodiscard]] OwnerScope scope() const;
+    // The key that "type" and "id" name together; nothing where neither is given.
+    [[nodiscard]] std::optional<LockKey> key() const;
     // The number of rows of a page.
     [[nodiscard]] std::size_t limit(std::size_t otherwise) const;
 

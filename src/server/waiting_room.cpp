@@ -128,6 +128,25 @@ void WaitingRoom::ended(const LockKey& key) {
     });
 }
 
+Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> keys) {
+    std::vector<std::size_t> waiters(keys.size());
+    if (lines_open_ == 0) co_return waiters;
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        asio::dispatch(home_, [this, &keys, &waiters, shared, work = Work{executor}] {
+            std::ranges::transform(keys, waiters.begin(), [&](const LockKey& key) {
+                const auto found = lines_.find(key);
+                return found == lines_.end() ? 0 : found->second->waiters.size();
+            });
+            asio::post(work.get_executor(), [shared] { std::move (*shared)(); });
+        });
+    };
+    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
+                                                                                 use_task);
+    co_return waiters;
+}
+
 void WaitingRoom::close() {
     asio::dispatch(home_, [this] {
         closed_ = true;

@@ -57,6 +57,9 @@ public:
     // A lease of this key has ended: whoever waits for it may try.
     void ended(const LockKey& key);
 
+    // How many wait for each of these keys.
+    [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);
+
     // Sends everybody away; whoever comes later, too.
     void close();
 

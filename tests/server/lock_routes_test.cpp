@@ -256,7 +256,7 @@ TEST_F(LockRoutes, SaysWhatIsWrong) {
         {"PATCH", "/v1/locks/Order/1", R"({"ttl_ms":1000,"extend_ms":1})", uuid, 400, "either"},
         {"PATCH", "/v1/locks/Order/1", R"({"ttl_ms":1000})", uuid, 410, "no such lease"},
         {"DELETE", "/v1/locks/Order/1", "", "", 400, "Lock-Token field is missing"},
-        {"GET", "/v1/locks?tpye=Order", "", "", 400, "known are type, owner, scope, after, limit"},
+        {"GET", "/v1/locks?tpye=Order", "", "", 400, "known are type, owner, scope, contains, "},
         {"GET", "/v1/locks?%FF=1", "", "", 400, "known are"},
         {"GET", "/v1/locks?type=A&type=B", "", "", 400, "given twice"},
         {"GET", "/v1/locks?limit=0", "", "", 400, "at least 1"},

@@ -113,6 +113,14 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/v1/history", "/v1/history?type=Order&id=1&limit=2", {}, {}, 200);
     ask("GET", "/v1/history", "/v1/history?id=1", {}, {}, 400);
 
+    const std::string statistics = "/v1/statistics";
+    ask("GET", statistics, statistics, {}, {}, 200);
+    ask("GET", statistics, statistics + "?over=day", {}, {}, 200);
+    ask("GET", statistics, statistics + "?over=year", {}, {}, 400);
+    ask("GET", "/v1/refused", "/v1/refused?limit=5", {}, {}, 200);
+    ask("GET", "/v1/refused", "/v1/refused?type=Order&id=1", {}, {}, 200);
+    ask("GET", "/v1/refused", "/v1/refused?type=Order", {}, {}, 400);
+
     // Every operation in the description has been asked for.
     for (const auto& path : api_.document().at("paths").as_object()) {
         for (const auto& operation : path.value().as_object()) {

@@ -1,0 +1,55 @@
+#include "server/statistics/hot_keys.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace leasehold::server {
+namespace {
+
+std::uint64_t heat_of(const std::optional<HotKeys::Heat>& place) {
+    return place ? place->tries : 0;
+}
+
+}  // namespace
+
+void HotKeys::tried(const LockKey& key, Answer answer, Clock::time_point now) {
+    cool_down(now);
+    Group& group = places_[std::hash<LockKey>{}(key) % groups];
+    auto place =
+        std::ranges::find_if(group, [&](const auto& one) { return one && one->key == key; });
+    if (place == group.end()) {
+        place = std::ranges::min_element(group, {}, heat_of);
+        *place = Heat{.key = key, .tries = heat_of(*place)};
+    }
+    ++(*place)->tries;
+    if (answer == Answer::refused) ++(*place)->refusals;
+}
+
+std::vector<HotKeys::Heat> HotKeys::hottest(std::size_t most, Clock::time_point now) {
+    cool_down(now);
+    std::vector<Heat> all;
+    for (const Group& group : places_) {
+        for (const auto& place : group) {
+            if (place) all.push_back(*place);
+        }
+    }
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+    std::ranges::partial_sort(all, end, std::ranges::greater{}, &Heat::tries);
+    all.erase(end, all.end());
+    return all;
+}
+
+void HotKeys::cool_down(Clock::time_point now) {
+    for (; now >= next_halving_; next_halving_ += half_life) {
+        for (Group& group : places_) {
+            for (auto& place : group) {
+                if (!place) continue;
+                place->tries /= 2;
+                place->refusals /= 2;
+                if (place->tries == 0) place.reset();
+            }
+        }
+    }
+}
+
+}  // namespace leasehold::server

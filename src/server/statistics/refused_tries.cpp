@@ -1,0 +1,43 @@
+#include "server/statistics/refused_tries.hpp"
+
+#include <functional>
+
+namespace leasehold::server {
+namespace {
+
+std::size_t hash_of(const LockKey& key, std::string_view owner) {
+    return std::hash<LockKey>{}(key) * 31 + std::hash<std::string_view>{}(owner);
+}
+
+}  // namespace
+
+void RefusedTries::add(const LockKey& key, std::string_view owner, Time at) {
+    const auto [known, fresh] =
+        numbers_.try_emplace(hash_of(key, owner), dropped_ + entries_.size());
+    if (!fresh) {
+        Entry& entry = entries_[known->second - dropped_];
+        if (entry.key == key && entry.owner == owner && at - entry.first < one_entry) {
+            entry.last = at;
+            ++entry.tries;
+            return;
+        }
+        known->second = dropped_ + entries_.size();
+    }
+    entries_.push_back({.key = key, .owner = std::string{owner}, .first = at, .last = at});
+    if (entries_.size() <= most_) return;
+    const auto oldest = numbers_.find(hash_of(entries_.front().key, entries_.front().owner));
+    if (oldest->second == dropped_) numbers_.erase(oldest);
+    entries_.pop_front();
+    ++dropped_;
+}
+
+std::vector<RefusedTries::Entry> RefusedTries::latest(const std::optional<LockKey>& key,
+                                                      std::size_t most) const {
+    std::vector<Entry> found;
+    for (auto entry = entries_.rbegin(); entry != entries_.rend() && found.size() < most; ++entry) {
+        if (!key || entry->key == *key) found.push_back(*entry);
+    }
+    return found;
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <leasehold/lease.hpp>
+
+namespace leasehold::server {
+
+// Who was refused a key, lately. Somebody who asks again and again is one entry for some time, so
+// that one impatient client does not push everybody else out. Not thread-safe.
+class RefusedTries {
+public:
+    static constexpr std::chrono::seconds one_entry{10};
+
+    struct Entry {
+        LockKey key;
+        std::string owner{};
+        Time first{};  // on the store's clock
+        Time last{};
+        std::uint64_t tries = 1;
+    };
+
+    explicit RefusedTries(std::size_t most) : most_{most} {}
+
+    void add(const LockKey& key, std::string_view owner, Time at);
+
+    // Of one key or all, the latest first.
+    [[nodiscard]] std::vector<Entry> latest(const std::optional<LockKey>& key,
+                                            std::size_t most) const;
+
+private:
+    const std::size_t most_;
+    std::deque<Entry> entries_;                               // at most most_
+    std::uint64_t dropped_ = 0;                               // entries_[i] is number dropped_ + i
+    std::unordered_map<std::size_t, std::uint64_t> numbers_;  // by hash of key and owner
+};
+
+}  // namespace leasehold::server

@@ -1,0 +1,155 @@
+#include "server/statistics/statistics.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include "wire/json.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+bool is_try(const Request& request) {
+    return std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
+}
+
+bool is_about_a_lease(const Request& request) {
+    return std::holds_alternative<Check>(request) || std::holds_alternative<Extend>(request) ||
+           std::holds_alternative<Renew>(request) || std::holds_alternative<Release>(request);
+}
+
+// The lease ended behind its holder's back, and now it knows.
+bool tells_of_a_loss(const Refusal& refusal) {
+    return refusal.kind == Refusal::Kind::gone &&
+           (refusal.reason == Gone::expired || refusal.reason == Gone::taken ||
+            refusal.reason == Gone::broken);
+}
+
+template <class T>
+json::array list_of(const std::deque<Point>& points, T Point::* what) {
+    json::array list;
+    list.reserve(points.size());
+    for (const Point& point : points) list.emplace_back(point.*what);
+    return list;
+}
+
+json::array held_in(const std::deque<Point>& points) {
+    json::array list;
+    list.reserve(points.size());
+    for (const Point& point : points) {
+        list.emplace_back(point.held ? json::value(*point.held) : json::value(nullptr));
+    }
+    return list;
+}
+
+// A moment of the steady clock on this machine's calendar, as it reads now.
+Time calendar(Series::Clock::time_point moment, Series::Clock::time_point now) {
+    using namespace std::chrono;
+    return time_point_cast<microseconds>(system_clock::now()) -
+           duration_cast<microseconds>(now - moment);
+}
+
+json::object to_json(const Series& series, Series::Clock::time_point now) {
+    json::object object;
+    object["step_ms"] =
+        std::chrono::duration_cast<std::chrono::milliseconds>(series.step()).count();
+    object["last_at"] = wire::to_json(calendar(series.last_begun(), now));
+    object["grants"] = list_of(series.points(), &Point::grants);
+    object["refusals"] = list_of(series.points(), &Point::refusals);
+    object["waits"] = list_of(series.points(), &Point::waits);
+    object["waiters"] = list_of(series.points(), &Point::waiters);
+    object["lost"] = list_of(series.points(), &Point::lost);
+    object["held"] = held_in(series.points());
+    return object;
+}
+
+}  // namespace
+
+Statistics::Statistics(Clock::time_point now)
+    : begun_{now},
+      hour_{std::chrono::seconds{10}, 360, now},
+      day_{std::chrono::minutes{1}, 1440, now},
+      hot_{now},
+      refused_{refused_kept} {}
+
+void Statistics::add(Clock::time_point now, std::uint64_t Point::* what) {
+    ++(hour_.at(now).*what);
+    ++(day_.at(now).*what);
+}
+
+void Statistics::answered(const Request& request, std::string_view asker, const Outcome& outcome) {
+    const auto* refusal = std::get_if<Refusal>(&outcome);
+    const auto now = Clock::now();
+    if (is_try(request)) {
+        const std::lock_guard lock{mutex_};
+        if (const auto* lease = std::get_if<Lease>(&outcome)) {
+            add(now, &Point::grants);
+            hot_.tried(lease->key, HotKeys::Answer::granted, now);
+        } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+            for (const Lease& one : *leases) {
+                add(now, &Point::grants);
+                hot_.tried(one.key, HotKeys::Answer::granted, now);
+            }
+        } else if (refusal != nullptr && refusal->kind != Refusal::Kind::gone) {
+            add(now, &Point::refusals);
+            if (refusal->holders.empty()) return;
+            // Of several keys the first that was in the way.
+            const LockKey& key = refusal->holders.front().key;
+            hot_.tried(key, HotKeys::Answer::refused, now);
+            refused_.add(key, asker, refusal->store_now);
+        }
+    } else if (refusal != nullptr && is_about_a_lease(request) && tells_of_a_loss(*refusal)) {
+        const std::lock_guard lock{mutex_};
+        add(now, &Point::lost);
+    }
+}
+
+void Statistics::waits(int change) {
+    const auto now = Clock::now();
+    const std::lock_guard lock{mutex_};
+    if (change > 0) add(now, &Point::waits);
+    waiters_ += static_cast<std::size_t>(change);
+    hour_.waiting(waiters_, now);
+    day_.waiting(waiters_, now);
+}
+
+void Statistics::counted_held(std::size_t leases) {
+    const auto now = Clock::now();
+    const std::lock_guard lock{mutex_};
+    hour_.at(now).held = leases;
+    day_.at(now).held = leases;
+}
+
+json::object Statistics::summary(Span over) {
+    const auto now = Clock::now();
+    const std::lock_guard lock{mutex_};
+    Series& series = over == Span::hour ? hour_ : day_;
+    (void)series.at(now);
+    json::object object = to_json(series, now);
+    json::array hot;
+    for (const HotKeys::Heat& heat : hot_.hottest(hot_keys_shown, now)) {
+        json::object one;
+        one["type"] = heat.key.type();
+        one["id"] = heat.key.id();
+        one["tries"] = heat.tries;
+        one["refusals"] = heat.refusals;
+        hot.emplace_back(std::move(one));
+    }
+    json::object body;
+    body["series"] = std::move(object);
+    body["hot_keys"] = std::move(hot);
+    body["waiting"] = waiters_;
+    body["uptime_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_).count();
+    return body;
+}
+
+std::vector<RefusedTries::Entry> Statistics::refused(const std::optional<LockKey>& key,
+                                                     std::size_t most) {
+    const std::lock_guard lock{mutex_};
+    return refused_.latest(key, most);
+}
+
+}  // namespace leasehold::server
