@@ -62,6 +62,7 @@ export class EditGuard extends EventTarget {
   #detail = {};
   #turn = 0;  // grows with every change of mind: an answer to an older question does not count
   #ended = false;
+  #away = false;  // between pagehide and pageshow
 
   #lease = null;  // the latest
   #valid = over;  // how long it is certainly ours
@@ -90,10 +91,11 @@ export class EditGuard extends EventTarget {
    */
   static async hold(options) {
     const guard = new EditGuard(options);
-    await guard.#begin();
+    await guard.start();
     return guard;
   }
 
+  /** For those who want to listen before they hold: nothing is asked until start(). */
   constructor(options) {
     super();
     for (const name of ['type', 'id']) {
@@ -114,6 +116,11 @@ export class EditGuard extends EventTarget {
       hidden: () => this.#leave(),
       shown: () => this.#comeBack(),
     });
+  }
+
+  async start() {
+    const { lockId } = this.#options;
+    return this.#ask(() => (lockId ? this.#renewLease(lockId) : this.#try()));
   }
 
   get key() { return this.#key; }
@@ -185,10 +192,18 @@ export class EditGuard extends EventTarget {
     await this.#look();
   }
 
-  /** Asks whoever has the lock to finish. */
-  async knock(message = '') {
+  /** Asks whoever has the lock to finish. False if nobody has it any more. */
+  async knock(message) {
     await this.#identify();
-    return this.#locks.knock(this.#key, { owner: this.#owner, message });
+    try {
+      await this.#locks.knock(this.#key, { owner: this.#owner, message });
+      return true;
+    } catch (error) {
+      if (error.status === 429) return true;  // asked a moment ago
+      if (error.code !== 'not_held') throw error;
+      this.#askSoon();
+      return false;
+    }
   }
 
   /** The person has heard a knock and needs a little longer. Others read `note`; `knocked` comes again. */
@@ -214,11 +229,6 @@ export class EditGuard extends EventTarget {
   get #holding() { return holding.has(this.#state); }
 
   // ---- asking ----
-
-  async #begin() {
-    const { lockId } = this.#options;
-    return this.#ask(() => (lockId ? this.#renewLease(lockId) : this.#try()));
-  }
 
   async #take(since) {
     if (this.#ended || this.#holding || this.#state === 'asking') return this.#holding;
@@ -469,7 +479,7 @@ export class EditGuard extends EventTarget {
   // ---- one thing at a time ----
 
   async #step() {
-    if (this.#ended) return;
+    if (this.#ended || this.#away) return;
     this.#stepAgain = this.#stepping;
     if (this.#stepping) return;
     this.#stepping = true;
@@ -486,7 +496,7 @@ export class EditGuard extends EventTarget {
   }
 
   #setTimer() {
-    if (this.#ended || resting.has(this.#state)) return this.#timer.stop();
+    if (this.#ended || this.#away || resting.has(this.#state)) return this.#timer.stop();
     if (this.#stepping) return;
     const due = [];
     if (this.#page.visible || this.#state === 'asking') due.push(this.#lookIn.left);
@@ -556,8 +566,9 @@ export class EditGuard extends EventTarget {
     for (const lockId of lockIds) {
       this.#locks.release(this.#key, lockId, { after, keepalive: true }).catch(ttlEndsIt);
     }
-    this.#valid = over;
+    this.#away = true;
     ++this.#turn;
+    this.#timer.stop();
     this.#line?.abort();
   }
 
@@ -568,6 +579,7 @@ export class EditGuard extends EventTarget {
 
   // From the back/forward cache, as it was left.
   async #comeBack() {
+    this.#away = false;
     this.#leaving = false;
     if (this.#holding) {
       await this.#ask(() => this.#renewOrRetake(this.#lease));

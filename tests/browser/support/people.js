@@ -7,26 +7,30 @@ import { chromium } from 'playwright-core';
 const arguments_ = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-/** A Chromium that ends with the test file, or with the test `t` if given. */
-export async function openBrowser({ t, ...options } = {}) {
-  const browser = await chromium.launch({
+function launch(options) {
+  return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: arguments_,
     ...options,
   });
-  const end = () => browser.close();
-  t ? t.after(end) : after(end);
+}
+
+/** A Chromium of its own for the test `t`, with options of Playwright. */
+export async function openBrowser(t, options) {
+  const browser = await launch(options);
+  t.after(() => browser.close());
   return browser;
 }
 
 let shared;
+after(async () => (await shared)?.close());
 
 /**
  * A person with a browser profile of their own: a context with `page`, its first tab. Whatever goes
  * wrong in a page, an exception or a violated content security policy, fails the test `t`.
  */
 export async function person(t, { browser, ...options } = {}) {
-  shared ??= openBrowser();
+  shared ??= launch();
   const context = await (browser ?? (await shared)).newContext(options);
   const problems = [];
   context.on('page', (page) => {

@@ -1,0 +1,214 @@
+// What browsers do to pages, and what becomes of the lease.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { at, startEditor } from './support/editor.js';
+import { openBrowser } from './support/people.js';
+import { eventually } from './support/waiting.js';
+
+test('a reload finds its own lease again', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const fence = await alice.guard('lease.fence');
+  for (let i = 0; i < 3; ++i) {
+    await alice.page.reload();
+    await alice.is('held');
+    assert.equal(await alice.guard('lease.fence'), fence);
+  }
+});
+
+test('a reload keeps its lease although others wait for it', async (t) => {
+  const editor = await startEditor(t, { attributes: { closing: '1500ms' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const bob = await editor.open('bob');
+  await bob.button('Wait in line').click();
+  await bob.reads('You are next.');
+  await alice.page.reload();
+  await alice.is('held');
+  // Longer than a closed tab would have kept it.
+  const { holders: [before] } = await editor.lock();
+  await eventually(async () => Date.now() > Date.parse(before.granted_at) + 4000);
+  assert.deepEqual(await editor.holders(), ['alice']);
+  await bob.is('waiting');
+});
+
+test('a duplicate of the tab is an owner of its own', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const [popup] = await Promise.all([
+    alice.context.waitForEvent('page'),
+    alice.page.evaluate(() => void window.open(location.href)),
+  ]);
+  const second = at(popup);
+  await second.reads('You are editing this in another tab or window');
+  assert.notEqual(await second.guard('owner'), await alice.guard('owner'));
+  await popup.reload();
+  await second.reads('You are editing this in another tab or window');
+  assert.equal(await alice.guard('isHeld'), true);
+});
+
+test('a closed tab lets the next one in within seconds', async (t) => {
+  const editor = await startEditor(t, { attributes: { closing: '1s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const bob = await editor.open('bob');
+  await bob.button('Wait in line').click();
+  await bob.reads('You are next.');
+  await alice.page.close({ runBeforeUnload: true });
+  await bob.is('held');
+  const past = await editor.server.ask('GET', '/v1/history?type=Customer&id=7');
+  assert.equal(past.history[0].how, 'released');
+});
+
+test('leaving for another page lets go as well', async (t) => {
+  const editor = await startEditor(t, { attributes: { closing: '500ms' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.page.goto(editor.site.url + '/elsewhere');
+  await eventually(async () => (await editor.holders()).length === 0);
+});
+
+async function openWithCache(t) {
+  return openBrowser(t, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });
+}
+
+for (const [closing, what] of [['30s', 'finds its lease'], ['200ms', 'takes it again if nobody had it']]) {
+  test(`a page from the back/forward cache ${what}`, async (t) => {
+    const editor = await startEditor(t, { browser: await openWithCache(t), attributes: { closing } });
+    const alice = await editor.open('alice');
+    await alice.is('held');
+    await alice.notes.fill('half a sentence');
+    const fence = await alice.guard('lease.fence');
+    await alice.page.evaluate(() => {
+      window.addEventListener('pageshow', (event) => (document.title = event.persisted ? 'from the cache' : 'anew'));
+    });
+    await alice.page.evaluate(() => (location.href = '/elsewhere'));
+    await alice.page.waitForURL('**/elsewhere');
+    if (closing === '200ms') await eventually(async () => (await editor.holders()).length === 0);
+    await alice.page.evaluate(() => history.back());
+    await alice.page.waitForFunction(() => document.title === 'from the cache');
+    await alice.is('held');
+    assert.equal(await alice.notes.inputValue(), 'half a sentence');
+    assert.equal((await alice.guard('lease.fence')) === fence, closing === '30s');
+    assert.deepEqual(await editor.holders(), ['alice']);
+  });
+}
+
+test('offline and back in time: nothing is lost', async (t) => {
+  const editor = await startEditor(t, { attributes: { ttl: '6s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const fence = await alice.guard('lease.fence');
+  await alice.context.setOffline(true);
+  await alice.reads('The server does not answer. This stays yours for another');
+  assert.equal(await alice.name.isEditable(), true);
+  await alice.context.setOffline(false);
+  await alice.is('held');
+  assert.equal(await alice.guard('lease.fence'), fence);
+});
+
+test('offline for too long: read-only, the draft kept, and taken again', async (t) => {
+  const editor = await startEditor(t, { attributes: { ttl: '1500ms' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('a long thought');
+  await alice.context.setOffline(true);
+  await alice.reads('The server cannot be reached, and your time is up.');
+  assert.equal(await alice.notes.isEditable(), false);
+  assert.equal(await alice.notes.inputValue(), 'a long thought');
+  await alice.context.setOffline(false);
+  await alice.reads('Your time was up.');
+  await alice.button('Take it again').click();
+  await alice.is('held');
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(editor.record.notes, 'a long thought');
+});
+
+// The processes of all pages of a browser, to be stopped as a laptop does that goes to sleep.
+async function renderersOf(browser) {
+  const devtools = await browser.newBrowserCDPSession();
+  const { processInfo } = await devtools.send('SystemInfo.getProcessInfo');
+  return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+}
+
+function wake(id) {
+  try {
+    process.kill(id, 'SIGCONT');
+  } catch {
+    // It has ended.
+  }
+}
+
+test('a page that slept asks before it claims anything', async (t) => {
+  const browser = await openBrowser(t);
+  const editor = await startEditor(t, { browser, attributes: { ttl: '2s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('before the lid was closed');
+  await alice.page.evaluate(() => {
+    const guard = document.querySelector('leasehold-guard').guard;
+    window.seen = [];
+    for (const type of ['held', 'expiring', 'asking', 'lost']) {
+      guard.addEventListener(type, ({ detail }) => window.seen.push(`${type} ${detail.reason ?? ''}`.trim()));
+    }
+    let last = Date.now();
+    setInterval(() => {
+      if (Date.now() - last > 1500) window.seen.push(`awake, held: ${guard.isHeld}`);
+      last = Date.now();
+    }, 20);
+  });
+  const renderers = await renderersOf(browser);
+  for (const id of renderers) process.kill(id, 'SIGSTOP');
+  t.after(() => renderers.forEach(wake));
+  await eventually(async () => (await editor.server.ask('POST', editor.path, { owner: 'bob' })).status === 201);
+  renderers.forEach(wake);
+  await alice.reads('bob has taken it over after your time was up.');
+  await alice.reads('bob is editing it now.');
+  const seen = await alice.page.evaluate(() => window.seen);
+  assert.deepEqual(seen.filter((what) => what.startsWith('awake')), ['awake, held: false']);
+  assert.deepEqual(seen.filter((what) => !what.startsWith('awake')).slice(0, 2), ['asking', 'lost taken']);
+  assert.equal(await alice.notes.inputValue(), 'before the lid was closed');
+  assert.equal(await alice.notes.isEditable(), false);
+});
+
+test('a tab in the background keeps its lease', async (t) => {
+  const browser = await openBrowser(t, {
+    ignoreDefaultArgs: ['--disable-background-timer-throttling', '--disable-renderer-backgrounding',
+      '--disable-backgrounding-occluded-windows'],
+  });
+  const editor = await startEditor(t, { browser, attributes: { ttl: '1500ms' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const fence = await alice.guard('lease.fence');
+  // As in a tab that has been hidden for minutes: its timers ring once a minute, if at all.
+  await alice.page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+    window.setTimeout = () => 0;
+    window.setInterval = () => 0;
+  });
+  const renewals = () => editor.site.requests.filter(({ method }) => method === 'PATCH').length;
+  const before = renewals();
+  await eventually(() => renewals() > before + 6);
+  assert.equal(await alice.guard('state'), 'held');
+  assert.equal(await alice.guard('lease.fence'), fence);
+});
+
+test('the server restarts under an open form', async (t) => {
+  const editor = await startEditor(t, { attributes: { 'renew-every': '300ms', ttl: '20s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const fence = await alice.guard('lease.fence');
+  await editor.server.kill();
+  await alice.notes.fill('typed while it was away');
+  await editor.server.start();
+  await eventually(async () => (await alice.guard('left')) > 19_000);
+  assert.equal(await alice.guard('lease.fence'), fence);
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(editor.record.notes, 'typed while it was away');
+});

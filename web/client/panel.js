@@ -1,0 +1,292 @@
+// What <leasehold-guard> shows above the form: one line of words with a colour and a sign, what can be
+// done about it, and who knocks.
+
+import { dress } from './style.js';
+import { textsFor } from './texts.js';
+
+const signs = {
+  good: 'M12 20h9M16.5 3.5a2.1 2.1 0 0 1 3 3L7 19l-4 1 1-4z',  // a pen
+  warn: 'M12 3 2 20h20zM12 10v4M12 17h0',
+  bad: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 9l6 6M15 9l-6 6',
+  taken: 'M5 11h14v10H5zM8 11V7a4 4 0 0 1 8 0v4',  // a padlock
+  wait: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 2',
+};
+const lossTexts = {
+  expired: 'lostExpired', released: 'lostReleased', idle: 'lostIdle', cap: 'lostCap', unconfirmed: 'lostUnconfirmed',
+};
+const expiryTexts = { unconfirmed: 'expiringUnconfirmed', idle: 'expiringIdle', cap: 'expiringCap' };
+
+export class Panel {
+  #host;
+  #guard;
+  #edited;
+  #t;
+  #parts;
+  #buttons = {};
+  #knocks = [];  // that the person has not answered yet
+  #asked = '';  // what came of knocking
+  #ticking;
+
+  constructor(host) {
+    this.#host = host;
+    const root = host.attachShadow({ mode: 'open' });
+    dress(root);
+    this.#parts = this.#build(root);
+  }
+
+  /** `news` is the event that just came. */
+  show(guard, { news, edited, texts }) {
+    this.#guard = guard;
+    this.#edited = edited;
+    this.#t = textsFor(this.#host, texts);
+    if (news === 'knocked') this.#knocks = guard.knocks.slice(-3);
+    if (!guard.isHeld) this.#knocks = [];
+    if (guard.state !== 'refused' && guard.state !== 'waiting') this.#asked = '';
+    this.#label();
+    this.#update(news);
+    clearInterval(this.#ticking);
+    if (guard.state === 'expiring') this.#ticking = setInterval(() => this.#update(), 1000);
+  }
+
+  /** The page is about to be loaded again. */
+  loading() {
+    this.#render({ tone: 'good', sign: 'good', lines: [this.#t.say('turn')], actions: [] }, 'held');
+  }
+
+  #update(news) {
+    if (!this.#host.isConnected) return clearInterval(this.#ticking);
+    this.#render(this.#view(), news);
+  }
+
+  // ---- what there is to say ----
+
+  #view() {
+    const { state, detail } = this.#guard;
+    const say = this.#t.say;
+    switch (state) {
+      case 'held': return { tone: 'good', sign: 'good', ...this.#held(detail) };
+      case 'expiring': return { tone: 'warn', sign: 'warn', urgent: true, ...this.#expiring(detail) };
+      case 'lost': return { tone: 'bad', sign: 'bad', urgent: true, ...this.#lost(detail) };
+      case 'refused': return { tone: 'taken', sign: 'taken', ...this.#refused(detail) };
+      case 'waiting': return { tone: 'wait', sign: 'wait', ...this.#waiting(detail) };
+      case 'free': return { tone: 'wait', sign: 'good', lines: [say('free')], actions: ['take'] };
+      case 'released': return { tone: 'taken', sign: 'good', lines: [say('released')], actions: ['take'] };
+      case 'failed':
+        return { tone: 'bad', sign: 'bad', lines: [say('failed', { why: detail.error.message })], actions: [] };
+      default: {
+        const lines = [say(detail.error ? 'unreachable' : 'asking')];
+        return { tone: detail.error ? 'warn' : 'taken', sign: 'wait', lines, actions: [] };
+      }
+    }
+  }
+
+  #held({ stale }) {
+    const old = stale && this.#edited;
+    return { lines: [this.#t.say(old ? 'heldStale' : 'held')], actions: old ? ['latest'] : [] };
+  }
+
+  #expiring({ why }) {
+    const { left, idleLeft, capLeft } = this.#guard;
+    const ms = { unconfirmed: left, idle: idleLeft, cap: capLeft }[why];
+    const lines = [this.#t.say(expiryTexts[why], { left: this.#t.minutes(ms) })];
+    return { lines, actions: why === 'idle' ? ['stillHere'] : [] };
+  }
+
+  #lost({ reason, by, why, holders = [] }) {
+    const say = this.#t.say;
+    let cause = say(lossTexts[reason] ?? 'lostUnknown');
+    if (reason === 'taken') cause = by ? say('lostTaken', { name: nameOf(by) }) : say('lostTakenUnknown');
+    if (reason === 'broken') cause = say(why ? 'lostBrokenWhy' : 'lostBroken', { name: this.#name(by), why });
+    const lines = [cause, say('draftKept')];
+    if (holders.length > 0) lines.push(this.#nowHeldBy(holders));
+    if (reason === 'unconfirmed') return { lines, actions: [] };
+    if (holders.length > 0) return { lines, actions: ['wait', 'latest'] };
+    return { lines, actions: reason === 'taken' ? ['latest', 'take'] : ['retake'] };
+  }
+
+  #refused({ holders }) {
+    const lines = [this.#whoHasIt(holders), ...this.#notes(holders)];
+    if (this.#edited) lines.push(this.#t.say('draftKept'));
+    if (this.#asked) lines.push(this.#asked);
+    return { lines, actions: this.#isOwn(holders) ? ['wait'] : ['wait', 'knock'] };
+  }
+
+  #waiting({ ahead, holders = [], error }) {
+    const say = this.#t.say;
+    const place = ahead === undefined ? say('waiting') : ahead === 0 ? say('waitingNext') : say('waitingBehind', { ahead });
+    const lines = [error ? say('unreachable') : place];
+    if (holders.length > 0) lines.push(this.#whoHasIt(holders), ...this.#notes(holders));
+    if (this.#asked) lines.push(this.#asked);
+    return { lines, actions: this.#isOwn(holders) ? ['stopWaiting'] : ['stopWaiting', 'knock'] };
+  }
+
+  #whoHasIt(holders) {
+    const since = this.#t.clock(holders[0]?.granted_at ?? Date.now());
+    if (this.#isOwn(holders)) return this.#t.say('refusedOwn', { since });
+    return this.#t.say('refused', { name: this.#names(holders), since });
+  }
+
+  #nowHeldBy(holders) {
+    return this.#t.say('nowHeldBy', { name: this.#isOwn(holders) ? this.#t.say('you') : this.#names(holders) });
+  }
+
+  #notes(holders) {
+    return holders.filter(({ note }) => note).map(({ note }) => this.#t.say('noteOf', { note }));
+  }
+
+  #isOwn(holders) {
+    const user = this.#guard.owner?.split('/').slice(0, -2).join('/');
+    return Boolean(user) && holders.length > 0 && holders.every(({ owner }) => owner.startsWith(user + '/'));
+  }
+
+  #names(holders) {
+    return [...new Set(holders.map(({ owner }) => this.#name(owner)))].slice(0, 3).join(', ');
+  }
+
+  #name(owner) {
+    return nameOf(owner) || this.#t.say('somebody');
+  }
+
+  // ---- how it is shown ----
+
+  #render({ tone, sign, lines, actions, urgent = false }, news) {
+    const { section, path, text, knock, knocks, ask } = this.#parts;
+    const focused = this.#host.shadowRoot.activeElement;
+    section.dataset.tone = tone;
+    section.dataset.state = this.#guard.state;
+    path.setAttribute('d', signs[sign]);
+    fill(text, lines.map((line, index) => element('p', { className: index > 0 ? 'more' : '', textContent: line })));
+    for (const [name, button] of Object.entries(this.#buttons)) {
+      if (button.parentNode === this.#parts.actions) button.hidden = !actions.includes(name);
+      button.classList.toggle('first', (name === actions[0] && name !== 'stopWaiting') || name === 'finish' || name === 'send');
+    }
+    if (!actions.includes('knock')) ask.hidden = true;
+    knock.hidden = this.#knocks.length === 0;
+    fill(knocks, this.#knocks.map((one) => element('p', { textContent: this.#wordsOf(one) })));
+    this.#announce(news, urgent, lines);
+    // Whoever stood on something that is gone now stands on what replaced it, not at the top of the page.
+    if (focused && !focused.checkVisibility()) {
+      (Object.values(this.#buttons).find((button) => button.checkVisibility()) ?? text).focus();
+    }
+  }
+
+  #announce(news, urgent, lines) {
+    if (!news) return;
+    const words = news === 'knocked' ? this.#knocks.map((one) => this.#wordsOf(one)) : lines;
+    this.#parts.polite.textContent = urgent ? '' : words.join(' ');
+    this.#parts.urgent.textContent = urgent ? words.join(' ') : '';
+  }
+
+  #wordsOf({ by, message }) {
+    return this.#t.say('knocked', { name: this.#name(by), message });
+  }
+
+  #label() {
+    const { section, messageLabel } = this.#parts;
+    section.setAttribute('aria-label', this.#t.say('label'));
+    section.lang = this.#t.locale;
+    for (const [name, button] of Object.entries(this.#buttons)) button.textContent = this.#t.say(name);
+    messageLabel.data = this.#t.say('knockMessage', { name: this.#names(this.#guard.detail.holders ?? []) });
+  }
+
+  // ---- what can be done ----
+
+  #build(root) {
+    const guard = () => this.#guard;
+    const act = {
+      take: () => guard().take(),
+      retake: () => guard().retake(),
+      wait: () => guard().wait(),
+      stopWaiting: () => guard().stopWaiting(),
+      knock: () => this.#openAsk(),
+      latest: undefined,
+      stillHere: () => guard().touch(),
+      finish: () => this.#host.finish(),
+      fiveMore: () => this.#fiveMore(),
+      send: undefined,
+      cancel: () => this.#closeAsk(),
+    };
+    for (const [name, does] of Object.entries(act)) {
+      const button = (this.#buttons[name] = element(name === 'latest' ? 'a' : 'button', { type: 'button' }));
+      if (does) button.addEventListener('click', does);
+    }
+    const { latest, send, finish, fiveMore, cancel, ...others } = this.#buttons;
+    Object.assign(latest, { href: location.href, target: '_blank', rel: 'noopener' });
+    send.type = 'submit';
+
+    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    svg.setAttribute('viewBox', '0 0 24 24');
+    svg.setAttribute('aria-hidden', 'true');
+    svg.append(path);
+    const text = element('div', { className: 'text', tabIndex: -1 });
+    const actions = element('div', { className: 'actions' }, ...Object.values(others), latest);
+    const knocks = element('div', { className: 'text' });
+    const knock = element('div', { className: 'knock', hidden: true }, knocks,
+      element('div', { className: 'actions' }, finish, fiveMore));
+    const message = element('input', { type: 'text', maxLength: 200, autocomplete: 'off' });
+    const messageLabel = document.createTextNode('');
+    const ask = element('form', { className: 'ask', hidden: true },
+      element('label', {}, messageLabel, message), element('div', { className: 'actions' }, send, cancel));
+    ask.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#knockAtIt();
+    });
+    ask.addEventListener('keydown', (event) => event.key === 'Escape' && this.#closeAsk());
+    const polite = element('div', { className: 'told', role: 'status' });
+    const urgent = element('div', { className: 'told', role: 'alert' });
+    const section = element('section', {},
+      element('div', { className: 'bar' }, svg, text, actions), knock, ask, polite, urgent);
+    root.append(section, document.createElement('slot'));
+    return { section, path, text, actions, knock, knocks, ask, message, messageLabel, polite, urgent };
+  }
+
+  #openAsk() {
+    this.#parts.ask.hidden = false;
+    this.#parts.message.focus();
+  }
+
+  #closeAsk() {
+    this.#parts.ask.hidden = true;
+    this.#buttons.knock.focus();
+  }
+
+  async #knockAtIt() {
+    const { message } = this.#parts;
+    const name = this.#names(this.#guard.detail.holders ?? []);
+    try {
+      const heard = await this.#guard.knock(message.value.trim() || this.#t.say('knockDefault'));
+      this.#asked = heard ? this.#t.say('knockSent', { name }) : '';
+      message.value = '';
+    } catch {
+      this.#asked = this.#t.say('knockFailed');
+    }
+    if (!this.#parts.ask.hidden) this.#closeAsk();
+    this.#update('asked');
+  }
+
+  #fiveMore() {
+    this.#knocks = [];
+    const until = this.#t.clock(Date.now() + 5 * 60_000);
+    void this.#guard.fiveMore(this.#t.say('needUntil', { until }));
+    this.#update();
+  }
+}
+
+function nameOf(owner) {
+  return owner.split('/')[0];
+}
+
+function element(name, properties, ...children) {
+  const { role, ...others } = properties;
+  const made = Object.assign(document.createElement(name), others);
+  if (role) made.setAttribute('role', role);
+  made.append(...children);
+  return made;
+}
+
+function fill(parent, children) {
+  const same = parent.children.length === children.length &&
+    children.every((child, index) => child.textContent === parent.children[index].textContent);
+  if (!same) parent.replaceChildren(...children);
+}
