@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/history.hpp"
+
+namespace leasehold::lab {
+
+// Something that no legal run can show.
+struct Violation {
+    std::string rule;
+    std::string what;
+    std::vector<const Operation*> operations;
+};
+
+struct Expectations {
+    // How far the store's clock may drift from the recorders' clock, in all. A run that steps the
+    // store's clock allows more.
+    Duration clock_drift = std::chrono::milliseconds{10};
+    // The store's clock may leap ahead: then leases may end before their time on our clock.
+    bool store_clock_leaps = false;
+};
+
+// What the store itself remembers, read when the run is over.
+struct Aftermath {
+    std::vector<Holder> holders;
+    std::vector<PastLease> history;  // all of it
+};
+
+// Reports only what no legal run can show. An operation without an answer may take effect once, at
+// any time after it was called, or never.
+[[nodiscard]] std::vector<Violation> check(const Operations& operations,
+                                           const Expectations& expectations = {},
+                                           const Aftermath* aftermath = nullptr);
+
+// The names of all rules.
+[[nodiscard]] std::vector<std::string> rule_names();
+
+}  // namespace leasehold::lab

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lab/history.hpp"
+
+namespace leasehold::lab {
+
+// An answer that shows a lease alive at the time it was given.
+struct Sighting {
+    const Operation* operation;
+    Lease lease;
+};
+
+// All that a history tells of one lease.
+struct Story {
+    LockId lock_id{};
+    LockKey key;
+    std::string owner{};
+    bool asked_for = false;      // there is a try with this lock id
+    bool surely_refused = true;  // each of them was refused
+    // By an operation without an answer.
+    bool may_have_been_prolonged = false;
+    bool may_have_been_shared = false;
+    std::size_t tries = 0;
+    Instant first_called = Instant::max();  // of the tries it may have been granted by
+    std::vector<Sighting> alive{};
+    std::vector<const Operation*> gone{};  // answers that it is not
+    // What has ended it, if it was carried out at all; and what may have meant another lease.
+    std::vector<const Operation*> ends{};
+    std::vector<const Operation*> perhaps_ends{};
+
+    [[nodiscard]] bool is_seen() const { return !alive.empty(); }
+    [[nodiscard]] bool may_have_ended() const { return !ends.empty() || !perhaps_ends.empty(); }
+    // The first answer that showed it.
+    [[nodiscard]] Instant first_seen() const;
+    // When something was first asked that may have ended it.
+    [[nodiscard]] Instant first_end_called() const;
+    // When the first answer came that it was ended.
+    [[nodiscard]] Instant first_end_told() const;
+    // It cannot have run out before this, on the recorders' clock.
+    [[nodiscard]] Instant alive_until_at_least() const;
+    // Nor can it have lived longer than this, on the same clock.
+    [[nodiscard]] Instant alive_until_at_most() const;
+    // Nobody could have shared the key at any time of its life.
+    [[nodiscard]] bool was_always_exclusive() const;
+};
+
+struct Stories {
+    std::unordered_map<LockId, Story> by_id{};
+    std::map<LockKey, std::vector<const Story*>> by_key{};
+    // Tries without an answer, by key and owner: what they may have been granted is not known.
+    std::map<std::pair<LockKey, std::string>, std::vector<const Operation*>> open_tries{};
+};
+
+[[nodiscard]] Stories tell(const Operations& operations);
+
+// The checker's own idea of it: it must not share the code it checks.
+[[nodiscard]] bool belongs_to(const std::string& owner, const std::string& wanted,
+                              OwnerScope scope);
+
+// The leases that an answer shows alive.
+[[nodiscard]] std::vector<Lease> leases_in(const Operation& operation);
+// What it asks to take, each with the lock id it wants.
+[[nodiscard]] std::vector<std::pair<LockKey, LockId>> wanted_by(const Request& request);
+// The owner it asks for, where it is a try.
+[[nodiscard]] const std::string* owner_of_try(const Request& request);
+// The store's time in an answer.
+[[nodiscard]] std::optional<Time> store_time(const Operation& operation);
+
+}  // namespace leasehold::lab
