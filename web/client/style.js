@@ -22,9 +22,9 @@ section[data-tone="bad"] { --back: #fff0f0; --edge: #c92a2a; --mark: #c92a2a; }
 section[data-tone="wait"] { --back: #e9f3fd; --edge: #1864ab; --mark: #1864ab; }
 
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 0.75rem; }
-.text { flex: 1 1 16rem; min-width: 0; overflow-wrap: anywhere; }
-.text p { margin: 0; }
-.more { font-size: 0.925em; }
+.text { flex: 1 1 24rem; min-width: 0; overflow-wrap: anywhere; }
+.text p { margin: 0; font-weight: 600; }
+.text .more { font-size: 0.925em; font-weight: inherit; }
 svg { flex: none; width: 1.25em; height: 1.25em; fill: none; stroke: var(--mark); stroke-width: 2;
   stroke-linecap: round; stroke-linejoin: round; }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
@@ -68,7 +68,8 @@ button:hover, a:hover { filter: brightness(0.92); }
 // What is read-only in the form looks so, without any weight against the page's own rules.
 const outside = `
 :where(leasehold-guard[read-only]) :where(input, textarea, select):where([readonly], [aria-disabled="true"]) {
-  background-color: color-mix(in srgb, currentColor 7%, transparent); cursor: not-allowed;
+  background-color: color-mix(in srgb, currentColor 7%, transparent);
+  border-style: solid; border-color: color-mix(in srgb, currentColor 30%, transparent); cursor: not-allowed;
 }
 :where(leasehold-guard[read-only]) :where(button, input[type="submit"]):where([aria-disabled="true"]) {
   opacity: 0.6; cursor: not-allowed;

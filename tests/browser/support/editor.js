@@ -22,7 +22,7 @@ function form({ name, notes, attributes, lockId, lang }) {
     <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/editor.css">
     <script type="module" src="/client/leasehold-guard.js"></script>
     <main><h1>Customer 7</h1>
-    <leasehold-guard key-type="Customer" key-id="7"${words}>
+    <leasehold-guard${words}>
       <form method="post" action="/save">${field}
         <label>Name <input name="name" value="${escaped(name)}"></label>
         <label>Notes <textarea name="notes" rows="3">${escaped(notes)}</textarea></label>
@@ -39,7 +39,7 @@ export async function startEditor(t, { server: serverOptions, attributes = {}, l
   const site = await startSite(t, server);
   const record = { name: 'Ama Boateng', notes: 'Pays on time.' };
   const editor = { server, site, record, saved: [] };
-  const common = { 'check-every': '200ms', ...attributes };
+  const common = { 'key-type': 'Customer', 'key-id': '7', 'check-every': '200ms', ...attributes };
 
   const edit = (request) => {
     const query = new URL(request.url, 'http://site').searchParams;
@@ -83,7 +83,7 @@ export function at(page, context = page.context()) {
     name: page.getByLabel('Name'),
     notes: page.getByLabel('Notes'),
     button: (label) => panel.getByRole('button', { name: label, exact: true }),
-    save: () => page.getByRole('button', { name: 'Save' }).click(),
+    save: (options) => page.getByRole('button', { name: 'Save' }).click(options),
     /** Waits until the panel says this. */
     reads: (text) => panel.locator('.text', { hasText: text }).first().waitFor(),
     /** Waits for a state of the guard. */

@@ -1,0 +1,268 @@
+// <leasehold-guard>: what it shows, what it holds back, and how it reads aloud.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isAccessible } from './support/axe.js';
+import { at, startEditor } from './support/editor.js';
+import { person, picture } from './support/people.js';
+import { eventually } from './support/waiting.js';
+
+async function breakIt(editor, by = 'admin', reason = 'maintenance') {
+  const { holders: [{ fence }] } = await editor.lock();
+  await editor.server.ask('POST', editor.path + '/break', { fence, by, reason });
+}
+
+test('lost to its expiry: the draft is kept, and a save is held back until it is taken again', async (t) => {
+  const editor = await startEditor(t, { attributes: { ttl: '1s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('a careful text');
+  editor.site.rule = () => 'cut';
+  await alice.is('lost');
+  editor.site.rule = () => undefined;
+  await alice.reads('Your time was up.');
+  await alice.reads('What you typed is still here');
+  await alice.save({ force: true });
+  await alice.notes.press('Enter');
+  assert.equal(await alice.notes.inputValue(), 'a careful text');
+  assert.deepEqual(editor.saved, []);
+  await alice.button('Take it again').click();
+  await alice.is('held');
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(editor.record.notes, 'a careful text');
+});
+
+test('lost to somebody who had it in between: told so, and not taken again over their work', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('mine');
+  await breakIt(editor);
+  await alice.reads('admin has ended your edit: “maintenance”');
+  const bob = await editor.open('bob');
+  await bob.is('held');
+  await bob.notes.fill('his');
+  await bob.save();
+  await bob.page.getByText('saved by bob').waitFor();
+  await alice.button('Take it again').click();
+  await alice.reads('bob has taken it over');
+  assert.equal(await alice.notes.inputValue(), 'mine');
+  assert.equal(await alice.notes.isEditable(), false);
+  const latest = alice.panel.getByRole('link', { name: 'Open the latest in a new tab' });
+  const [other] = await Promise.all([alice.context.waitForEvent('page'), latest.click()]);
+  await at(other).notes.waitFor();
+  assert.equal(await at(other).notes.inputValue(), 'his');
+});
+
+test('a break is seen by the displaced holder, with who and why', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await breakIt(editor, 'carol', 'payroll runs tonight');
+  await alice.reads('carol has ended your edit: “payroll runs tonight”');
+  assert.equal(await alice.notes.isEditable(), false);
+  assert.match(await alice.panel.getByRole('alert').textContent(), /payroll runs tonight/);
+});
+
+test('while it is read-only nothing changes, and everything can be reached and copied', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const bob = await editor.open('bob');
+  await bob.is('refused');
+  const { page } = bob;
+  const country = page.getByLabel('Country');
+  const important = page.getByLabel('important');
+  await bob.name.click();
+  await page.keyboard.type('x');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('y');
+  await page.keyboard.press('Tab');
+  assert.equal(await country.evaluate((select) => select === document.activeElement), true);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Tab');
+  assert.equal(await important.evaluate((box) => box === document.activeElement), true);
+  await page.keyboard.press('Space');
+  await page.getByText('important').click({ force: true });
+  await bob.save({ force: true });
+  await page.keyboard.press('Enter');
+  assert.equal(await bob.name.inputValue(), 'Ama Boateng');
+  assert.equal(await bob.notes.inputValue(), 'Pays on time.');
+  assert.equal(await country.inputValue(), 'Ghana');
+  assert.equal(await important.isChecked(), false);
+  assert.deepEqual(editor.saved, []);
+  assert.equal(await bob.name.isEnabled(), true);
+
+  await alice.page.close();
+  await bob.reads('This is free now.');
+  await bob.button('Start editing').click();
+  await bob.is('held');
+  await bob.name.fill('Ama Owusu');
+  await country.selectOption('Peru');
+  await important.check();
+  await bob.save();
+  await page.getByText('saved by bob').waitFor();
+  assert.equal(editor.record.name, 'Ama Owusu');
+});
+
+test('what the page had made read-only stays so', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.name.evaluate((input) => (input.readOnly = true));
+  await breakIt(editor);
+  await alice.is('lost');
+  await alice.button('Take it again').click();
+  await alice.is('held');
+  assert.equal(await alice.name.isEditable(), false);
+  assert.equal(await alice.notes.isEditable(), true);
+});
+
+test('the lock id is in the form, and one that is there already is adopted', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const field = alice.page.locator('input[name=lock_id]');
+  assert.equal(await field.inputValue(), await alice.guard('lockId'));
+
+  const { lock_id: lockId, fence } = await editor.server.ask('POST', '/v1/locks/Customer/8', { owner: 'bob' });
+  const bob = await person(t);
+  editor.site.pages['/eight'] = `<!doctype html><html lang="en"><title>8</title>
+    <script type="module" src="/client/leasehold-guard.js"></script>
+    <leasehold-guard key-type="Customer" key-id="8"><form method="post" action="/save">
+    <input type="hidden" name="lock_id" value="${lockId}"><input name="name" aria-label="Name"></form></leasehold-guard>`;
+  await bob.page.goto(editor.site.url + '/eight');
+  await at(bob.page).is('held');
+  assert.equal(await at(bob.page).guard('lease.fence'), fence);
+});
+
+test('an idle person is warned, may stay, and loses it with the draft kept', async (t) => {
+  const editor = await startEditor(t, { attributes: { 'idle-after': '2500ms', 'idle-warning': '2s' } });
+  const alice = await editor.open('alice');
+  await alice.notes.fill('half of it');
+  await alice.reads('Are you still there?');
+  await alice.button('I am still here').click();
+  await alice.is('held');
+  await alice.reads('Are you still there?');
+  await alice.reads('You were away, so this was let go.');
+  assert.equal(await alice.notes.inputValue(), 'half of it');
+  assert.deepEqual(await editor.holders(), []);
+  await alice.button('Take it again').click();
+  await alice.is('held');
+});
+
+test('focus stays where the person is', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.focus();
+  await breakIt(editor);
+  await alice.is('lost');
+  assert.equal(await alice.notes.evaluate((area) => area === document.activeElement), true);
+  // By keyboard alone: back to the panel, and on.
+  const retake = alice.button('Take it again');
+  await retake.focus();
+  await alice.page.keyboard.press('Enter');
+  await alice.is('held');
+  const inside = await alice.page.evaluate(() => document.activeElement?.localName);
+  assert.equal(inside, 'leasehold-guard', 'what replaced the button has the focus');
+});
+
+test('what changes is read aloud once, urgent things at once', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  assert.match(await alice.panel.getByRole('status').textContent(), /You are editing this/);
+  await breakIt(editor);
+  await alice.is('lost');
+  assert.match(await alice.panel.getByRole('alert').textContent(), /admin has ended your edit/);
+  assert.equal(await alice.panel.getByRole('status').textContent(), '');
+});
+
+test('speaks Korean, and what a page wants said otherwise', async (t) => {
+  const editor = await startEditor(t, { lang: 'ko' });
+  const alice = await editor.open('지민');
+  await alice.reads('편집 중입니다.');
+  const bob = await editor.open('서연');
+  await bob.reads('지민 님이');
+  await bob.button('차례 기다리기').click();
+  await bob.reads('다음 차례입니다.');
+  await picture(bob.page, 'waiting-ko');
+  await alice.page.evaluate(() => (document.querySelector('leasehold-guard').texts = { held: '지금 당신 차례' }));
+  await alice.reads('지금 당신 차례');
+  const carol = await editor.open('carol', { as: 'fr' });
+  await carol.reads('지민 has been editing this since');
+});
+
+test('hostile names, notes and reasons are only text', async (t) => {
+  const editor = await startEditor(t);
+  const evil = '<img src=x onerror="document.title=1"><script>document.title=1</script>{why}';
+  const alice = await editor.open(evil, { note: evil });
+  await alice.is('held');
+  const bob = await editor.open('bob');
+  await bob.reads(evil);
+  assert.equal(await bob.panel.locator('img, script').count(), 0);
+  await breakIt(editor, evil, evil);
+  await alice.reads(evil);
+  assert.equal(await alice.panel.locator('img, script').count(), 0);
+  for (const { page } of [alice, bob]) assert.equal(await page.title(), 'Customer 7');
+});
+
+test('the page can do things its own way', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const bob = await editor.open('bob', { 'on-turn': 'keep' });
+  await bob.is('refused');
+  await bob.page.evaluate(() => {
+    window.told = [];
+    for (const type of ['waiting', 'turn', 'held']) {
+      document.addEventListener('leasehold-' + type, ({ detail }) => window.told.push([type, detail.stale]));
+    }
+    window.stays = true;
+  });
+  await bob.button('Wait in line').click();
+  await bob.reads('You are next.');
+  await alice.page.evaluate(() => document.querySelector('leasehold-guard').remove());
+  await bob.is('held');
+  const told = await bob.page.evaluate(() => window.stays && window.told);
+  assert.deepEqual(told.at(-2), ['held', true]);
+  assert.deepEqual(told.at(-1), ['turn', true]);
+  assert.equal(await bob.notes.isEditable(), true);
+});
+
+// Every state with its colours, looked at by axe-core and, with $SCREENSHOTS, by people.
+for (const colorScheme of ['light', 'dark']) {
+  test(`every state is accessible in ${colorScheme} mode`, async (t) => {
+    const editor = await startEditor(t, { attributes: { note: 'checking the address' } });
+    const open = (owner, own) => editor.open(owner, own, { colorScheme, reducedMotion: 'reduce', viewport: { width: 900, height: 560 } });
+    const look = async ({ page }, state) => {
+      await picture(page, `${state}-${colorScheme}`);
+      await isAccessible(page);
+    };
+    const alice = await open('Alice');
+    await alice.is('held');
+    await look(alice, 'held');
+    const bob = await open('Bob');
+    await bob.is('refused');
+    await look(bob, 'refused');
+    await bob.button('Ask for it').click();
+    await look(bob, 'asking-for-it');
+    await bob.button('Wait in line').click();
+    await bob.reads('You are next.');
+    await look(bob, 'waiting');
+    await breakIt(editor, 'Carol', 'the data is being moved');
+    await alice.is('lost');
+    await look(alice, 'lost');
+    await bob.is('held');
+    await alice.reads('Bob is editing it now.');
+    await look(alice, 'lost-to-bob');
+    const idle = await open('Dora', { 'key-id': '9', 'idle-after': '60s', 'idle-warning': '60s' });
+    await idle.is('expiring');
+    await look(idle, 'expiring');
+    const failed = await open('Eve', { 'key-id': '9', ttl: '1ms' });
+    await failed.is('failed');
+    await look(failed, 'failed');
+  });
+}
