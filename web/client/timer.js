@@ -6,12 +6,18 @@ let worker;
 let last = 0;
 const waiting = new Map();
 
+// Pages that insist on trusted types allow the policy by its name.
+function trusted(address) {
+  const policy = globalThis.trustedTypes?.createPolicy('leasehold', { createScriptURL: (url) => url });
+  return policy ? policy.createScriptURL(address) : address;
+}
+
 function ticks() {
   if (worker !== undefined) return worker;
   worker = null;
   if (!globalThis.Worker || !globalThis.document) return worker;
   try {
-    worker = new Worker(new URL('./ticks.js', import.meta.url), { type: 'module', name: 'leasehold' });
+    worker = new Worker(trusted(new URL('./ticks.js', import.meta.url).href), { type: 'module', name: 'leasehold' });
     worker.onmessage = ({ data }) => waiting.get(data)?.();
     worker.onerror = withoutWorker;
   } catch {
