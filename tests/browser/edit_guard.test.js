@@ -339,3 +339,22 @@ test('busy is no loss: a transaction is on the lock at this moment', async (t) =
   await eventually(() => refused > 3);
   assert.equal(alice.state, 'held');
 });
+
+test('knocks, and the holder hears who and why', async (t) => {
+  const { hold } = await begin(t);
+  const alice = await hold('alice', { fiveMore: 300 });
+  const bob = await hold('bob');
+  const knocked = next(alice, 'knocked');
+  assert.equal(await bob.knock('The customer is on the phone.'), true);
+  const { knocks: [{ by, message }], again } = await knocked;
+  assert.deepEqual({ by, message, again }, { by: 'bob/s/t', message: 'The customer is on the phone.', again: false });
+  assert.equal(await bob.knock('Hello?'), true, 'asked a moment ago is asked');
+  const reminded = next(alice, 'knocked');
+  await alice.fiveMore('until noon');
+  await eventually(() => bob.detail.holders[0].note === 'until noon');
+  assert.equal((await reminded).again, true);
+  assert.equal(alice.state, 'held');
+  await alice.release();
+  await become(bob, 'free');
+  assert.equal(await bob.knock('Anybody?'), false);
+});

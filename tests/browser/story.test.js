@@ -31,3 +31,31 @@ test('two people and one record: refused, waits, is next, gets it, saves', async
   assert.deepEqual(editor.record, { name: 'Ama Mensah', notes: 'Moved to Kumasi.' });
   assert.deepEqual(await editor.holders(), []);
 });
+
+test('one knocks; the other asks for five more minutes, then finishes and hands over', async (t) => {
+  const editor = await startEditor(t, { attributes: { 'five-more': '2s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('Called twice.');
+  const bob = await editor.open('bob');
+  await bob.button('Ask for it').click();
+  await bob.page.getByLabel('Message to alice').fill('She is on the phone: <b>now</b>');
+  await bob.page.keyboard.press('Enter');
+  await bob.reads('alice has been asked.');
+
+  await alice.reads('bob would like to edit this: “She is on the phone: <b>now</b>”');
+  assert.match(await alice.panel.getByRole('status').textContent(), /bob would like to edit this/);
+  assert.equal(await alice.notes.evaluate((area) => area === document.activeElement), true, 'no focus is taken');
+  await picture(alice.page, 'knocked');
+  await alice.button('Five more minutes').click();
+  await bob.reads('needs five more minutes, until');
+  await bob.button('Wait in line').click();
+  await bob.reads('You are next.');
+
+  await alice.reads('bob would like to edit this');
+  await alice.button('Finish and hand over').click();
+  await alice.page.getByText('saved by alice').waitFor();
+  await bob.is('held');
+  await bob.reads('You are editing this.');
+  assert.equal(await bob.notes.inputValue(), 'Called twice.');
+});
