@@ -1,9 +1,11 @@
 import { Deadline, never, over } from './clock.js';
+import { Line } from './line.js';
 import { Locks, NoAnswer } from './locks.js';
 import { Page } from './page.js';
 import { drawLockId } from './random.js';
 import { browserName, tabName } from './tab.js';
-import { pause, Timer } from './timer.js';
+import { Tenure } from './tenure.js';
+import { Timer } from './timer.js';
 
 const second = 1000;
 const minute = 60 * second;
@@ -23,7 +25,7 @@ const defaults = {
   longestWait: 50 * second,  // of a request in line
 };
 
-const soonestRetry = second;
+const retry = 3 * second;
 const holding = new Set(['held', 'expiring']);
 const resting = new Set(['released', 'failed']);
 
@@ -64,17 +66,11 @@ export class EditGuard extends EventTarget {
   #ended = false;
   #away = false;  // between pagehide and pageshow
 
-  #lease = null;  // the latest
-  #valid = over;  // how long it is certainly ours
-  #renewIn = never;
+  #tenure = null;  // the latest
   #lookIn = never;
-  #idleIn = never;
-  #capIn = never;
-  #remindIn = never;
-  #trouble = null;  // the latest NoAnswer about our lease, until there is an answer
   #question = null;  // what is being asked in the state asking
   #draw = null;  // the lock id of a try that has no answer yet
-  #line = null;  // ends the waiting
+  #line = null;
   #stale = false;  // others had it after this page was made
   #leaving = false;  // whoever saves the page ends the lease with it
   #knocks = [];
@@ -129,32 +125,32 @@ export class EditGuard extends EventTarget {
   /** user/session/tab. */
   get owner() { return this.#owner; }
   /** The lease, also after it was lost; null if there was none. */
-  get lease() { return this.#lease; }
+  get lease() { return this.#tenure?.lease ?? null; }
   /** Whether the lock is certainly ours at this moment. */
-  get isHeld() { return this.#holding && this.#valid.left > 0; }
+  get isHeld() { return this.#holding && this.#tenure.left > 0; }
   /** The secret of the lease, for the form that saves; empty unless the lock is ours. */
-  get lockId() { return this.isHeld ? this.#lease.lock_id : ''; }
+  get lockId() { return this.isHeld ? this.lease.lock_id : ''; }
   /** Milliseconds for which the lock is certainly ours. */
-  get left() { return this.#holding ? Math.max(0, this.#valid.left) : 0; }
+  get left() { return this.#holding ? Math.max(0, this.#tenure.left) : 0; }
   /** Milliseconds until it is let go for want of activity, or because the cap is reached. */
-  get idleLeft() { return this.#holding ? this.#idleIn.left : 0; }
-  get capLeft() { return this.#holding ? this.#capIn.left : 0; }
+  get idleLeft() { return this.#holding ? this.#tenure.idleLeft : 0; }
+  get capLeft() { return this.#holding ? this.#tenure.capLeft : 0; }
   /** Who has knocked at this lease, latest last. */
   get knocks() { return this.#knocks; }
 
   /** The person is there. Key presses and the like in the page say so by themselves. */
   touch() {
     if (!this.#holding) return;
-    this.#idleIn = new Deadline(this.#options.idleAfter);
+    this.#tenure.touch();
     if (this.#state === 'expiring' && this.#detail.why === 'idle') this.#settle();
   }
 
   /** Lets go, so that the next one can begin. */
   async release() {
-    const lockIds = [this.#holding ? this.#lease.lock_id : null, this.#draw].filter(Boolean);
+    const lockIds = this.#lockIds();
     this.#changeMind();
     this.#become('released');
-    await Promise.all(lockIds.map((lockId) => this.#locks.release(this.#key, lockId).catch(ttlEndsIt)));
+    await this.#end(lockIds);
   }
 
   /** The application ends the lease as it saves: call it when the form is sent. */
@@ -164,7 +160,7 @@ export class EditGuard extends EventTarget {
 
   /** Takes the lock again after a loss, only if nobody else had it meanwhile. */
   retake() {
-    return this.#take(this.#lease?.fence);
+    return this.#take(this.lease?.fence);
   }
 
   /** Takes the lock whatever happened meanwhile: `stale` tells whether what the page shows may be old. */
@@ -176,19 +172,20 @@ export class EditGuard extends EventTarget {
   async wait() {
     if (this.#ended || this.#holding || this.#line) return this.#holding;
     this.#changeMind();
-    const line = (this.#line = new AbortController());
     this.#become('waiting', { holders: this.#detail.holders ?? [] });
-    await this.#identify();
     this.#lookIn = new Deadline(second / 4);
     this.#setTimer();
-    return this.#standIn(line);
+    await this.#standInLine();
+    return this.#holding;
   }
 
   /** Leaves the line. */
   async stopWaiting() {
     if (!this.#line) return;
+    const lockIds = this.#lockIds();
     this.#changeMind();
     this.#become('refused', { holders: this.#detail.holders });
+    await this.#end(lockIds);
     await this.#look();
   }
 
@@ -210,11 +207,11 @@ export class EditGuard extends EventTarget {
   async fiveMore(note) {
     if (!this.#holding) return;
     this.touch();
-    this.#remindIn = new Deadline(this.#options.fiveMore);
+    this.#tenure.remindAfter(this.#options.fiveMore);
     this.#setTimer();
-    if (!note || !this.#lease.owner) return;
+    if (!note || !this.lease.owner) return;
     const { ttl, mode, cap } = this.#options;
-    const wanted = { owner: this.#lease.owner, mode, ttl, note, maxHold: finite(cap) };
+    const wanted = { owner: this.lease.owner, mode, ttl, note, maxHold: finite(cap) };
     await this.#aboutOurs((options) => this.#locks.tryLock(this.#key, { ...wanted, ...options }));
   }
 
@@ -264,23 +261,21 @@ export class EditGuard extends EventTarget {
 
   // What was granted to a try that is no longer wanted.
   #decline(answer) {
-    if (answer.lock_id && answer.lock_id === answer.drawn) {
-      this.#locks.release(this.#key, answer.lock_id).catch(ttlEndsIt);
-    }
+    if (answer.lock_id && answer.lock_id === answer.drawn) void this.#end([answer.lock_id]);
   }
 
   #stayUnknowing(error) {
     if (!(error instanceof NoAnswer) || !error.passing) return this.#become('failed', { error });
-    if (this.#lease) return this.#lose({ reason: 'unconfirmed', why: error.message });
+    if (this.#tenure) return this.#lose({ reason: 'unconfirmed', why: error.message });
     this.#become('asking', { error });
-    this.#lookIn = new Deadline(Math.max(3 * soonestRetry, error.retryAfter));
+    this.#lookIn = new Deadline(Math.max(retry, error.retryAfter));
     this.#setTimer();
   }
 
   async #identify() {
     if (this.#owner) return;
     const { owner, session, tab } = this.#options;
-    if (!owner) this.#owner = this.#lease?.owner;
+    if (!owner) this.#owner = this.lease?.owner;
     else this.#owner = [owner, session ?? (await browserName()), tab ?? (await tabName())].join('/');
   }
 
@@ -302,30 +297,19 @@ export class EditGuard extends EventTarget {
 
   // ---- in line ----
 
-  // Asked again before the server's patience ends, with the same lock id: that keeps the place.
-  async #standIn(line) {
-    const { longestWait } = this.#options;
-    const ask = () => settled(this.#try({ wait: longestWait, signal: line.signal }));
-    let asked = ask();
-    while (this.#line === line) {
-      const { answer, error } = await Promise.race([asked, pause(longestWait * 0.8).then(() => ({}))]);
-      if (this.#line !== line) {
-        if (answer) this.#decline(answer);
-        break;
-      }
-      if (error && !error.passing) {
-        this.#line = null;
-        this.#become('failed', { error });
-      } else if (error) {
-        this.#tellIfNew('waiting', { holders: this.#detail.holders, error });
-        await pause(Math.max(3 * soonestRetry, error.retryAfter));
-      } else if (answer && answer.refused?.code !== 'held') {
-        this.#line = null;
-        this.#accept(answer);
-      }
-      if (this.#line === line) asked = ask();
+  async #standInLine() {
+    const turn = this.#turn;
+    this.#line = new Line((wait, signal) => this.#try({ wait, signal }), this.#options.longestWait);
+    try {
+      const answer = await this.#line.stand((error) => this.#tellIfNew('waiting', { ...this.#detail, error }));
+      if (turn === this.#turn) this.#line = null;
+      if (answer && turn === this.#turn) this.#accept(answer);
+      else if (answer) this.#decline(answer);
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      this.#line = null;
+      this.#become('failed', { error });
     }
-    return this.#holding;
   }
 
   async #tellPlace() {
@@ -339,41 +323,23 @@ export class EditGuard extends EventTarget {
 
   // ---- ours ----
 
-  #hold(lease) {
-    const { cap, idleAfter } = this.#options;
-    const stale = this.#stale && !lease.unchanged && lease.fence !== this.#lease?.fence;
+  #hold({ drawn, unchanged, ...lease }) {
+    const stale = this.#stale && !unchanged && lease.fence !== this.lease?.fence;
     this.#stale = false;
     this.#leaving = false;
     this.#knocks = [];
-    this.#remindIn = never;
     this.#owner ??= lease.owner;
-    const heldFor = Date.parse(lease.store_now) - Date.parse(lease.granted_at);
-    this.#capIn = new Deadline(cap - heldFor);
-    this.#idleIn = new Deadline(idleAfter);
-    this.#confirm(lease);
+    this.#tenure = new Tenure(lease, this.#options);
     this.#become('held', { lease, stale });
     this.#hear(lease);
-  }
-
-  #confirm({ drawn, unchanged, ...lease }) {
-    const { ttl, renewEvery } = this.#options;
-    this.#lease = lease;
-    this.#valid = lease.validFor;
-    this.#trouble = null;
-    this.#renewIn = new Deadline(Math.min(renewEvery, Math.max(this.#valid.left / 2, soonestRetry)));
-    // A renewal that gives less than it was asked for is the last one.
-    if (lease.remaining_ms !== null && lease.remaining_ms < 0.9 * ttl && this.#valid.left < this.#capIn.left) {
-      this.#capIn = this.#valid;
-    }
   }
 
   #lose({ reason = 'unknown', by = '', why = '' }) {
     this.#changeMind();
     if (reason === 'released' && this.#leaving) return this.#become('released');
     this.#stale = true;
-    this.#valid = over;
     this.#become('lost', { reason, by, why, holders: [] });
-    this.#lookIn = reason === 'unconfirmed' ? new Deadline(3 * soonestRetry) : over;
+    this.#lookIn = reason === 'unconfirmed' ? new Deadline(retry) : over;
     this.#setTimer();
   }
 
@@ -383,68 +349,58 @@ export class EditGuard extends EventTarget {
   }
 
   async #keep() {
-    if (this.#valid.left <= 0) return this.#askWhetherAlive();
-    if (this.#capIn.left <= 0) return this.#letGo('cap');
-    if (this.#idleIn.left <= 0) return this.#letGo('idle');
-    if (this.#remindIn.left <= 0) this.#remind();
-    if (this.#renewIn.left <= 0) {
-      const { lock_id: lockId } = this.#lease;
+    const tenure = this.#tenure;
+    const { lock_id: lockId } = tenure.lease;
+    // The time is up by one of our clocks: the server knows whether by the store's, too.
+    if (tenure.left <= 0) return this.#ask(() => this.#renewLease(lockId));
+    if (tenure.end) return this.#letGo(tenure.end);
+    if (tenure.isToRemind) this.#remind();
+    if (tenure.isToRenew) {
       await this.#aboutOurs((options) => this.#renewLease(lockId, options));
-      if (this.#trouble) this.#renewIn = new Deadline(this.#nextRetry());
     } else if (this.#lookIn.left <= 0) {
       this.#lookIn = new Deadline(this.#options.checkEvery);
-      const { lock_id: lockId } = this.#lease;
       await this.#aboutOurs((options) => this.#locks.check(this.#key, lockId, options), 'checked');
     }
-    if (this.#holding && this.#valid.left > 0) this.#settle();
+    if (this.isHeld) this.#settle();
   }
 
-  // A question about our lease must be answered while it is certain; after that comes another one.
-  async #aboutOurs(ask, checked) {
+  async #aboutOurs(ask, outcome = 'renewed') {
     const turn = this.#turn;
+    const tenure = this.#tenure;
     try {
-      const answer = await ask({ timeout: Math.min(this.#options.timeout, this.#options.ttl / 3, this.#valid.left) });
+      const answer = await ask({ timeout: tenure.timeout });
       if (turn !== this.#turn || !this.#holding) return;
       if (answer.refused) return this.#lose(answer.refused);
-      if (checked) {
-        this.#valid = answer.validFor;
-        this.#trouble = null;
-        if (this.#renewIn.left > this.#valid.left / 2) this.#renewIn = new Deadline(this.#valid.left / 2);
-      } else {
-        this.#confirm(answer);
-      }
+      tenure[outcome](answer);
       this.#hear(answer);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
-      this.#trouble = error;
+      tenure.unanswered(error);
     }
-  }
-
-  #nextRetry() {
-    const patient = Math.min(this.#options.renewEvery / 8, this.#valid.left / 4);
-    return Math.max(soonestRetry, this.#trouble.retryAfter, patient);
   }
 
   // How certain it is that the lock stays ours.
   #settle() {
-    const { ttl, idleWarning } = this.#options;
-    const about = (why, left) => this.#detail.why === why || this.#become('expiring', { why, left });
-    if (this.#trouble && this.#valid.left < ttl / 2) return about('unconfirmed', this.#valid.left);
-    if (this.#capIn.left <= Math.min(idleWarning, ttl / 2)) return about('cap', this.#capIn.left);
-    if (this.#idleIn.left <= idleWarning) return about('idle', this.#idleIn.left);
-    if (this.#state === 'expiring') this.#become('held', { lease: this.#lease, stale: false });
-  }
-
-  // The time is up by one of our clocks: the server knows whether by the store's, too.
-  async #askWhetherAlive() {
-    const { lock_id: lockId } = this.#lease;
-    await this.#ask(() => this.#renewLease(lockId));
+    const { threat } = this.#tenure;
+    if (!threat && this.#state === 'expiring') this.#become('held', { lease: this.lease, stale: false });
+    else if (threat && threat.why !== this.#detail.why) this.#become('expiring', threat);
   }
 
   async #letGo(reason) {
-    const { lock_id: lockId } = this.#lease;
+    const lockIds = this.#lockIds();
     this.#lose({ reason });
-    await this.#locks.release(this.#key, lockId).catch(ttlEndsIt);
+    await this.#end(lockIds);
+  }
+
+  // Of what is ours, or may be.
+  #lockIds() {
+    return [this.#holding ? this.lease.lock_id : null, this.#draw].filter(Boolean);
+  }
+
+  // The server need not answer: the ttl ends them as well.
+  #end(lockIds, options) {
+    const ended = lockIds.map((lockId) => this.#locks.release(this.#key, lockId, options).catch(() => {}));
+    return Promise.all(ended);
   }
 
   // ---- while it is not ours ----
@@ -472,7 +428,7 @@ export class EditGuard extends EventTarget {
   // Whether what could not be confirmed is ours after all.
   async #findOut() {
     const turn = this.#turn;
-    const answer = await this.#renewLease(this.#lease.lock_id);
+    const answer = await this.#renewLease(this.lease.lock_id);
     if (turn === this.#turn && this.#state === 'lost') this.#accept(answer);
   }
 
@@ -500,16 +456,12 @@ export class EditGuard extends EventTarget {
     if (this.#stepping) return;
     const due = [];
     if (this.#page.visible || this.#state === 'asking') due.push(this.#lookIn.left);
-    if (this.#holding) {
-      const { idleWarning } = this.#options;
-      due.push(this.#valid.left, this.#renewIn.left, this.#remindIn.left);
-      for (const { left } of [this.#idleIn, this.#capIn]) due.push(left > idleWarning ? left - idleWarning : left);
-    }
+    if (this.#holding) due.push(this.#tenure.due);
     this.#timer.set(Math.min(...due, Infinity));
   }
 
   #askSoon() {
-    if (this.#trouble) this.#renewIn = over;
+    this.#tenure?.askSoon();
     if (this.#lookIn !== never) this.#lookIn = over;
     this.#step();
   }
@@ -520,7 +472,7 @@ export class EditGuard extends EventTarget {
     this.#draw = null;
     const line = this.#line;
     this.#line = null;
-    line?.abort();
+    line?.leave();
   }
 
   // ---- telling ----
@@ -534,7 +486,7 @@ export class EditGuard extends EventTarget {
   }
 
   #remind() {
-    this.#remindIn = never;
+    this.#tenure.remindAfter();
     this.#tell('knocked', { knocks: this.#knocks, again: true });
   }
 
@@ -561,15 +513,10 @@ export class EditGuard extends EventTarget {
   // Closed, reloaded or left: nobody can tell which. A reload comes back within seconds and finds its
   // lease; after a close it is gone as soon.
   #leave() {
-    const lockIds = [this.#holding && !this.#leaving ? this.#lease.lock_id : null, this.#draw].filter(Boolean);
-    const { closing: after } = this.#options;
-    for (const lockId of lockIds) {
-      this.#locks.release(this.#key, lockId, { after, keepalive: true }).catch(ttlEndsIt);
-    }
+    if (!this.#leaving) void this.#end(this.#lockIds(), { after: this.#options.closing, keepalive: true });
     this.#away = true;
-    ++this.#turn;
     this.#timer.stop();
-    this.#line?.abort();
+    this.#changeMind();
   }
 
   async #renewOrRetake({ lock_id: lockId, fence: since }) {
@@ -582,23 +529,17 @@ export class EditGuard extends EventTarget {
     this.#away = false;
     this.#leaving = false;
     if (this.#holding) {
-      await this.#ask(() => this.#renewOrRetake(this.#lease));
+      await this.#ask(() => this.#renewOrRetake(this.lease));
     } else if (this.#state === 'waiting') {
-      this.#line = null;
       await this.wait();
+    } else if (this.#state === 'asking') {
+      await this.#askAgain();
     } else {
       this.#askSoon();
     }
   }
 }
 
-// The server need not answer: the ttl ends it as well.
-const ttlEndsIt = () => {};
-
 function finite(ms) {
   return ms === Infinity ? undefined : ms;
-}
-
-function settled(promise) {
-  return promise.then((answer) => ({ answer }), (error) => ({ error }));
 }

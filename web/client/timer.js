@@ -59,13 +59,3 @@ export class Timer {
     if (waiting.delete(this.#name)) worker?.postMessage({ name: this.#name });
   }
 }
-
-export function pause(ms) {
-  return new Promise((resolve) => {
-    const timer = new Timer(() => {
-      timer.stop();
-      resolve();
-    });
-    timer.set(ms);
-  });
-}
