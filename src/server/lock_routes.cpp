@@ -59,7 +59,7 @@ Duration take_patience(json::object& fields, const ServerOptions& options) {
 std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& options) {
     query.refuse_all_but({"after_ms"});
     const std::chrono::milliseconds delay{query.integer("after_ms").value_or(0)};
-    if (delay < delay.zero() || delay > options.longest_parting) {
+    if (delay.count() < 0 || delay > options.longest_parting) {
         throw BadRequest{"\"after_ms\" must be at least 0 and at most " +
                          std::to_string(options.longest_parting.count())};
     }
@@ -147,10 +147,9 @@ Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
 Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
     const auto delay = take_delay(target.query, options_);
     Request wanted = Release{target.key(), lock_id_of(request)};
-    if (delay > delay.zero()) wanted = Check{target.key(), lock_id_of(request)};
+    if (delay.count() > 0) wanted = Check{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(wanted));
-    if (const auto* lease = std::get_if<Lease>(&outcome);
-        lease != nullptr && delay > delay.zero()) {
+    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && delay.count() > 0) {
         partings_.end_later(*lease, delay);
         co_return json_reply(202, wire::to_json(outcome));
     }
