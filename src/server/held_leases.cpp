@@ -29,14 +29,16 @@ Task<std::optional<HeldCount>> HeldLeases::count() {
 bool HeldLeases::begin() {
     const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
-    if (counting_ || (begun_ && now < *begun_ + between_counts)) return false;
+    if (counting_ || now < next_) return false;
     begun_ = now;
     counting_ = true;
     return true;
 }
 
 void HeldLeases::end(std::optional<HeldCount> counted) {
+    const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
+    next_ = std::max(begun_ + between_counts, now + seldom * (now - begun_));
     latest_ = counted;
     counting_ = false;
 }

@@ -17,6 +17,8 @@ class HeldLeases {
 public:
     static constexpr std::size_t most = 10'000;
     static constexpr std::chrono::seconds between_counts{10};
+    // Counting takes no more than one part in so many of the time.
+    static constexpr int seldom = 100;
     // How long an answer waits for a count that is under way.
     static constexpr std::chrono::milliseconds patience{500};
 
@@ -36,9 +38,10 @@ private:
     StoreDoor& door_;
     const std::size_t page_rows_;
     std::mutex mutex_;
-    std::optional<HeldCount> latest_;         // guarded by mutex_
-    std::optional<Clock::time_point> begun_;  // guarded by mutex_
-    bool counting_ = false;                   // guarded by mutex_
+    std::optional<HeldCount> latest_;  // guarded by mutex_
+    Clock::time_point begun_{};        // guarded by mutex_; the latest count
+    Clock::time_point next_{};         // guarded by mutex_; not before that
+    bool counting_ = false;            // guarded by mutex_
 };
 
 }  // namespace leasehold::server

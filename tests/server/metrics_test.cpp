@@ -211,6 +211,18 @@ TEST(MetricsOfAFullServer, CountWhoWasTurnedAwayAndWhoWasCut) {
     EXPECT_TRUE(eventually([&] { return scraped().sum("leasehold_connections") == 1; }));
 }
 
+TEST(MetricsOfSlowClients, CountWhoDoesNotReadAndWhoIsIdle) {
+    const MeteredServer server{memory::open(), {.idle = 200ms, .write_deadline = 100ms}};
+    Client silent = server.connect();
+    EXPECT_TRUE(silent.closed());
+    EXPECT_TRUE(server.shows("leasehold_connections_cut_total", 1, {{"reason", "idle"}}));
+    Client deaf = server.connect();
+    std::string requests;
+    for (int i = 0; i < 1000; ++i) requests += message("GET", "/openapi.json");
+    deaf.send(requests);
+    EXPECT_TRUE(server.shows("leasehold_connections_cut_total", 1, {{"reason", "slow_reader"}}));
+}
+
 TEST(MetricsOfAFaultyStore, CountFaultsAndSayWhetherItAnswers) {
     auto faulty = std::make_unique<FaultyStore>(memory::open());
     FaultyStore& store = *faulty;
