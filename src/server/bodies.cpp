@@ -7,20 +7,18 @@
 #include "wire/json.hpp"
 
 namespace leasehold::server {
-namespace {
 
 namespace json = boost::json;
 
-std::string media_type(std::string_view content_type) {
-    std::string type{content_type.substr(0, content_type.find(';'))};
+std::string media_type(std::string_view field) {
+    std::string type{field.substr(0, field.find(';'))};
     type.erase(type.find_last_not_of(" \t") + 1);
+    type.erase(0, type.find_first_not_of(" \t"));
     std::ranges::transform(type, type.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     return type;
 }
-
-}  // namespace
 
 json::value json_body(const HttpRequest& request) {
     if (media_type(request.content_type) != "application/json") {

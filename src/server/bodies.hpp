@@ -14,6 +14,9 @@ struct Refused {
     Reply reply;
 };
 
+// What a Content-Type names, or one part of an Accept field, without its parameters.
+[[nodiscard]] std::string media_type(std::string_view field);
+
 // Throws Refused where the content type is not JSON's, BadRequest where the body is not JSON.
 [[nodiscard]] boost::json::value json_body(const HttpRequest& request);
 

@@ -17,12 +17,14 @@ std::string_view reason_of(unsigned status) {
     switch (status) {
         case 200: return "OK";
         case 201: return "Created";
+        case 202: return "Accepted";
         case 304: return "Not Modified";
         case 400: return "Bad Request";
         case 401: return "Unauthorized";
         case 403: return "Forbidden";
         case 404: return "Not Found";
         case 405: return "Method Not Allowed";
+        case 406: return "Not Acceptable";
         case 408: return "Request Timeout";
         case 409: return "Conflict";
         case 410: return "Gone";
@@ -105,11 +107,11 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
                    "Cache-Control: {}\r\n"
                    "Date: {}\r\n",
                    reply.status, reason_of(reply.status), reply.cache_control, date);
-    if (reply.status != 304) {
-        fmt::format_to(to,
-                       "Content-Type: {}\r\n"
-                       "Content-Length: {}\r\n",
-                       reply.content_type, reply.body.size());
+    if (reply.status != 304) fmt::format_to(to, "Content-Type: {}\r\n", reply.content_type);
+    if (reply.open_ended) {
+        out.append("X-Accel-Buffering: no\r\n");  // a proxy must not keep it back
+    } else if (reply.status != 304) {
+        fmt::format_to(to, "Content-Length: {}\r\n", reply.body.size());
     }
     if (!reply.etag.empty()) fmt::format_to(to, "ETag: {}\r\n", reply.etag);
     out.append(reply.fields);

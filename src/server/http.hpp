@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@
 // What a client asks and what it is answered, as HTTP has it.
 namespace leasehold::server {
 
+class EventStream;
 enum class Resource : std::uint8_t;  // target.hpp
+
 enum class Method : std::uint8_t { get, head, post, patch, del, other };
 
 [[nodiscard]] std::string_view name_of(Method method) noexcept;
@@ -25,6 +28,8 @@ struct HttpRequest {
     std::string content_type;
     std::optional<std::string> lock_token;
     std::string if_none_match;
+    std::string accept;
+    std::optional<std::string> last_event_id;
     std::string body;
     bool keep_alive = true;
 };
@@ -41,6 +46,9 @@ struct Reply {
     bool waited = false;                 // for a key, as Served has it
     std::string_view allow{};            // the methods this resource has, for a 405
     std::function<void()> if_unsent{};   // undoes what the client will never know of
+    // The body has no end of its own: it ends with the connection.
+    bool open_ended = false;
+    std::shared_ptr<EventStream> events{};  // that body
 };
 
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);

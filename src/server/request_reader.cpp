@@ -75,7 +75,7 @@ private:
     }
     void on_response_impl(int, beast::string_view, int, beast::error_code&) override {}
 
-    void on_field_impl(http::field name, beast::string_view, beast::string_view value,
+    void on_field_impl(http::field name, beast::string_view text, beast::string_view value,
                        beast::error_code& error) override {
         if (in_body_) return refuse(error, bad_framing("fields after the body are not accepted"));
         switch (name) {
@@ -105,14 +105,26 @@ private:
                 request_.if_none_match.append(request_.if_none_match.empty() ? "" : ",");
                 request_.if_none_match.append(value.data(), value.size());
                 return;
-            case http::field::lock_token: return keep_lock_token(value, error);
+            case http::field::lock_token:
+                return keep(request_.lock_token, "Lock-Token", value, error);
+            case http::field::accept:
+                // Several fields are one list.
+                if (!request_.accept.empty()) request_.accept.push_back(',');
+                request_.accept.append(value.data(), value.size());
+                return;
+            case http::field::unknown:
+                if (beast::iequals(text, "Last-Event-ID")) {
+                    return keep(request_.last_event_id, "Last-Event-ID", value, error);
+                }
+                return;
             default: return;
         }
     }
 
-    void keep_lock_token(beast::string_view value, beast::error_code& error) {
-        if (request_.lock_token) return twice("Lock-Token", error);
-        request_.lock_token.emplace(value.data(), value.size());
+    void keep(std::optional<std::string>& field, std::string_view name, beast::string_view value,
+              beast::error_code& error) {
+        if (field) return twice(name, error);
+        field.emplace(value.data(), value.size());
     }
     void once(bool& seen, std::string_view name, beast::error_code& error) {
         if (seen) return twice(name, error);
@@ -184,6 +196,8 @@ RequestReader::State RequestReader::next() {
     request_.content_type.clear();
     request_.lock_token.reset();
     request_.if_none_match.clear();
+    request_.accept.clear();
+    request_.last_event_id.reset();
     request_.body.clear();
     if (request_.body.capacity() > kept_body_bytes) request_.body.shrink_to_fit();
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

@@ -63,6 +63,7 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
     [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
+    [[nodiscard]] std::size_t listening() const { return service_.reporter().listeners(); }
 
     void run() {
         asio::co_spawn(first(), accept(), asio::detached);
@@ -164,6 +165,10 @@ std::size_t Server::connections() const noexcept {
 
 std::size_t Server::waiting() const noexcept {
     return parts_->waiting();
+}
+
+std::size_t Server::listening() const {
+    return parts_->listening();
 }
 
 void Server::run() {

@@ -45,6 +45,17 @@ struct ServerOptions {
     // very many different keys are waited for.
     std::chrono::milliseconds wait_poll{250};
 
+    // How many may listen to events at once, and how many of the latest events are kept for those
+    // who are slow or come back: who misses one that is not kept any more starts anew.
+    std::size_t events_clients = 2'000;
+    std::size_t events_kept = 10'000;
+    // While somebody listens: how often the store is asked what others did, and for how many leases
+    // at most.
+    std::chrono::milliseconds events_poll = std::chrono::seconds{1};
+    std::size_t events_leases = 10'000;
+    // How often a stream says something, so that each side sees whether the other is there.
+    std::chrono::milliseconds events_heartbeat = std::chrono::seconds{15};
+
     // How long a connection may stay silent between two requests.
     std::chrono::milliseconds idle = std::chrono::seconds{75};
     // From the first byte of a request to the end of its header, and then to the end of its body.
@@ -72,9 +83,10 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    // How many are connected now, and how many of them wait for a key.
+    // How many are connected now, how many of them wait for a key, and how many listen to events.
     [[nodiscard]] std::size_t connections() const noexcept;
     [[nodiscard]] std::size_t waiting() const noexcept;
+    [[nodiscard]] std::size_t listening() const;
 
     // Serves until stop() was called and everything under way has been answered. Call it once.
     void run();

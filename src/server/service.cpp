@@ -46,6 +46,7 @@ bool takes_no_query(Resource resource, Method method) {
         case Resource::history:
         case Resource::statistics:
         case Resource::refused:
+        case Resource::events:
         case Resource::console:
         case Resource::console_file:
         case Resource::client_file: return false;
@@ -132,6 +133,9 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             break;
         case Resource::refused:
             if (method == Method::get) return refused(target);
+            break;
+        case Resource::events:
+            if (method == Method::get) return events(request, target);
             break;
         case Resource::readiness:
             if (method == Method::get) return ready();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "server/events/reporter.hpp"
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
 #include "server/partings.hpp"
@@ -24,9 +25,12 @@ public:
     Service(LockManager& locks, asio::io_context& home, const ServerOptions& options)
         : locks_{locks},
           options_{options},
-          room_{locks, home, options},
+          reporter_{
+              locks.limits(), home, options,
+              [this](std::vector<Request> requests) { return door_.look_up(std::move(requests)); }},
+          room_{locks, reporter_, home, options},
           partings_{locks, room_, home, options},
-          door_{locks, room_, statistics_, options},
+          door_{locks, room_, statistics_, reporter_, options},
           held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
@@ -36,9 +40,11 @@ public:
     void close() {
         room_.close();
         partings_.close();
+        reporter_.close();
     }
 
     [[nodiscard]] const WaitingRoom& room() const noexcept { return room_; }
+    [[nodiscard]] const Reporter& reporter() const noexcept { return reporter_; }
 
 private:
     // Picks the function for it. Throws what answer() catches.
@@ -67,9 +73,13 @@ private:
     [[nodiscard]] Task<Reply> statistics(const Target& target);
     [[nodiscard]] Task<Reply> refused(const Target& target);
 
+    // event_routes.cpp
+    [[nodiscard]] Task<Reply> events(const HttpRequest& request, const Target& target);
+
     LockManager& locks_;
     const ServerOptions& options_;
     Statistics statistics_;
+    Reporter reporter_;
     WaitingRoom room_;
     Partings partings_;
     StoreDoor door_;

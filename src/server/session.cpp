@@ -1,11 +1,14 @@
 #include "server/session.hpp"
 
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/write.hpp>
 
 #include <utility>
 
+#include "server/events/event_log.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -122,12 +125,13 @@ Task<void> Session::run() {
             last_ = lingering_ = true;
         } else {
             reply = co_await service_.answer(reader_.request(), *this);
-            if (!reader_.request().keep_alive) last_ = true;
+            if (!reader_.request().keep_alive || reply.events) last_ = true;
         }
         print_reply(reply);
         bool sent = send_at_once();
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
+        if (sent && reply.events) co_await send_events(std::move(reply.events));
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
@@ -191,6 +195,58 @@ Task<bool> Session::send_rest() {
                                asio::redirect_error(use_task, error));
     if (error && expired_) happened(ConnectionEvent::slow_reader);
     co_return !error;
+}
+
+// What wakes a stream that has nothing to send, or cannot.
+struct Session::News {
+    explicit News(const Executor& executor) : timer{executor} {}
+
+    asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor> timer;
+    bool gone = false;
+};
+
+Task<void> Session::send_events(std::shared_ptr<EventStream> events) {
+    const Executor executor = co_await asio::this_coro::executor;
+    const auto news = std::make_shared<News>(executor);
+    const std::weak_ptr<News> seen{news};
+    watch([seen] {
+        if (const auto waiting = seen.lock()) {
+            waiting->gone = true;
+            waiting->timer.cancel();
+        }
+    });
+    events->on_news([this, executor, seen, stream = events.get()] {
+        asio::post(executor, [this, seen, stream] {
+            const auto waiting = seen.lock();
+            if (!waiting) return;
+            waiting->timer.cancel();
+            if (phase_ == Phase::writing && stream->state() == EventStream::State::lost) cut();
+        });
+    });
+
+    error_code ignored;
+    const auto heartbeat = worker_.options().events_heartbeat;
+    auto next_heartbeat = Clock::now() + heartbeat;
+    auto state = EventStream::State::open;
+    while (state == EventStream::State::open && !news->gone) {
+        enter(Phase::answering, unbounded);
+        out_.clear();
+        state = events->take(out_);
+        if (state == EventStream::State::lost) break;
+        if (out_.empty() && Clock::now() >= next_heartbeat) events->print_heartbeat(out_);
+        if (out_.empty()) {
+            if (out_.capacity() > kept_reply_bytes) out_ = {};
+            news->timer.expires_at(next_heartbeat);
+            co_await news->timer.async_wait(asio::redirect_error(use_task, ignored));
+            continue;
+        }
+        bool sent = send_at_once();
+        if (!sent) sent = co_await send_rest();
+        if (!sent) break;
+        next_heartbeat = Clock::now() + heartbeat;
+    }
+    events->on_news({});
+    (void)unwatch();
 }
 
 Task<void> Session::linger() {

@@ -41,6 +41,7 @@ private:
     enum class Phase : std::uint8_t { idle, header, body, answering, writing, closing };
 
     struct Watch;
+    struct News;
 
     // Reads what is there, for later; false where the client is gone.
     [[nodiscard]] bool still_there();
@@ -53,6 +54,8 @@ private:
     [[nodiscard]] bool send_at_once();
     // False where the client is gone, or does not read.
     [[nodiscard]] Task<bool> send_rest();
+    // Sends events until the client is gone or lost, or the server stops.
+    [[nodiscard]] Task<void> send_events(std::shared_ptr<EventStream> events);
     // The client reads our last words before the connection is reset.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);

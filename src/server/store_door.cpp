@@ -75,23 +75,33 @@ Task<Outcome> StoreDoor::ask(Request request) {
     co_return outcome;
 }
 
-Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
+Task<void> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
     for (const Request& request : requests) locks_.validate(request);
-    std::vector<Outcome> outcomes(requests.size());
     bool entered = enter_at_once();
     if (!entered) entered = co_await queue_up(urgency_of(requests));
     if (!entered) {
         std::ranges::generate(outcomes, turned_away);
-        co_return outcomes;
+        co_return;
     }
-    std::vector<std::string> askers;
-    askers.reserve(requests.size());
-    std::ranges::transform(requests, std::back_inserter(askers), asker_of);
     const Executor executor = co_await asio::this_coro::executor;
     std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
+}
+
+Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
+    std::vector<Outcome> outcomes(requests.size());
+    std::vector<std::string> askers;
+    askers.reserve(requests.size());
+    std::ranges::transform(requests, std::back_inserter(askers), asker_of);
+    co_await pass(requests, outcomes);
     for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], askers[i], outcomes[i]);
+    co_return outcomes;
+}
+
+Task<std::vector<Outcome>> StoreDoor::look_up(std::vector<Request> requests) {
+    std::vector<Outcome> outcomes(requests.size());
+    co_await pass(requests, outcomes);
     co_return outcomes;
 }
 
@@ -99,6 +109,7 @@ Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
 void StoreDoor::tell(const Request& request, std::string_view asker, const Outcome& outcome) {
     options_.observer->answered(request, outcome);
     statistics_.answered(request, asker, outcome);
+    reporter_.answered(request, outcome);
     tell_room(request, outcome);
 }
 

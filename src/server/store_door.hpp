@@ -12,6 +12,7 @@
 
 #include <leasehold/lock_manager.hpp>
 
+#include "server/events/reporter.hpp"
 #include "server/server.hpp"
 #include "server/statistics/statistics.hpp"
 #include "server/tasks.hpp"
@@ -23,10 +24,14 @@ namespace leasehold::server {
 // the ones that keep or end a lease go before new tries. Thread-safe.
 class StoreDoor {
 public:
-    // All outlive this. `room` learns of what ended, `statistics` of everything.
-    StoreDoor(LockManager& locks, WaitingRoom& room, Statistics& statistics,
+    // All outlive this. `room` learns of what ended, `statistics` and `reporter` of everything.
+    StoreDoor(LockManager& locks, WaitingRoom& room, Statistics& statistics, Reporter& reporter,
               const ServerOptions& options)
-        : locks_{locks}, room_{room}, statistics_{statistics}, options_{options} {}
+        : locks_{locks},
+          room_{room},
+          statistics_{statistics},
+          reporter_{reporter},
+          options_{options} {}
 
     // Resumes the caller, on its own executor, with the answer. Throws BadRequest for a request out
     // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
@@ -34,6 +39,9 @@ public:
 
     // The same for several, which go to the store in this order.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests);
+
+    // The same for what the server wants to know for itself: nobody learns of it.
+    [[nodiscard]] Task<std::vector<Outcome>> look_up(std::vector<Request> requests);
 
     // How many are in it now, and how many queue.
     struct Queues {
@@ -54,6 +62,9 @@ private:
     [[nodiscard]] Task<bool> queue_up(Urgency urgency);
     void leave();
 
+    // Fills in the outcomes of requests, which are moved from.
+    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+
     // Requests that are with the store, and who waits for their answers.
     struct Call;
     [[nodiscard]] std::shared_ptr<Call> hand_over(std::span<Request> requests,
@@ -67,6 +78,7 @@ private:
     LockManager& locks_;
     WaitingRoom& room_;
     Statistics& statistics_;
+    Reporter& reporter_;
     const ServerOptions& options_;
     std::mutex mutex_;
     std::size_t under_way_ = 0;   // guarded by mutex_

@@ -26,6 +26,7 @@ enum class Resource : std::uint8_t {
     history,
     statistics,
     refused,
+    events,
     console,       // the page
     console_file,  // what it loads
     client_file,   // leasehold.js, for the pages of others

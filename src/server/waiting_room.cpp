@@ -60,8 +60,13 @@ struct WaitingRoom::Line {
     bool again = false;  // a lease has ended, or may have
 };
 
-WaitingRoom::WaitingRoom(LockManager& locks, asio::io_context& home, const ServerOptions& options)
-    : locks_{locks}, home_{home}, options_{options}, timer_{home.get_executor()} {}
+WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
+                         const ServerOptions& options)
+    : locks_{locks},
+      reporter_{reporter},
+      home_{home},
+      options_{options},
+      timer_{home.get_executor()} {}
 
 WaitingRoom::~WaitingRoom() = default;
 
@@ -112,9 +117,11 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
 }
 
 void WaitingRoom::give_back(const Lease& lease) {
-    locks_.submit(
-        Release{lease.key, lease.lock_id},
-        [this, work = Work{home_.get_executor()}, key = lease.key](const Outcome&) { ended(key); });
+    locks_.submit(Release{lease.key, lease.lock_id}, [this, work = Work{home_.get_executor()},
+                                                      key = lease.key](const Outcome& outcome) {
+        reporter_.answered(Release{}, outcome);
+        ended(key);
+    });
 }
 
 void WaitingRoom::ended(const LockKey& key) {
@@ -238,6 +245,7 @@ void WaitingRoom::serve(Line& line) {
 
 void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
     Line& line = *waiter->line;
+    reporter_.answered(waiter->wanted, outcome);
     const auto* refusal = std::get_if<Refusal>(&outcome);
     const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
     if (!final) {

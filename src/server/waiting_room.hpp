@@ -13,6 +13,7 @@
 
 #include <leasehold/lock_manager.hpp>
 
+#include "server/events/reporter.hpp"
 #include "server/server.hpp"
 #include "server/tasks.hpp"
 
@@ -37,8 +38,9 @@ public:
 // in case it ended elsewhere. Thread-safe; works on the thread of its io_context.
 class WaitingRoom {
 public:
-    // All outlive this.
-    WaitingRoom(LockManager& locks, asio::io_context& home, const ServerOptions& options);
+    // All outlive this. `reporter` learns of what is granted and given back.
+    WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
+                const ServerOptions& options);
     WaitingRoom(const WaitingRoom&) = delete;
     WaitingRoom& operator=(const WaitingRoom&) = delete;
     ~WaitingRoom();
@@ -92,6 +94,7 @@ private:
     void on_time();
 
     LockManager& locks_;
+    Reporter& reporter_;
     asio::io_context& home_;
     const ServerOptions& options_;
     std::atomic<std::size_t> waiting_{0};

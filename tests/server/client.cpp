@@ -118,6 +118,11 @@ Answer Client::ask(std::string_view method, std::string_view target, std::string
     return receive();
 }
 
+std::string Client::receive_some() {
+    if (received_.empty()) (void)fill();
+    return std::exchange(received_, {});
+}
+
 bool Client::hears() const {
     char byte = 0;
     return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;

@@ -35,6 +35,9 @@ public:
     Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
                std::string_view fields = {});
 
+    // Whatever comes next, as it is; empty where the connection has ended.
+    [[nodiscard]] std::string receive_some();
+
     // Something from the server is there to be received.
     [[nodiscard]] bool hears() const;
     // True where the server closes the connection without another byte.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "server/event_client.hpp"
 #include "server/metrics.hpp"
 #include "server/openapi_schema.hpp"
 #include "server/server_fixture.hpp"
@@ -43,6 +44,14 @@ protected:
     Answer batch(const std::string& requests, unsigned status = 200) {
         return ask("POST", "/v1/batch", "/v1/batch", "{\"requests\":[" + requests + "]}", {},
                    status);
+    }
+    void hear(EventClient& events, std::string_view name) {
+        const SentEvent event = events.next();
+        EXPECT_EQ(event.name, name);
+        EXPECT_EQ(api_.problem_with_answer("/v1/events", "get", events.answer().status,
+                                           events.answer().fields.at("content-type"), event.data),
+                  "");
+        answered_.insert("get /v1/events 200");
     }
     // A text that is not JSON is a string.
     static json::value body_of(const Answer& answer) {
@@ -120,6 +129,17 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/v1/refused", "/v1/refused?limit=5", {}, {}, 200);
     ask("GET", "/v1/refused", "/v1/refused?type=Order&id=1", {}, {}, 200);
     ask("GET", "/v1/refused", "/v1/refused?type=Order", {}, {}, 400);
+
+    ask("GET", "/v1/events", "/v1/events?x=1", {}, {}, 400);
+    ask("GET", "/v1/events", "/v1/events", {}, "Accept: text/html\r\n", 406);
+    EventClient events{server_.port(), {}, "Last-Event-ID: unknown\r\n"};
+    hear(events, "reset");
+    const std::string last = token_of(lock("POST", 201, R"({"ttl_ms":60000})"));
+    hear(events, "granted");
+    lock("PATCH", 200, R"({"extend_ms":1000})", last);
+    hear(events, "extended");
+    lock("DELETE", 200, {}, last);
+    hear(events, "released");
 
     // Every operation in the description has been asked for.
     for (const auto& path : api_.document().at("paths").as_object()) {

@@ -41,6 +41,10 @@ public:
     [[nodiscard]] bool has_connections(std::size_t connections) const {
         return eventually([&] { return server_.connections() == connections; });
     }
+    [[nodiscard]] std::size_t listening() const { return server_.listening(); }
+    [[nodiscard]] bool listened_to_by(std::size_t clients) const {
+        return eventually([&] { return listening() == clients; });
+    }
     [[nodiscard]] LockManager& locks() { return locks_; }
 
 private:

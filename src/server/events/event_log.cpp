@@ -1,0 +1,138 @@
+#include "server/events/event_log.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/rules.hpp"
+#include "wire/json.hpp"
+
+namespace leasehold::server {
+namespace {
+
+// How much is sent at once.
+constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::string_view retry = "retry: 2000\n";
+constexpr std::string_view reset_data =
+    R"(data: {"event":"reset","detail":"some events may have been missed: read the list again"})";
+
+std::string some_name() {
+    return LockId::random().to_string().substr(0, 13);
+}
+
+}  // namespace
+
+bool EventFilter::admits(const Holder& lease) const {
+    return (!type || lease.key.type() == *type) && (!id || lease.key.id() == *id) &&
+           (!owner || owner_matches(lease.owner, *owner, scope));
+}
+
+EventLog::EventLog(std::size_t kept) : kept_{kept}, server_{some_name()} {}
+
+EventLog::~EventLog() = default;
+
+std::string EventLog::id_of(std::uint64_t number) const {
+    return server_ + '.' + std::to_string(number);
+}
+
+std::optional<std::uint64_t> EventLog::place_of(std::string_view id) const {
+    if (!id.starts_with(server_) || !id.substr(server_.size()).starts_with('.')) return {};
+    id.remove_prefix(server_.size() + 1);
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+    if (error != std::errc{} || end != id.data() + id.size()) return {};
+    if (number > last_ || number + 1 < first()) return {};
+    return number;
+}
+
+void EventLog::append(const Event& event) {
+    std::string text = "event: ";
+    text.append(name_of(event.kind)).append("\ndata: ");
+    wire::print(text, to_json(event));
+    const std::lock_guard lock{mutex_};
+    ++last_;
+    entries_.push_back({event.lease, "id: " + id_of(last_) + '\n' + text + "\n\n"});
+    if (entries_.size() > kept_) entries_.pop_front();
+    for (EventStream* const listener : listeners_) {
+        const bool knew = std::exchange(listener->told_, true);
+        const bool just_lost = listener->place_ + 2 == first();
+        if (listener->wake_ && (!knew || just_lost)) listener->wake_();
+    }
+}
+
+void EventLog::break_off() {
+    const std::lock_guard lock{mutex_};
+    entries_.clear();
+    ++last_;
+}
+
+std::unique_ptr<EventStream> EventLog::open(EventFilter filter,
+                                            const std::optional<std::string>& last_id,
+                                            std::size_t most) {
+    std::unique_ptr<EventStream> stream{new EventStream{shared_from_this(), std::move(filter)}};
+    const std::lock_guard lock{mutex_};
+    if (listeners_.size() >= most) return nullptr;
+    const auto place = last_id ? place_of(*last_id) : last_;
+    stream->place_ = place.value_or(last_);
+    stream->greeting_.append(retry).append("id: ").append(id_of(stream->place_)).append("\n");
+    if (!place) stream->greeting_.append("event: reset\n").append(reset_data).append("\n");
+    stream->greeting_.append("\n");
+    listeners_.push_back(stream.get());
+    return stream;
+}
+
+std::size_t EventLog::listeners() const {
+    const std::lock_guard lock{mutex_};
+    return listeners_.size();
+}
+
+void EventLog::close() {
+    const std::lock_guard lock{mutex_};
+    closed_ = true;
+    for (EventStream* const listener : listeners_) {
+        if (listener->wake_) listener->wake_();
+    }
+}
+
+EventStream::~EventStream() {
+    const std::lock_guard lock{log_->mutex_};
+    std::erase(log_->listeners_, this);
+}
+
+void EventStream::on_news(std::function<void()> wake) {
+    const std::lock_guard lock{log_->mutex_};
+    wake_ = std::move(wake);
+}
+
+EventStream::State EventStream::state_now() const {
+    if (log_->closed_) return State::ended;
+    return place_ + 1 < log_->first() ? State::lost : State::open;
+}
+
+EventStream::State EventStream::state() const {
+    const std::lock_guard lock{log_->mutex_};
+    return state_now();
+}
+
+EventStream::State EventStream::take(std::string& out) {
+    const std::lock_guard lock{log_->mutex_};
+    if (state_now() == State::lost) return State::lost;
+    out.append(std::exchange(greeting_, {}));
+    const std::size_t end = out.size() + piece_bytes;
+    while (place_ < log_->last_ && out.size() < end) {
+        ++place_;
+        const EventLog::Entry& entry =
+            log_->entries_[log_->entries_.size() - 1 - (log_->last_ - place_)];
+        if (filter_.admits(entry.lease)) out.append(entry.text);
+    }
+    told_ = place_ < log_->last_;
+    if (log_->closed_) out.append(": the server is stopping\n\n");
+    return state_now();
+}
+
+void EventStream::print_heartbeat(std::string& out) const {
+    const std::lock_guard lock{log_->mutex_};
+    out.append(": still here\nid: ").append(log_->id_of(place_)).append("\n\n");
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,233 @@
+#include "server/events/ledger.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace leasehold::server {
+namespace {
+
+// A lease that has expired without anybody's noticing is in no order yet.
+constexpr std::int64_t not_numbered = std::numeric_limits<std::int64_t>::max();
+
+Holder holder_of(const Lease& lease) {
+    return {.key = lease.key,
+            .owner = lease.owner,
+            .mode = lease.mode,
+            .fence = lease.fence,
+            .since = lease.granted_at,
+            .until = lease.expires_at,
+            .note = lease.note};
+}
+
+// A shared lease that its holder made exclusive goes on with a new fence.
+bool became(const Holder& before, const Holder& after) {
+    return before.mode == Mode::shared && after.fence > before.fence &&
+           after.since == before.since && after.owner == before.owner;
+}
+
+}  // namespace
+
+Ledger::Told* Ledger::find(Entry& entry, Fence fence) {
+    const auto at =
+        std::ranges::find(entry.live, fence, [](const Told& told) { return told.lease.fence; });
+    return at != entry.live.end() ? &*at : nullptr;
+}
+
+bool Ledger::has_ended(const Entry& entry, Fence fence) {
+    return std::ranges::find(entry.ended, fence, &Ended::fence) != entry.ended.end();
+}
+
+bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
+    return std::ranges::any_of(entry.live, [&](const Told& told) {
+        return told.lease.mode == Mode::exclusive || lease.mode == Mode::exclusive;
+    });
+}
+
+void Ledger::remember(Entry& entry, const Holder& lease) {
+    const auto due =
+        lease.until == never ? due_.end() : due_.emplace(lease.until, LockKey{lease.key});
+    entry.live.push_back({lease, survey_, due});
+}
+
+void Ledger::forget(Entry& entry, Fence fence) {
+    const auto at =
+        std::ranges::find(entry.live, fence, [](const Told& told) { return told.lease.fence; });
+    if (at != entry.live.end()) {
+        if (at->due != due_.end()) due_.erase(at->due);
+        entry.live.erase(at);
+    }
+    entry.ended.push_back({fence, survey_});
+}
+
+void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
+    remember(entry, lease);
+    tell_({.kind = Event::Kind::granted, .lease = lease, .store_now = store_now});
+}
+
+void Ledger::update(Told& told, const Holder& lease, Time store_now) {
+    told.survey = survey_;
+    // An expiry never comes closer: what says so is old.
+    if (lease == told.lease || lease.until < told.lease.until) return;
+    if (told.due != due_.end()) due_.erase(told.due);
+    told.due = lease.until == never ? due_.end() : due_.emplace(lease.until, LockKey{lease.key});
+    told.lease = lease;
+    tell_({.kind = Event::Kind::extended, .lease = lease, .store_now = store_now});
+}
+
+void Ledger::end(Entry& entry, const PastLease& past, Time store_now) {
+    if (has_ended(entry, past.lease.fence)) return;
+    if (find(entry, past.lease.fence) == nullptr && complete_) {
+        tell_({.kind = Event::Kind::granted, .lease = past.lease, .store_now = store_now});
+    }
+    forget(entry, past.lease.fence);
+    tell_(ending_of(past, store_now));
+}
+
+void Ledger::begin(const Survey& survey) {
+    entries_.clear();
+    due_.clear();
+    wanted_.clear();
+    complete_ = survey.complete;
+    latest_ = 0;
+    for (const PastLease& past : survey.past) latest_ = std::max(latest_, past.sequence);
+    for (const Holder& lease : survey.live) remember(entries_[lease.key], lease);
+}
+
+void Ledger::take_past(std::vector<PastLease>& past, Time store_now) {
+    std::ranges::stable_sort(past, {}, &PastLease::sequence);
+    for (const PastLease& one : past) {
+        const bool is_new = one.sequence > latest_ && one.sequence != not_numbered;
+        const auto known = entries_.find(one.lease.key);
+        const bool is_told =
+            known != entries_.end() && find(known->second, one.lease.fence) != nullptr;
+        if (is_new || is_told) end(entries_[one.lease.key], one, store_now);
+    }
+}
+
+void Ledger::surveyed(Survey survey) {
+    take_past(survey.past, survey.store_now);
+    for (const PastLease& past : survey.past) latest_ = std::max(latest_, past.sequence);
+    complete_ = survey.complete;
+    for (const Holder& lease : survey.live) {
+        Entry& entry = entries_[lease.key];
+        if (entry.look != Look::none || has_ended(entry, lease.fence)) continue;
+        if (Told* const told = find(entry, lease.fence)) {
+            if (told->survey != survey_) update(*told, lease, survey.store_now);
+        } else if (contradicts(entry, lease)) {
+            want(lease.key);
+        } else {
+            grant(entry, lease, survey.store_now);
+        }
+    }
+    std::vector<LockKey> vanished;
+    for (const auto& [key, entry] : entries_) {
+        if (!survey.complete && survey.live.back().key < key) continue;  // not looked so far
+        const bool all_seen = std::ranges::all_of(
+            entry.live, [this](const Told& told) { return told.survey == survey_; });
+        if (!all_seen) vanished.push_back(key);
+    }
+    for (const LockKey& key : vanished) want(key);
+    forget_old_endings();
+}
+
+void Ledger::forget_old_endings() {
+    for (auto at = entries_.begin(); at != entries_.end();) {
+        Entry& entry = at->second;
+        std::erase_if(entry.ended,
+                      [this](const Ended& ended) { return ended.survey + 1 < survey_; });
+        const bool empty = entry.live.empty() && entry.ended.empty() && entry.look == Look::none;
+        at = empty ? entries_.erase(at) : std::next(at);
+    }
+}
+
+void Ledger::is_alive(const Lease& lease) {
+    Entry& entry = entries_[lease.key];
+    if (entry.look == Look::under_way) entry.look = Look::again;
+    if (entry.look != Look::none || has_ended(entry, lease.fence)) return;
+    const Holder holder = holder_of(lease);
+    if (Told* const told = find(entry, lease.fence)) {
+        update(*told, holder, lease.store_now);
+    } else if (contradicts(entry, holder)) {
+        want(lease.key);
+    } else if (!complete_ && lease.granted_at != lease.store_now) {
+        remember(entry, holder);
+        tell_({.kind = Event::Kind::extended, .lease = holder, .store_now = lease.store_now});
+    } else {
+        grant(entry, holder, lease.store_now);
+    }
+}
+
+void Ledger::was_released(const Lease& lease) {
+    Entry& entry = entries_[lease.key];
+    if (entry.look == Look::under_way) entry.look = Look::again;
+    if (entry.look != Look::none) return;
+    const Holder holder = holder_of(lease);
+    if (find(entry, lease.fence) == nullptr && contradicts(entry, holder)) return want(lease.key);
+    end(entry, {.lease = holder, .how = Gone::released, .ended_at = lease.store_now},
+        lease.store_now);
+}
+
+void Ledger::want(const LockKey& key) {
+    Entry& entry = entries_[key];
+    if (entry.look == Look::wanted) return;
+    entry.look = Look::wanted;
+    wanted_.push_back(key);
+}
+
+std::vector<LockKey> Ledger::take_wanted(std::size_t most) {
+    std::vector<LockKey> keys;
+    while (keys.size() < most && !wanted_.empty()) {
+        keys.push_back(std::move(wanted_.front()));
+        wanted_.pop_front();
+        entries_[keys.back()].look = Look::under_way;
+    }
+    return keys;
+}
+
+void Ledger::looked(const LockKey& key, const std::vector<Holder>& live,
+                    std::vector<PastLease> past, Time store_now) {
+    Entry& entry = entries_[key];
+    const bool again = std::exchange(entry.look, Look::none) == Look::again;
+
+    std::vector<Holder> before;
+    for (const Told& told : entry.live) before.push_back(told.lease);
+    for (const Holder& lease : before) {
+        const auto went_on = [&](const Holder& other) { return became(lease, other); };
+        if (std::ranges::any_of(live, went_on) ||
+            std::ranges::any_of(past, went_on, &PastLease::lease)) {
+            forget(entry, lease.fence);
+        }
+    }
+    take_past(past, store_now);
+    for (const Holder& lease : before) {
+        const bool is_alive = std::ranges::find(live, lease.fence, &Holder::fence) != live.end();
+        if (is_alive || find(entry, lease.fence) == nullptr) continue;
+        const Gone how = lease.until <= store_now ? Gone::expired : Gone::unknown;
+        end(entry, {.lease = lease, .how = how, .ended_at = std::min(lease.until, store_now)},
+            store_now);
+    }
+    for (const Holder& lease : live) {
+        if (has_ended(entry, lease.fence)) continue;
+        if (Told* const told = find(entry, lease.fence)) {
+            update(*told, lease, store_now);
+        } else {
+            grant(entry, lease, store_now);
+        }
+    }
+    if (again) want(key);
+}
+
+void Ledger::expect_expiries(Time store_now) {
+    for (auto at = due_.begin(); at != due_.end() && at->first <= store_now; ++at) {
+        if (entries_[at->second].look == Look::none) want(at->second);
+    }
+}
+
+std::optional<Time> Ledger::next_expiry() const {
+    if (due_.empty()) return std::nullopt;
+    return due_.begin()->first;
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,274 @@
+#include "server/events/reporter.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace leasehold::server {
+namespace {
+
+// Who was cut off and comes back within this time misses nothing.
+constexpr std::chrono::seconds goes_on_for{60};
+// Of all the time, a survey may take a tenth.
+constexpr int rest_after_survey = 9;
+constexpr std::chrono::milliseconds behind_the_expiry{1};
+constexpr std::size_t keys_at_once = 64;
+constexpr std::size_t past_of_key = 100;
+// Most surveys find little that is new.
+constexpr std::size_t first_page_of_past = 16;
+
+StoreFault sent_away(const char* why) {
+    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
+}
+
+template <class T>
+T answer_of(Outcome& outcome) {
+    if (auto* fault = std::get_if<StoreFault>(&outcome)) throw StoreFault{*fault};
+    return std::move(std::get<T>(outcome));
+}
+
+// Nobody has this lock id: the refusal brings the store's time.
+Request what_time_is_it() {
+    return Check{{}, LockId::random()};
+}
+
+Time time_of(Outcome& outcome) {
+    return answer_of<Refusal>(outcome).store_now;
+}
+
+}  // namespace
+
+Reporter::Reporter(const Limits& limits, asio::io_context& home, const ServerOptions& options,
+                   Ask ask)
+    : limits_{limits},
+      home_{home},
+      options_{options},
+      ask_{std::move(ask)},
+      log_{std::make_shared<EventLog>(options.events_kept)},
+      ledger_{[log = log_](const Event& event) { log->append(event); }},
+      timer_{home.get_executor()} {}
+
+Reporter::~Reporter() = default;
+
+void Reporter::on_home(std::function<void()> use) {
+    asio::dispatch(home_, [this, use = std::move(use)] {
+        if (phase_ != Phase::reporting) return;
+        use();
+        if (next_step() < timer_.expiry()) timer_.cancel();
+    });
+}
+
+void Reporter::take(const Request& request, const Outcome& outcome) {
+    const bool lives =
+        std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request) ||
+        std::holds_alternative<Extend>(request) || std::holds_alternative<Renew>(request);
+    const bool ends =
+        std::holds_alternative<Release>(request) || std::holds_alternative<ReleaseAll>(request);
+    const auto tell = [&](const Lease& lease) {
+        if (lives) {
+            on_home([this, lease] { ledger_.is_alive(lease); });
+        } else if (ends) {
+            on_home([this, lease] { ledger_.was_released(lease); });
+        } else if (std::holds_alternative<Break>(request)) {
+            on_home([this, key = lease.key] { ledger_.want(key); });
+        }
+    };
+    if (const auto* lease = std::get_if<Lease>(&outcome)) tell(*lease);
+    if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+        std::ranges::for_each(*leases, tell);
+    }
+}
+
+void Reporter::knocked(Event knock) {
+    on_home([this, knock = std::move(knock)] { log_->append(knock); });
+}
+
+Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id) {
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        Begun begun = [shared, work = asio::make_work_guard(executor)](auto fault) {
+            asio::post(work.get_executor(), [shared, fault = std::move(fault)]() mutable {
+                std::move (*shared)(std::move(fault));
+            });
+        };
+        asio::dispatch(home_, [this, begun = std::move(begun)] { join(begun); });
+    };
+    const auto fault =
+        co_await asio::async_initiate<const asio::use_awaitable_t<Executor>,
+                                      void(std::optional<StoreFault>)>(initiate, use_task);
+    if (fault) co_return std::unexpected{*fault};
+    auto stream = log_->open(std::move(filter), last_id, options_.events_clients);
+    if (!stream) co_return std::unexpected{sent_away("too many listen to events already")};
+    co_return stream;
+}
+
+void Reporter::join(Begun begun) {
+    if (phase_ == Phase::closed) return begun(sent_away("the server is stopping"));
+    if (phase_ == Phase::reporting) return begun({});
+    openings_.push_back(std::move(begun));
+    if (phase_ == Phase::beginning) return;
+    phase_ = Phase::beginning;
+    listening_ = true;
+    asio::co_spawn(home_, run(), asio::detached);
+}
+
+void Reporter::answer_all(const std::optional<StoreFault>& fault) {
+    for (const Begun& begun : std::exchange(openings_, {})) begun(fault);
+}
+
+void Reporter::close() {
+    asio::dispatch(home_, [this] {
+        phase_ = Phase::closed;
+        listening_ = false;
+        timer_.cancel();
+        log_->close();
+        answer_all(sent_away("the server is stopping"));
+    });
+}
+
+Task<void> Reporter::run() {
+    bool goes_on = co_await begin();
+    while (goes_on && somebody_listens()) {
+        ledger_.expect_expiries(store_time());
+        const auto now = Clock::now();
+        if (ledger_.wants() && now >= next_look_) {
+            co_await look();
+        } else if (now >= next_survey_) {
+            co_await survey();
+        } else {
+            co_await pause();
+        }
+    }
+    if (phase_ == Phase::closed) co_return;
+    phase_ = Phase::silent;
+    listening_ = false;
+    ledger_.begin({});
+    log_->break_off();
+}
+
+Task<bool> Reporter::begin() {
+    try {
+        const Ledger::Survey found = co_await ask_for_all(Past::latest);
+        if (phase_ == Phase::closed) co_return false;
+        ledger_.begin(found);
+    } catch (const StoreFault& fault) {
+        answer_all(fault);
+        co_return false;
+    }
+    phase_ = Phase::reporting;
+    last_listened_ = Clock::now();
+    next_survey_ = last_listened_ + options_.events_poll;
+    answer_all({});
+    co_return true;
+}
+
+bool Reporter::somebody_listens() {
+    if (phase_ == Phase::closed) return false;
+    const auto now = Clock::now();
+    if (log_->listeners() > 0) last_listened_ = now;
+    return now < last_listened_ + goes_on_for;
+}
+
+Task<void> Reporter::survey() {
+    const auto began = Clock::now();
+    ledger_.begin_survey();
+    try {
+        Ledger::Survey found = co_await ask_for_all(Past::since_last_time);
+        ledger_.surveyed(std::move(found));
+    } catch (const StoreFault&) {
+        // The next one finds what this one did not.
+    }
+    const auto took = Clock::now() - began;
+    next_survey_ =
+        Clock::now() + std::max<Clock::duration>(options_.events_poll, rest_after_survey * took);
+}
+
+Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
+    Ledger::Survey found;
+    List page{.limit = std::min(limits_.page_rows, options_.events_leases)};
+    for (bool more = true; more;) {
+        std::vector<Request> requests;
+        requests.emplace_back(page);
+        std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+        auto live = answer_of<std::vector<Holder>>(outcomes.front());
+        more = live.size() == page.limit;
+        std::ranges::move(live, std::back_inserter(found.live));
+        if (!more) break;
+        found.complete = found.live.size() < options_.events_leases;
+        more = found.complete;
+        page.after = found.live.back();
+    }
+    History past{.limit = wanted == Past::latest ? 1 : first_page_of_past};
+    past.limit = std::min(past.limit, limits_.page_rows);
+    for (bool more = true; more;) {
+        std::vector<Request> requests;
+        requests.emplace_back(past);
+        requests.push_back(what_time_is_it());
+        std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+        auto ended = answer_of<std::vector<PastLease>>(outcomes.front());
+        found.store_now = time_of(outcomes.back());
+        more = wanted == Past::since_last_time && ended.size() == past.limit &&
+               ended.back().sequence > ledger_.latest_sequence() &&
+               found.past.size() < options_.events_leases;
+        std::ranges::move(ended, std::back_inserter(found.past));
+        if (!more) break;
+        past.before = found.past.back().sequence;
+        past.limit = limits_.page_rows;
+    }
+    store_now_ = found.store_now;
+    learnt_at_ = Clock::now();
+    co_return found;
+}
+
+Task<void> Reporter::look() {
+    const std::vector<LockKey> keys = ledger_.take_wanted(keys_at_once);
+    std::vector<Request> requests;
+    for (const LockKey& key : keys) {
+        requests.emplace_back(Holders{key});
+        requests.emplace_back(
+            History{.key = key, .limit = std::min(past_of_key, limits_.page_rows)});
+    }
+    requests.push_back(what_time_is_it());
+    std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+    const auto failed = [](const Outcome& one) { return std::holds_alternative<StoreFault>(one); };
+    if (std::ranges::any_of(outcomes, failed)) {
+        for (const LockKey& key : keys) ledger_.want(key);
+        next_look_ = Clock::now() + options_.events_poll;
+        co_return;
+    }
+    store_now_ = time_of(outcomes.back());
+    learnt_at_ = Clock::now();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto live = answer_of<std::vector<Holder>>(outcomes[2 * i]);
+        auto past = answer_of<std::vector<PastLease>>(outcomes[2 * i + 1]);
+        ledger_.looked(keys[i], live, std::move(past), store_now_);
+    }
+}
+
+Time Reporter::store_time() const {
+    return store_now_ + std::chrono::duration_cast<Duration>(Clock::now() - learnt_at_);
+}
+
+Clock::time_point Reporter::next_step() const {
+    if (ledger_.wants()) return std::min(next_survey_, next_look_);
+    const auto expiry = ledger_.next_expiry();
+    if (!expiry) return next_survey_;
+    const Duration left = std::min<Duration>(*expiry - store_time(), options_.events_poll);
+    return std::min(next_survey_, Clock::now() + left + behind_the_expiry);
+}
+
+Task<void> Reporter::pause() {
+    timer_.expires_at(next_step());
+    boost::system::error_code ignored;
+    co_await timer_.async_wait(asio::redirect_error(use_task, ignored));
+}
+
+}  // namespace leasehold::server

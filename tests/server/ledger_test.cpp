@@ -1,0 +1,238 @@
+#include "server/events/ledger.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace leasehold::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+const LockKey order{"Order", "1"};
+constexpr Time start{std::chrono::seconds{1'800'000'000}};
+
+// Leases as a store would know them, and all that was told of them.
+class LedgerTest : public ::testing::Test {
+protected:
+    static Holder holder(Fence fence, std::string owner = "alice", Mode mode = Mode::exclusive) {
+        return {.key = order,
+                .owner = std::move(owner),
+                .mode = mode,
+                .fence = fence,
+                .since = start + Duration{fence},
+                .until = start + 1min};
+    }
+    static Lease lease(const Holder& holder) {
+        return {.key = holder.key,
+                .lock_id = LockId::random(),
+                .owner = holder.owner,
+                .mode = holder.mode,
+                .fence = holder.fence,
+                .granted_at = holder.since,
+                .expires_at = holder.until,
+                .note = holder.note,
+                .store_now = holder.since};
+    }
+    static PastLease past(const Holder& holder, std::int64_t sequence, Gone how = Gone::released) {
+        return {.lease = holder, .how = how, .ended_at = start + 1s, .sequence = sequence};
+    }
+    void survey(std::vector<Holder> live, std::vector<PastLease> ended = {}, bool complete = true) {
+        ledger_.begin_survey();
+        ledger_.surveyed({std::move(live), complete, std::move(ended), start + 1s});
+    }
+    // "granted 5, released 5", since the last time.
+    std::string told() { return std::exchange(told_, {}); }
+    // The keys that are wanted, all of which are then being looked at.
+    std::size_t wanted() { return ledger_.take_wanted(100).size(); }
+    void look(const std::vector<Holder>& live, std::vector<PastLease> ended = {},
+              Time now = start + 1s) {
+        ledger_.looked(order, live, std::move(ended), now);
+    }
+
+    std::string told_;
+    Ledger ledger_{[this](const Event& event) {
+        told_.append(told_.empty() ? "" : ", ")
+            .append(name_of(event.kind))
+            .append(" ")
+            .append(std::to_string(event.lease.fence));
+    }};
+};
+
+TEST_F(LedgerTest, TellsNothingOfWhatIsThereAtTheBegin) {
+    ledger_.begin({.live = {holder(5)}, .past = {past(holder(3), 7)}});
+    survey({holder(5)}, {past(holder(3), 7)});
+    EXPECT_EQ(told(), "");
+}
+
+TEST_F(LedgerTest, TellsWhatThisServerDoesOnceHoweverOftenItIsSeen) {
+    ledger_.is_alive(lease(holder(5)));
+    ledger_.is_alive(lease(holder(5)));
+    survey({holder(5)});
+    EXPECT_EQ(told(), "granted 5");
+    ledger_.was_released(lease(holder(5)));
+    ledger_.was_released(lease(holder(5)));
+    ledger_.is_alive(lease(holder(5)));
+    survey({}, {past(holder(5), 1)});
+    survey({}, {past(holder(5), 1)});
+    EXPECT_EQ(told(), "released 5");
+    EXPECT_FALSE(ledger_.wants());
+}
+
+TEST_F(LedgerTest, TellsWhatOthersDo) {
+    survey({holder(5)});
+    Holder longer = holder(5);
+    longer.until += 1min;
+    survey({longer});
+    EXPECT_EQ(told(), "granted 5, extended 5");
+    survey({holder(9)}, {past(holder(7), 2), past(longer, 1)});
+    EXPECT_EQ(told(), "released 5, granted 7, released 7, granted 9");
+}
+
+TEST_F(LedgerTest, AnOldSurveyOverrulesNothing) {
+    ledger_.is_alive(lease(holder(5)));
+    ledger_.begin_survey();
+    Holder longer = holder(5);
+    longer.until += 1min;
+    ledger_.is_alive(lease(longer));
+    ledger_.surveyed({.live = {holder(5)}});
+    EXPECT_EQ(told(), "granted 5, extended 5");
+
+    ledger_.begin_survey();
+    ledger_.was_released(lease(longer));
+    ledger_.is_alive(lease(holder(9)));
+    ledger_.surveyed({.live = {longer}});
+    EXPECT_EQ(told(), "released 5, granted 9");
+    EXPECT_EQ(wanted(), 0U);
+}
+
+TEST_F(LedgerTest, AnOlderExpiryIsNoNews) {
+    Holder longer = holder(5);
+    longer.until += 1min;
+    ledger_.is_alive(lease(longer));
+    ledger_.is_alive(lease(holder(5)));
+    EXPECT_EQ(told(), "granted 5");
+}
+
+TEST_F(LedgerTest, LooksAtAKeyWhereAGrantContradictsWhatWasTold) {
+    ledger_.is_alive(lease(holder(5)));
+    ledger_.is_alive(lease(holder(9)));
+    EXPECT_EQ(told(), "granted 5");
+    EXPECT_EQ(wanted(), 1U);
+    look({holder(9)}, {past(holder(7), 2), past(holder(5), 1, Gone::broken)});
+    EXPECT_EQ(told(), "broken 5, granted 7, released 7, granted 9");
+    EXPECT_EQ(wanted(), 0U);
+}
+
+TEST_F(LedgerTest, WhatHappensDuringALookIsLookedAtAgain) {
+    ledger_.is_alive(lease(holder(5)));
+    ledger_.is_alive(lease(holder(9)));
+    EXPECT_EQ(wanted(), 1U);
+    ledger_.was_released(lease(holder(9)));
+    ledger_.is_alive(lease(holder(11)));
+    look({holder(9)}, {past(holder(5), 1)});
+    EXPECT_EQ(told(), "granted 5, released 5, granted 9");
+    EXPECT_EQ(wanted(), 1U);
+    look({holder(11)}, {past(holder(9), 2), past(holder(5), 1)});
+    EXPECT_EQ(told(), "released 9, granted 11");
+}
+
+TEST_F(LedgerTest, LooksAtWhatVanished) {
+    survey({holder(5)});
+    survey({});
+    EXPECT_EQ(told(), "granted 5");
+    EXPECT_EQ(wanted(), 1U);
+    look({}, {past(holder(5), 1, Gone::broken)});
+    EXPECT_EQ(told(), "broken 5");
+}
+
+TEST_F(LedgerTest, SaysSoWhereTheStoreDoesNotSayHowALeaseEnded) {
+    survey({holder(5)});
+    survey({});
+    EXPECT_EQ(wanted(), 1U);
+    look({});
+    EXPECT_EQ(told(), "granted 5, ended 5");
+
+    survey({holder(9)});
+    survey({});
+    EXPECT_EQ(wanted(), 1U);
+    look({}, {}, start + 2min);
+    EXPECT_EQ(told(), "granted 9, expired 9");
+}
+
+TEST_F(LedgerTest, ExpectsExpiries) {
+    ledger_.is_alive(lease(holder(5)));
+    EXPECT_EQ(ledger_.next_expiry(), start + 1min);
+    ledger_.expect_expiries(start + 59s);
+    EXPECT_EQ(wanted(), 0U);
+    ledger_.expect_expiries(start + 1min);
+    ledger_.expect_expiries(start + 1min);
+    EXPECT_EQ(wanted(), 1U);
+    look({}, {past(holder(5), std::numeric_limits<std::int64_t>::max(), Gone::expired)});
+    EXPECT_EQ(told(), "granted 5, expired 5");
+    EXPECT_EQ(ledger_.next_expiry(), std::nullopt);
+    survey({holder(9)}, {past(holder(5), 1, Gone::taken)});
+    EXPECT_EQ(told(), "granted 9");
+}
+
+TEST_F(LedgerTest, AnExpiryThatWasPutOffElsewhereIsAnExtension) {
+    ledger_.is_alive(lease(holder(5)));
+    ledger_.expect_expiries(start + 1min);
+    EXPECT_EQ(wanted(), 1U);
+    Holder longer = holder(5);
+    longer.until = never;
+    look({longer});
+    EXPECT_EQ(told(), "granted 5, extended 5");
+    EXPECT_EQ(ledger_.next_expiry(), std::nullopt);
+}
+
+TEST_F(LedgerTest, SharedLeasesAreTogether) {
+    ledger_.is_alive(lease(holder(5, "a", Mode::shared)));
+    ledger_.is_alive(lease(holder(6, "b", Mode::shared)));
+    survey(
+        {holder(5, "a", Mode::shared), holder(6, "b", Mode::shared), holder(7, "c", Mode::shared)});
+    ledger_.was_released(lease(holder(5, "a", Mode::shared)));
+    EXPECT_EQ(told(), "granted 5, granted 6, granted 7, released 5");
+}
+
+TEST_F(LedgerTest, ASharedLeaseThatBecomesExclusiveIsAGrantOfItsNewFence) {
+    const Holder shared = holder(5, "a", Mode::shared);
+    ledger_.is_alive(lease(shared));
+    Holder exclusive = shared;
+    exclusive.mode = Mode::exclusive;
+    exclusive.fence = 9;
+    ledger_.is_alive(lease(exclusive));
+    EXPECT_EQ(wanted(), 1U);
+    look({exclusive});
+    EXPECT_EQ(told(), "granted 5, granted 9");
+    exclusive.mode = Mode::shared;
+    ledger_.is_alive(lease(exclusive));
+    EXPECT_EQ(told(), "extended 9");
+}
+
+TEST_F(LedgerTest, KnowsThatItDoesNotKnowAll) {
+    ledger_.begin({.live = {}, .complete = true});
+    const Holder other{.key = {"A", "1"}, .fence = 3, .since = start, .until = start + 1min};
+    survey({other}, {}, false);
+    Lease renewed = lease(holder(5));
+    renewed.store_now = start + 10s;
+    ledger_.is_alive(renewed);
+    EXPECT_EQ(told(), "granted 3, extended 5");
+    // Behind the last that was listed, nothing vanishes.
+    survey({other}, {}, false);
+    EXPECT_EQ(wanted(), 0U);
+    survey({other}, {past(holder(5), 1), past(holder(4), 2)}, false);
+    EXPECT_EQ(told(), "released 5, released 4");
+}
+
+TEST_F(LedgerTest, ALookThatFailedIsRepeated) {
+    ledger_.want(order);
+    ledger_.want(order);
+    const auto keys = ledger_.take_wanted(1);
+    ASSERT_EQ(keys.size(), 1U);
+    ledger_.want(keys.front());
+    EXPECT_EQ(wanted(), 1U);
+}
+
+}  // namespace
+}  // namespace leasehold::server
