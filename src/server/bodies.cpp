@@ -20,6 +20,10 @@ std::string media_type(std::string_view field) {
     return type;
 }
 
+void refuse_token(const HttpRequest& request) {
+    if (request.lock_token) throw BadRequest{"this request takes no Lock-Token"};
+}
+
 json::value json_body(const HttpRequest& request) {
     if (media_type(request.content_type) != "application/json") {
         throw Refused{problem(415, "unsupported_media_type",

@@ -17,6 +17,9 @@ struct Refused {
 // What a Content-Type names, or one part of an Accept field, without its parameters.
 [[nodiscard]] std::string media_type(std::string_view field);
 
+// Throws BadRequest where it carries a lock id.
+void refuse_token(const HttpRequest& request);
+
 // Throws Refused where the content type is not JSON's, BadRequest where the body is not JSON.
 [[nodiscard]] boost::json::value json_body(const HttpRequest& request);
 

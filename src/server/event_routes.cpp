@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
+#include "core/text.hpp"
 #include "server/bodies.hpp"
 #include "server/service.hpp"
+#include "wire/messages.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -21,7 +24,66 @@ bool accepts_events(std::string_view accept) {
     return false;
 }
 
+std::string checked(std::string_view what, std::string text, std::size_t max_bytes, Lines lines) {
+    if (auto problem = text_problem(what, text, max_bytes, lines)) throw BadRequest{*problem};
+    return text;
+}
+
+Knock read_knock(const HttpRequest& request) {
+    const boost::json::object body = optional_fields(request);
+    wire::Fields fields{body, "the body"};
+    Knock knock{
+        .by = checked("the owner", fields.optional_text("owner").value_or(""), Limits::owner_bytes,
+                      Lines::one),
+        .message = checked("the message", fields.text("message"), Limits::note_bytes, Lines::many)};
+    fields.refuse_others();
+    if (knock.message.empty()) throw BadRequest{"the body: \"message\" must say something"};
+    return knock;
+}
+
+Reply too_often(std::chrono::steady_clock::duration wait) {
+    Reply reply =
+        problem(429, "too_many_requests", "the holder has just been asked: wait a moment");
+    reply.retry_after_s =
+        static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(wait).count());
+    return reply;
+}
+
 }  // namespace
+
+Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
+    refuse_token(request);
+    const LockKey key = target.key();
+    Knock knock = read_knock(request);
+    // Nobody has this lock id: the refusal brings the store's time.
+    std::vector<Request> questions;
+    questions.emplace_back(Holders{key});
+    questions.emplace_back(Check{{}, LockId::random()});
+    const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(questions));
+    const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
+    const auto* time = std::get_if<Refusal>(&outcomes[1]);
+    for (const Outcome& outcome : outcomes) {
+        if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
+    }
+    if (holders->empty()) {
+        co_return problem(404, "not_held", "nobody holds this key: try to lock it");
+    }
+    knock.at = time->store_now;
+    if (const auto wait = knocks_.add(key, *holders, knock)) co_return too_often(*wait);
+    for (const Holder& holder : *holders) {
+        reporter_.knocked({.kind = Event::Kind::knocked,
+                           .lease = holder,
+                           .store_now = knock.at,
+                           .by = knock.by,
+                           .why = knock.message});
+    }
+    co_return json_reply(202, wire::to_json(outcomes[0]));
+}
+
+void Service::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
+    const std::vector<Knock> knocks = knocks_.on(lease.key, lease.fence);
+    if (!knocks.empty()) lease_json["knocks"] = to_json(knocks);
+}
 
 Task<Reply> Service::events(const HttpRequest& request, const Target& target) {
     target.query.refuse_all_but({"type", "id", "owner", "scope"});

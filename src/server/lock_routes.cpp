@@ -23,10 +23,6 @@ LockId lock_id_of(const HttpRequest& request) {
     return *id;
 }
 
-void refuse_token(const HttpRequest& request) {
-    if (request.lock_token) throw BadRequest{"this request takes no Lock-Token"};
-}
-
 // What the URL says must not be said again in the body.
 Request read(json::object&& fields, std::string_view op, const LockKey& key,
              const LockManager& locks, std::optional<LockId> lock_id = {}) {
@@ -120,11 +116,19 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
     co_return reply;
 }
 
+Reply Service::reply_to_holder(const Outcome& outcome) const {
+    const auto* lease = std::get_if<Lease>(&outcome);
+    if (lease == nullptr) return reply_of(outcome);
+    json::object body = wire::to_json(*lease);
+    put_knocks(body, *lease);
+    return json_reply(200, body);
+}
+
 Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
     Request question = Holders{target.key()};
     if (request.lock_token) question = Check{target.key(), lock_id_of(request)};
     const Outcome outcome = co_await door_.ask(std::move(question));
-    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_of(outcome);
+    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_to_holder(outcome);
     const LockKey key = target.key();
     const std::vector<std::string> waiting = co_await room_.line_for(key);
     json::object body = wire::to_json(outcome);
@@ -141,7 +145,7 @@ Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
     const std::string_view op = fields.contains("extend_ms") ? "extend" : "renew";
     Request wanted = read(std::move(fields), op, target.key(), locks_, lock_id);
     const Outcome outcome = co_await door_.ask(std::move(wanted));
-    co_return reply_of(outcome);
+    co_return reply_to_holder(outcome);
 }
 
 Task<Reply> Service::release(const HttpRequest& request, const Target& target) {

@@ -54,6 +54,12 @@ bool takes_no_query(Resource resource, Method method) {
     }
 }
 
+// Whether a holder asks for its own lease.
+bool keeps(const Request& request) {
+    return std::holds_alternative<Check>(request) || std::holds_alternative<Extend>(request) ||
+           std::holds_alternative<Renew>(request);
+}
+
 std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
     std::vector<Request> requests;
     requests.reserve(list.get_array().size());
@@ -118,6 +124,9 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             break;
         case Resource::lock_break:
             if (method == Method::post) return break_lock(request, target);
+            break;
+        case Resource::lock_knock:
+            if (method == Method::post) return knock(request, target);
             break;
         case Resource::owner_locks:
             if (method == Method::del) return release_all(target);
@@ -214,10 +223,19 @@ Task<Reply> Service::batch(const HttpRequest& request) {
                          " requests here"};
     }
     std::vector<Request> requests = read_batch(list, locks_);
+    std::vector<bool> by_holder;
+    for (const Request& one : requests) by_holder.push_back(keeps(one));
     const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(requests));
     json::array answers;
     answers.reserve(outcomes.size());
-    for (const Outcome& outcome : outcomes) answers.emplace_back(wire::to_json(outcome));
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        json::object answer = wire::to_json(outcomes[i]);
+        if (const auto* lease = std::get_if<Lease>(&outcomes[i]);
+            lease != nullptr && by_holder[i]) {
+            put_knocks(answer["lease"].as_object(), *lease);
+        }
+        answers.emplace_back(std::move(answer));
+    }
     json::object reply;
     reply["answers"] = std::move(answers);
     co_return json_reply(200, reply);

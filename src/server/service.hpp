@@ -7,6 +7,7 @@
 #include "server/events/reporter.hpp"
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
+#include "server/knocks.hpp"
 #include "server/partings.hpp"
 #include "server/server.hpp"
 #include "server/statistics/statistics.hpp"
@@ -59,6 +60,8 @@ private:
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(const HttpRequest& request, const Target& target,
                                        Connection& connection);
+    // The lease that was asked for with its lock id, and who knocked.
+    [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
     [[nodiscard]] Task<Reply> look(const HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> prolong(const HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> release(const HttpRequest& request, const Target& target);
@@ -75,11 +78,15 @@ private:
 
     // event_routes.cpp
     [[nodiscard]] Task<Reply> events(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> knock(const HttpRequest& request, const Target& target);
+    // Adds who knocked, if anybody did, to a lease that its holder asked for.
+    void put_knocks(boost::json::object& lease_json, const Lease& lease) const;
 
     LockManager& locks_;
     const ServerOptions& options_;
     Statistics statistics_;
     Reporter reporter_;
+    Knocks knocks_;
     WaitingRoom room_;
     Partings partings_;
     StoreDoor door_;

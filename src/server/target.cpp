@@ -35,6 +35,7 @@ constexpr std::array patterns{
     Pattern{Resource::batch, {"v1", "batch"}},
     Pattern{Resource::locks, {"v1", "locks"}},
     Pattern{Resource::lock_break, {"v1", "locks", any, any, "break"}},
+    Pattern{Resource::lock_knock, {"v1", "locks", any, any, "knock"}},
     Pattern{Resource::owner_locks, {"v1", "owners", any, "locks"}},
     Pattern{Resource::history, {"v1", "history"}},
     Pattern{Resource::statistics, {"v1", "statistics"}},
@@ -183,6 +184,7 @@ std::string_view route_of(Resource resource) noexcept {
         case Resource::batch: return "/v1/batch";
         case Resource::lock: return "/v1/locks/{type}/{id}";
         case Resource::lock_break: return "/v1/locks/{type}/{id}/break";
+        case Resource::lock_knock: return "/v1/locks/{type}/{id}/knock";
         case Resource::locks: return "/v1/locks";
         case Resource::owner_locks: return "/v1/owners/{owner}/locks";
         case Resource::history: return "/v1/history";
@@ -200,7 +202,8 @@ std::string_view route_of(Resource resource) noexcept {
 std::string_view methods_of(Resource resource) noexcept {
     switch (resource) {
         case Resource::batch:
-        case Resource::lock_break: return "POST";
+        case Resource::lock_break:
+        case Resource::lock_knock: return "POST";
         case Resource::lock: return "GET, HEAD, POST, PATCH, DELETE";
         case Resource::owner_locks: return "DELETE";
         default: return "GET, HEAD";

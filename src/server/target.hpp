@@ -21,6 +21,7 @@ enum class Resource : std::uint8_t {
     batch,
     lock,         // of one key
     lock_break,   // of one key
+    lock_knock,   // of one key
     locks,        // all
     owner_locks,  // of one owner
     history,

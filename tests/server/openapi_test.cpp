@@ -138,8 +138,18 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     hear(events, "granted");
     lock("PATCH", 200, R"({"extend_ms":1000})", last);
     hear(events, "extended");
+    const std::string knocking = "/v1/locks/{type}/{id}/knock";
+    const std::string door = "/v1/locks/Order/1/knock";
+    ask("POST", knocking, door, R"({"owner":"bob","message":"May I?"})", {}, 202);
+    hear(events, "knocked");
+    ask("POST", knocking, door, R"({"owner":"bob","message":"Now?"})", {}, 429);
+    ask("POST", knocking, door, "{}", {}, 400);
+    lock("GET", 200, {}, last);
+    lock("PATCH", 200, R"({"extend_ms":1000})", last);
+    hear(events, "extended");
     lock("DELETE", 200, {}, last);
     hear(events, "released");
+    ask("POST", knocking, door, R"({"message":"Hello?"})", {}, 404);
 
     // Every operation in the description has been asked for.
     for (const auto& path : api_.document().at("paths").as_object()) {
