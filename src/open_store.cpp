@@ -11,14 +11,7 @@
 #include <leasehold/stores/mariadb.hpp>
 #endif
 
-#ifdef LEASEHOLD_WITH_HTTP
-#include <leasehold/stores/http.hpp>
-#endif
-
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-
+#include "server_url.hpp"
 #include "store_url.hpp"
 
 namespace leasehold {
@@ -40,37 +33,6 @@ namespace {
 #endif
     throw BadRequest{"no store for '" + scheme + ":'; this build has " + known};
 }
-
-#ifdef LEASEHOLD_WITH_HTTP
-// The token stands in a file or in the environment, never in a URL that is written down somewhere.
-std::string read_token(const std::string& file) {
-    if (file.empty()) {
-        const char* token = std::getenv("LEASEHOLD_TOKEN");
-        return token != nullptr ? token : "";
-    }
-    std::ifstream in{file};
-    std::string token;
-    if (!std::getline(in, token)) throw BadRequest{"the token file cannot be read: " + file};
-    if (token.ends_with('\r')) token.pop_back();
-    const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
-    if (token.empty() || !std::ranges::all_of(token, is_visible)) {
-        throw BadRequest{"the first line of the token file is no token: " + file};
-    }
-    return token;
-}
-
-http::Target server_at(const StoreUrl& url) {
-    const bool tls = url.scheme == "https";
-    std::string prefix = url.database();
-    while (prefix.ends_with('/')) prefix.pop_back();
-    return {.host = url.host(),
-            .port = url.port(tls ? 443 : 7470),
-            .transport = tls ? http::Target::Transport::tls : http::Target::Transport::plain,
-            .prefix = prefix.empty() ? "" : '/' + prefix,
-            .token = read_token(url.parameter("token_file")),
-            .ca_file = url.parameter("ca_file")};
-}
-#endif
 
 }  // namespace
 

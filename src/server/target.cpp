@@ -9,6 +9,8 @@
 
 #include <leasehold/errors.hpp>
 
+#include "wire/url.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -72,21 +74,6 @@ bool matches(const Pattern& pattern, const Path& path) {
         if (pattern.parts[i] != any && pattern.parts[i] != part) return false;
     }
     return true;
-}
-
-constexpr std::string_view unreserved =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._";
-
-void append_encoded(std::string& out, std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    for (const char c : text) {
-        if (unreserved.find(c) != std::string_view::npos) {
-            out.push_back(c);
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            out.append({'%', digits[byte >> 4U], digits[byte & 15U]});
-        }
-    }
 }
 
 std::string decoded(std::string_view text) {
@@ -212,9 +199,9 @@ std::string_view methods_of(Resource resource) noexcept {
 
 std::string cursor_of(const Holder& last) {
     std::string cursor = std::to_string(last.fence) + '/';
-    append_encoded(cursor, last.key.type());
+    wire::append_encoded(cursor, last.key.type());
     cursor.push_back('/');
-    append_encoded(cursor, last.key.id());
+    wire::append_encoded(cursor, last.key.id());
     return cursor;
 }
 

@@ -106,6 +106,15 @@ TEST_F(LedgerTest, AnOldSurveyOverrulesNothing) {
     EXPECT_EQ(wanted(), 0U);
 }
 
+TEST_F(LedgerTest, WhatCameBeforeSomethingThatWasToldIsNotToldAnyMore) {
+    ledger_.is_alive(lease(holder(9)));
+    survey({holder(9)}, {past(holder(7), 1)});
+    EXPECT_EQ(told(), "granted 9");
+    ledger_.was_released(lease(holder(9)));
+    survey({}, {past(holder(9), 3), past(holder(8), 2)});
+    EXPECT_EQ(told(), "released 9");
+}
+
 TEST_F(LedgerTest, AnOlderExpiryIsNoNews) {
     Holder longer = holder(5);
     longer.until += 1min;
@@ -221,8 +230,8 @@ TEST_F(LedgerTest, KnowsThatItDoesNotKnowAll) {
     // Behind the last that was listed, nothing vanishes.
     survey({other}, {}, false);
     EXPECT_EQ(wanted(), 0U);
-    survey({other}, {past(holder(5), 1), past(holder(4), 2)}, false);
-    EXPECT_EQ(told(), "released 5, released 4");
+    survey({other}, {past(holder(5), 1), past(holder(6), 2)}, false);
+    EXPECT_EQ(told(), "released 5, released 6");
 }
 
 TEST_F(LedgerTest, ALookThatFailedIsRepeated) {

@@ -1,36 +1,77 @@
+#include "stores/http/knock.hpp"
+
 #include <leasehold/errors.hpp>
 
 #include <cstdlib>
+#include <iostream>
+
+#include <boost/json/object.hpp>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "server_url.hpp"
+#include "wire/json.hpp"
 
 namespace leasehold::cli {
+namespace {
+
+StoreUrl server_named(const Invocation& call, const LockKey& key) {
+    const char* const variable = std::getenv("LEASEHOLD_STORE");
+    const std::string text = !call.store.empty() ? call.store : variable ? variable : "";
+    const StoreUrl url = StoreUrl::parse(text, {});
+    if (url.scheme == "http" || url.scheme == "https") return url;
+    throw BadRequest{"a knock needs a Leasehold server that tells the holder of " +
+                     key.to_string() +
+                     "; this store has none. Start one on it with `leasehold serve`, and give "
+                     "--store http://HOST:PORT"};
+}
+
+int refuse_knock(const Invocation& call, const http::KnockRefused& no) {
+    if (call.json) {
+        std::cout << wire::print(boost::json::object{
+                         {"refused", {{"code", no.code}, {"detail", no.detail}}}})
+                  << '\n';
+    } else {
+        complain(no.detail);
+    }
+    return refused;
+}
+
+}  // namespace
 
 void add_knock(CLI::App& app, Invocation& call) {
     struct Options {
-        std::string key, type, message;
+        std::string key, type, message, owner;
     };
     const auto options = std::make_shared<Options>();
     Subcommand command{app, "knock", "Ask the holder for the lock, through a server",
+                       "  export LEASEHOLD_STORE=http://127.0.0.1:7470\n"
                        "  leasehold knock Order/1 --message 'May I have it for five minutes?'"};
     command.required_text("key", "KEY", options->key, "what is locked, TYPE/ID or a name")
         .text("--message", "TEXT", options->message, "what to say")
+        .text("--owner", "OWNER", options->owner, "who you are (USER@HOST); the holder is told")
         .type(options->type)
-        .store(call);
+        .store(call)
+        .json(call);
     command.does(call, [&call, options]() -> int {
         const LockKey key = key_from(options->key, options->type);
-        const char* const variable = std::getenv("LEASEHOLD_STORE");
-        const std::string url = !call.store.empty() ? call.store : variable ? variable : "";
-        if (url.starts_with("http:") || url.starts_with("https:")) {
-            throw BadRequest{
-                "this command does not speak the server's knock; send it with curl:\n"
-                "  curl -X POST SERVER/v1/locks/TYPE/ID/knock -d '{\"message\": \"...\"}'"};
+        const StoreUrl url = server_named(call, key);
+        if (options->message.empty()) {
+            throw BadRequest{"what is to be said? give a --message; the holder will read it"};
         }
-        throw BadRequest{"a knock needs a Leasehold server that tells the holder of " +
-                         key.to_string() +
-                         "; this store has none. Start one on it with `leasehold serve`, and give "
-                         "--store http://HOST:PORT"};
+        const http::Knock knock{.owner = options->owner.empty() ? who_we_are() : options->owner,
+                                .message = options->message};
+        const auto asked = http::knock(server_at(url), url.options.io_timeout, key, knock);
+        if (!asked) return refuse_knock(call, asked.error());
+        if (call.json) {
+            print_json(*asked);
+            return done;
+        }
+        for (const Holder& holder : *asked) {
+            std::cout << fitted(named(holder.owner)) << " is asked for " << fitted(key.to_string())
+                      << '\n';
+        }
+        return done;
     });
 }
 

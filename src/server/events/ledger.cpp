@@ -39,6 +39,12 @@ bool Ledger::has_ended(const Entry& entry, Fence fence) {
     return std::ranges::find(entry.ended, fence, &Ended::fence) != entry.ended.end();
 }
 
+bool Ledger::knows_later(const Entry& entry, Fence fence) {
+    return std::ranges::any_of(entry.live,
+                               [&](const Told& told) { return told.lease.fence > fence; }) ||
+           std::ranges::any_of(entry.ended, [&](const Ended& one) { return one.fence > fence; });
+}
+
 bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
     return std::ranges::any_of(entry.live, [&](const Told& told) {
         return told.lease.mode == Mode::exclusive || lease.mode == Mode::exclusive;
@@ -78,7 +84,9 @@ void Ledger::update(Told& told, const Holder& lease, Time store_now) {
 
 void Ledger::end(Entry& entry, const PastLease& past, Time store_now) {
     if (has_ended(entry, past.lease.fence)) return;
-    if (find(entry, past.lease.fence) == nullptr && complete_) {
+    const bool is_told = find(entry, past.lease.fence) != nullptr;
+    if (!is_told && knows_later(entry, past.lease.fence)) return;
+    if (!is_told && complete_) {
         tell_({.kind = Event::Kind::granted, .lease = past.lease, .store_now = store_now});
     }
     forget(entry, past.lease.fence);

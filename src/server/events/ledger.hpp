@@ -77,6 +77,8 @@ private:
 
     [[nodiscard]] static Told* find(Entry& entry, Fence fence);
     [[nodiscard]] static bool has_ended(const Entry& entry, Fence fence);
+    // It is too late to tell of a lease before that.
+    [[nodiscard]] static bool knows_later(const Entry& entry, Fence fence);
     // Whether they cannot both be alive.
     [[nodiscard]] static bool contradicts(const Entry& entry, const Holder& lease);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "stores/http/answers.hpp"
 #include "stores/http/connection.hpp"
 #include "wire/messages.hpp"
 
@@ -49,7 +50,8 @@ public:
     [[nodiscard]] StoreStatus status() override {
         const std::lock_guard lock{mutex_};
         const Response response = connection_.get("/readyz");
-        const json::value answer = understood(response, StoreFault::Effect::none);
+        const json::value answer =
+            understood(connection_.server(), response, StoreFault::Effect::none);
         try {
             wire::Fields ready{answer, "the server's state"};
             wire::Fields store{ready.required("store"), "the server's store"};
@@ -62,7 +64,7 @@ public:
             }
             return status;
         } catch (const BadRequest& bad) {
-            throw not_understood(StoreFault::Effect::none, bad.what());
+            throw not_understood(connection_.server(), StoreFault::Effect::none, bad.what());
         }
     }
 
@@ -82,44 +84,9 @@ private:
         body += "]}";
         const auto effect = changes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
         const Response response = connection_.post("/v1/batch", std::move(body), effect);
-        take_answers(understood(response, effect), outcomes.first(count), effect);
+        take_answers(understood(connection_.server(), response, effect), outcomes.first(count),
+                     effect);
         return count;
-    }
-
-    // The body of a 200, or what the server says instead as a fault.
-    [[nodiscard]] json::value understood(const Response& response,
-                                         StoreFault::Effect effect) const {
-        if (response.status == 200) return parsed(response.body, effect);
-        const json::value problem = parsed(response.body, effect);
-        const auto said_of = [&](std::string_view field) {
-            const json::value* value =
-                problem.is_object() ? problem.get_object().if_contains(field) : nullptr;
-            return value != nullptr && value->is_string() ? std::string{value->get_string()}
-                                                          : std::string{};
-        };
-        const std::string said = "the Leasehold server at " + connection_.server() + " says " +
-                                 std::to_string(response.status) + ": " + said_of("detail");
-        // A request that was refused was not begun. Of those that were, the server says it.
-        if (response.status == 401 || response.status == 403 || response.status == 404) {
-            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, said};
-        }
-        if (response.status < 500) {
-            throw StoreFault{StoreFault::Effect::none,
-                             response.status == 429 ? StoreFault::Cause::unavailable
-                                                    : StoreFault::Cause::internal,
-                             said};
-        }
-        const bool untouched = said_of("effect") == "none";
-        throw StoreFault{untouched ? StoreFault::Effect::none : effect,
-                         StoreFault::Cause::unavailable, said};
-    }
-
-    [[nodiscard]] json::value parsed(const std::string& body, StoreFault::Effect effect) const {
-        try {
-            return wire::parse(body);
-        } catch (const BadRequest& bad) {
-            throw not_understood(effect, bad.what());
-        }
     }
 
     void take_answers(const json::value& message, std::span<Outcome> outcomes,
@@ -134,15 +101,8 @@ private:
                 outcomes[i] = wire::outcome_from(answers.get_array()[i]);
             }
         } catch (const BadRequest& bad) {
-            throw not_understood(effect, bad.what());
+            throw not_understood(connection_.server(), effect, bad.what());
         }
-    }
-
-    [[nodiscard]] StoreFault not_understood(StoreFault::Effect effect,
-                                            const std::string& problem) const {
-        return {effect, StoreFault::Cause::internal,
-                "the Leasehold server at " + connection_.server() +
-                    " answered something that was not understood: " + problem};
     }
 
     std::mutex mutex_;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "stores/http/connection.hpp"
+
+// What a server's answers mean.
+namespace leasehold::http {
+
+// The body of a success, or what the server says instead: throws StoreFault.
+[[nodiscard]] boost::json::value understood(const std::string& server, const Response& response,
+                                            StoreFault::Effect effect);
+
+// A text field of a problem document; empty where it has none.
+[[nodiscard]] std::string field_of(const boost::json::value& problem, std::string_view field);
+
+[[nodiscard]] StoreFault not_understood(const std::string& server, StoreFault::Effect effect,
+                                        const std::string& problem);
+
+}  // namespace leasehold::http

@@ -1,0 +1,44 @@
+#include "stores/http/knock.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <utility>
+
+#include "stores/http/answers.hpp"
+#include "wire/messages.hpp"
+#include "wire/url.hpp"
+
+namespace leasehold::http {
+
+std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target, Duration io_timeout,
+                                                       const LockKey& key, const Knock& knock) {
+    std::string path = "/v1/locks/";
+    wire::append_encoded(path, key.type());
+    path += '/';
+    wire::append_encoded(path, key.id());
+    path += "/knock";
+    boost::json::object body;
+    body["owner"] = knock.owner;
+    body["message"] = knock.message;
+
+    Connection connection{target, io_timeout};
+    const auto effect = StoreFault::Effect::unknown;
+    const Response response = connection.post(path, wire::print(body), effect);
+    try {
+        if (response.status == 404 || response.status == 429) {
+            const auto problem = wire::parse(response.body);
+            KnockRefused refused{.code = field_of(problem, "code"),
+                                 .detail = field_of(problem, "detail")};
+            // Other codes are of a server that knows no knock, or not us.
+            if (refused.code == "not_held" || refused.code == "too_many_requests") {
+                return std::unexpected{std::move(refused)};
+            }
+        }
+        return std::get<std::vector<Holder>>(
+            wire::outcome_from(understood(connection.server(), response, effect)));
+    } catch (const BadRequest& bad) {
+        throw not_understood(connection.server(), effect, bad.what());
+    }
+}
+
+}  // namespace leasehold::http

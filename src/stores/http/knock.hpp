@@ -1,0 +1,29 @@
+#pragma once
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include <leasehold/lease.hpp>
+#include <leasehold/stores/http.hpp>
+
+namespace leasehold::http {
+
+struct Knock {
+    std::string owner{};  // who knocks
+    std::string message{};
+};
+
+// Why nobody was asked: nobody holds the key, or they have just been asked.
+struct KnockRefused {
+    std::string code{};
+    std::string detail{};
+};
+
+// Asks the holders of a key for it, through a server, and returns them. Throws StoreFault.
+[[nodiscard]] std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target,
+                                                                     Duration io_timeout,
+                                                                     const LockKey& key,
+                                                                     const Knock& knock);
+
+}  // namespace leasehold::http
