@@ -59,7 +59,7 @@ Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
     std::vector<Request> questions;
     questions.emplace_back(Holders{key});
     questions.emplace_back(Check{{}, LockId::random()});
-    const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(questions));
+    const std::vector<Outcome> outcomes = co_await door_.look_up(std::move(questions));
     const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
     const auto* time = std::get_if<Refusal>(&outcomes[1]);
     for (const Outcome& outcome : outcomes) {

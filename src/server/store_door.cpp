@@ -75,18 +75,19 @@ Task<Outcome> StoreDoor::ask(Request request) {
     co_return outcome;
 }
 
-Task<void> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
+Task<bool> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
     for (const Request& request : requests) locks_.validate(request);
     bool entered = enter_at_once();
     if (!entered) entered = co_await queue_up(urgency_of(requests));
     if (!entered) {
         std::ranges::generate(outcomes, turned_away);
-        co_return;
+        co_return false;
     }
     const Executor executor = co_await asio::this_coro::executor;
     std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
     if (!call->answered()) co_await wait_for(std::move(call));
     leave();
+    co_return true;
 }
 
 Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
@@ -94,14 +95,15 @@ Task<std::vector<Outcome>> StoreDoor::ask_all(std::vector<Request> requests) {
     std::vector<std::string> askers;
     askers.reserve(requests.size());
     std::ranges::transform(requests, std::back_inserter(askers), asker_of);
-    co_await pass(requests, outcomes);
+    const bool passed = co_await pass(requests, outcomes);
+    if (!passed) co_return outcomes;
     for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], askers[i], outcomes[i]);
     co_return outcomes;
 }
 
 Task<std::vector<Outcome>> StoreDoor::look_up(std::vector<Request> requests) {
     std::vector<Outcome> outcomes(requests.size());
-    co_await pass(requests, outcomes);
+    (void)co_await pass(requests, outcomes);
     co_return outcomes;
 }
 

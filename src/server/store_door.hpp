@@ -62,8 +62,8 @@ private:
     [[nodiscard]] Task<bool> queue_up(Urgency urgency);
     void leave();
 
-    // Fills in the outcomes of requests, which are moved from.
-    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+    // Fills in the outcomes of requests, which are moved from. False where they were turned away.
+    [[nodiscard]] Task<bool> pass(std::span<Request> requests, std::span<Outcome> outcomes);
 
     // Requests that are with the store, and who waits for their answers.
     struct Call;
