@@ -269,6 +269,7 @@ private:
     Outcome answer(const History& request) {
         std::vector<PastLease> all;
         for (Shard& shard : shards_) {
+            if (request.key && &shard != &shard_of(*request.key)) continue;
             const std::lock_guard lock{shard.mutex};
             const Time oldest_kept = oldest(clock_());
             for (const PastRing::Entry& entry : shard.past.entries()) {
