@@ -18,7 +18,7 @@ TEST_F(ServedFiles, TheConsoleIsAtTheRoot) {
     EXPECT_TRUE(page.body.starts_with("<!doctype html>"));
     EXPECT_EQ(client_.ask("GET", "/console/console.js").fields["content-type"],
               "text/javascript; charset=utf-8");
-    EXPECT_EQ(client_.ask("GET", "/console/console.css").fields["content-type"],
+    EXPECT_EQ(client_.ask("GET", "/console/base.css").fields["content-type"],
               "text/css; charset=utf-8");
     EXPECT_EQ(client_.ask("GET", "/console/icon.svg").fields["content-type"], "image/svg+xml");
 }

@@ -1,35 +1,35 @@
 // What the token of this tab may do, so that the console can say it before it is tried. The server
 // decides in any case.
 
-import {get, Problem} from './api.js';
+import { get, Problem } from './api.js';
 
 export class Access {
-    name = null;
-    roles = ['use', 'see', 'break'];
-    owner = null;
-    asksForToken = false;
+  name = null;
+  roles = ['use', 'see', 'break'];
+  owner = null;
+  asksForToken = false;
 
-    // Throws Problem where the server wants another token.
-    static async read(signal) {
-        const access = new Access();
-        try {
-            const token = await get('/v1/token', {signal});
-            access.name = token.name;
-            access.roles = token.roles;
-            access.owner = token.owner;
-            access.asksForToken = token.name !== null;
-        } catch (error) {
-            if (!(error instanceof Problem) || error.status !== 404) throw error;
-        }
-        return access;
+  // Throws Problem where the server wants another token.
+  static async read(signal) {
+    const access = new Access();
+    try {
+      const token = await get('/v1/token', { signal });
+      access.name = token.name;
+      access.roles = token.roles;
+      access.owner = token.owner;
+      access.asksForToken = token.name !== null;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 404) throw error;
     }
+    return access;
+  }
 
-    can(role) {
-        return this.roles.includes(role);
-    }
+  can(role) {
+    return this.roles.includes(role);
+  }
 
-    // Whether it may act in the name of this owner and everybody below.
-    speaksFor(owner) {
-        return this.owner === null || owner === this.owner || owner.startsWith(`${this.owner}/`);
-    }
+  // Whether it may act in the name of this owner and everybody below.
+  speaksFor(owner) {
+    return this.owner === null || owner === this.owner || owner.startsWith(`${this.owner}/`);
+  }
 }

@@ -1,262 +1,343 @@
 // Live leases, page by page with the server's cursors: the page never holds more than it shows.
 
-import {get, query} from './api.js';
-import {arrange, h, icon, setAttribute, setText} from './dom.js';
-import {live} from './live.js';
-import {Refresher, tick} from './refresh.js';
-import {keyHref, ownerHref} from './routes.js';
-import {TimeLeft} from './time-left.js';
-import {keyName, number, ownerName, t} from './words.js';
+import { get, query } from './api.js';
+import { arrange, h, icon, setAttribute, setText } from './dom.js';
+import { live } from './live.js';
+import { Refresher, tick } from './refresh.js';
+import { keyHref, ownerHref } from './routes.js';
+import { TimeLeft } from './time-left.js';
+import { keyName, number, ownerName, t } from './words.js';
 
 const endedStays = 1_400;
 const rowKey = (lease) => JSON.stringify([lease.type, lease.id, lease.fence]);
 
 function cell(name, label, ...children) {
-    return h('td', {class: `cell-${name}`, role: 'cell', 'data-label': label}, ...children);
+  return h('td', { class: `cell-${name}`, role: 'cell', 'data-label': label }, ...children);
 }
 
 class Row {
-    lease;
-    #time = new TimeLeft();
-    #owner = h('a', {class: 'owner'});
-    #mode = h('span', {class: 'mode'});
-    #note = h('span', {class: 'note'});
-    #waiters = h('span', {class: 'waiters'});
-    #break;
+  lease;
+  #time = new TimeLeft();
+  #owner = h('a', { class: 'owner' });
+  #mode = h('span', { class: 'mode' });
+  #note = h('span', { class: 'note' });
+  #waiters = h('span', { class: 'waiters' });
+  #break;
 
-    constructor(lease, actions) {
-        const key = h('a', {class: 'key', href: keyHref(lease)},
-            h('span', {class: 'key-type'}, lease.type), h('span', {class: 'key-slash', 'aria-hidden': 'true'}, '/'),
-            h('span', {class: 'key-id'}, lease.id));
-        this.#break = actions.breakButton(() => this.lease, 'small');
-        this.element = h('tr', {role: 'row', class: 'row'},
-            h('th', {class: 'cell-key', role: 'rowheader', scope: 'row'}, key),
-            cell('holder', t('holder'), this.#owner),
-            cell('time', t('timeLeft'), this.#time.element),
-            cell('mode', t('mode'), this.#mode),
-            cell('waiters', t('waiters'), this.#waiters),
-            cell('note', t('note'), this.#note),
-            cell('actions', '', this.#break));
-        this.update(lease);
-    }
+  constructor(lease, actions) {
+    const key = h(
+      'a',
+      { class: 'key', href: keyHref(lease) },
+      h('span', { class: 'key-type' }, lease.type),
+      h('span', { class: 'key-slash' }, '/'),
+      h('span', { class: 'key-id' }, lease.id),
+    );
+    this.#break = actions.breakButton(() => this.lease, 'small');
+    this.element = h(
+      'tr',
+      { role: 'row', class: 'row' },
+      h('th', { class: 'cell-key', role: 'rowheader', scope: 'row' }, key),
+      cell('holder', t('holder'), this.#owner),
+      cell('time', t('timeLeft'), this.#time.element),
+      cell('mode', t('mode'), this.#mode),
+      cell('waiters', t('waiters'), this.#waiters),
+      cell('note', t('note'), this.#note),
+      cell('actions', '', this.#break),
+    );
+    this.update(lease);
+  }
 
-    update(lease) {
-        this.lease = lease;
-        setText(this.#owner, ownerName(lease.owner));
-        setAttribute(this.#owner, 'href', lease.owner ? ownerHref(lease.owner) : null);
-        setAttribute(this.#owner, 'data-anonymous', lease.owner ? null : '');
-        setText(this.#mode, t(lease.mode));
-        setAttribute(this.#mode, 'data-mode', lease.mode);
-        setText(this.#note, lease.note);
-        setAttribute(this.#note, 'title', lease.note || null);
-        setText(this.#waiters, lease.waiters ? number(lease.waiting) : '');
-        setAttribute(this.#waiters, 'data-some', lease.waiters ? '' : null);
-        setAttribute(this.#break, 'aria-label', t('breakLeaseOf', {owner: ownerName(lease.owner), key: keyName(lease)}));
-        this.#time.update(lease);
-    }
+  update(lease) {
+    this.lease = lease;
+    setText(this.#owner, ownerName(lease.owner));
+    setAttribute(this.#owner, 'href', lease.owner ? ownerHref(lease.owner) : null);
+    setAttribute(this.#owner, 'data-anonymous', lease.owner ? null : '');
+    setText(this.#mode, t(lease.mode));
+    setAttribute(this.#mode, 'data-mode', lease.mode);
+    setText(this.#note, lease.note);
+    setAttribute(this.#note, 'title', lease.note || null);
+    setText(this.#waiters, lease.waiters ? number(lease.waiters) : '');
+    setAttribute(
+      this.#waiters,
+      'data-words',
+      lease.waiters ? t('waitingUnit', { n: number(lease.waiters) }) : null,
+    );
+    setAttribute(this.#waiters, 'data-some', lease.waiters ? '' : null);
+    setAttribute(
+      this.#break,
+      'aria-label',
+      t('breakLeaseOf', { owner: ownerName(lease.owner), key: keyName(lease) }),
+    );
+    this.#time.update(lease);
+  }
 
-    tick() {
-        this.#time.tick();
-    }
+  tick() {
+    this.#time.tick();
+  }
 }
 
 export class LeaseTable {
-    element;
-    rows = new Map();
-    total = null;  // live leases in all, where it is known: {n, atLeast}
+  element;
+  rows = new Map();
+  total = null; // live leases in all, where it is known: {n, atLeast}
 
-    #actions;
-    #filter = {};
-    #places = [null];  // the cursors of the pages before, and of this one
-    #next = null;
-    #ending = new Map();
-    #events = new Map();  // how a row that is shown ended
-    #body = h('tbody', {role: 'rowgroup'});
-    #count = h('span', {class: 'count'});
-    #previousButton;
-    #nextButton;
-    #empty = h('div', {class: 'empty', hidden: true});
-    #table;
-    #refresher;
-    #stops = [];
-    #options;
-    #loaded = false;
+  #actions;
+  #filter = {};
+  #places = [null]; // the cursors of the pages before, and of this one
+  #next = null;
+  #ending = new Map();
+  #events = new Map(); // how a row that is shown ended
+  #body = h('tbody', { role: 'rowgroup' });
+  #count = h('span', { class: 'count' });
+  #previousButton;
+  #nextButton;
+  #empty = h('div', { class: 'empty', hidden: true });
+  #table;
+  #refresher;
+  #stops = [];
+  #options;
+  #loaded = false;
 
-    // `onPage(cursor)` is told where it is; `shown(rows)` what is shown.
-    constructor(actions, {pageSize = 50, emptyText, onPage = () => {}, onRead = () => {}, onError = () => {}} = {}) {
-        this.#actions = actions;
-        this.#options = {pageSize, emptyText, onPage, onRead, onError};
-        const head = ['key', 'holder', 'timeLeft', 'mode', 'waiters', 'note'];
-        this.#table = h('table', {class: 'leases', role: 'table', 'aria-busy': 'true'},
-            h('caption', {class: 'hidden'}, t('caption')),
-            h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'},
-                head.map((name) => h('th', {scope: 'col', role: 'columnheader', class: `head-${name}`}, t(name))),
-                h('th', {scope: 'col', role: 'columnheader', class: 'head-actions'}, h('span', {class: 'hidden'}, t('actions'))))),
-            this.#body);
-        this.#previousButton = h('button', {class: 'button quiet', type: 'button', onclick: () => this.#turn(-1)}, icon('back'), t('previous'));
-        this.#nextButton = h('button', {class: 'button quiet', type: 'button', onclick: () => this.#turn(1)}, t('next'), icon('next'));
-        this.element = h('div', {class: 'lease-table'}, this.#skeleton(), this.#table, this.#empty,
-            h('nav', {class: 'pager', 'aria-label': t('rows', {from: '', to: ''})}, this.#count, this.#previousButton, this.#nextButton));
-        this.#table.hidden = true;
-        this.#refresher = new Refresher((signal) => this.#read(signal), {relevant: (event) => this.#concerns(event)});
-        this.#stops.push(tick(() => this.#tick()));
+  // `onPage(cursor)` is told where it is; `shown(rows)` what is shown.
+  constructor(
+    actions,
+    { pageSize = 50, emptyText, onPage = () => {}, onRead = () => {}, onError = () => {} } = {},
+  ) {
+    this.#actions = actions;
+    this.#options = { pageSize, emptyText, onPage, onRead, onError };
+    const head = ['key', 'holder', 'timeLeft', 'mode', 'waiters', 'note'];
+    this.#table = h(
+      'table',
+      { class: 'leases', role: 'table', 'aria-busy': 'true' },
+      h('caption', { class: 'hidden' }, t('caption')),
+      h(
+        'thead',
+        { role: 'rowgroup' },
+        h(
+          'tr',
+          { role: 'row' },
+          head.map((name) => h('th', { scope: 'col', role: 'columnheader', class: `head-${name}` }, t(name))),
+          h(
+            'th',
+            { scope: 'col', role: 'columnheader', class: 'head-actions' },
+            h('span', { class: 'hidden' }, t('actions')),
+          ),
+        ),
+      ),
+      this.#body,
+    );
+    this.#previousButton = h(
+      'button',
+      { class: 'button quiet', type: 'button', onclick: () => this.#turn(-1) },
+      icon('back'),
+      t('previous'),
+    );
+    this.#nextButton = h(
+      'button',
+      { class: 'button quiet', type: 'button', onclick: () => this.#turn(1) },
+      t('next'),
+      icon('next'),
+    );
+    this.element = h(
+      'div',
+      { class: 'lease-table' },
+      this.#skeleton(),
+      this.#table,
+      this.#empty,
+      h(
+        'nav',
+        { class: 'pager', 'aria-label': t('rows', { from: '', to: '' }) },
+        this.#count,
+        this.#previousButton,
+        this.#nextButton,
+      ),
+    );
+    this.#table.hidden = true;
+    this.#refresher = new Refresher((signal) => this.#read(signal), {
+      relevant: (event) => this.#concerns(event),
+    });
+    this.#stops.push(tick(() => this.#tick()));
+  }
+
+  // What to show: {type, owner, scope, contains}, and from which cursor on.
+  show(filter, after = null) {
+    this.#filter = filter;
+    this.#places = after ? [null, after] : [null];
+    this.#forget();
+    return this.#refresher.restart();
+  }
+
+  refresh() {
+    this.#refresher.soon();
+  }
+
+  stop() {
+    this.#refresher.stop();
+    for (const stop of this.#stops) stop();
+  }
+
+  setTotal(total) {
+    this.total = total;
+    this.#showCount();
+  }
+
+  #skeleton() {
+    return h(
+      'div',
+      { class: 'skeleton', 'aria-hidden': 'true' },
+      Array.from({ length: 8 }, () => h('div', { class: 'skeleton-row' })),
+    );
+  }
+
+  #forget() {
+    this.rows.clear();
+    this.#ending.clear();
+    this.#events.clear();
+  }
+
+  #turn(by) {
+    if (by > 0) this.#places.push(this.#next);
+    else this.#places.pop();
+    this.#forget();
+    this.#options.onPage(this.#places.at(-1));
+    this.#refresher.restart();
+    this.element.scrollIntoView({ block: 'nearest' });
+  }
+
+  async #read(signal) {
+    setAttribute(this.#table, 'aria-busy', 'true');
+    let answer;
+    try {
+      answer = await get(
+        `/v1/locks${query({ ...this.#filter, after: this.#places.at(-1), limit: this.#options.pageSize })}`,
+        { signal },
+      );
+    } catch (error) {
+      if (!signal.aborted) this.#options.onError(error);
+      return;
     }
+    if (signal.aborted) return;
+    this.#next = answer.next;
+    this.#show(answer.locks);
+    this.#options.onRead(answer.locks);
+  }
 
-    // What to show: {type, owner, scope, contains}, and from which cursor on.
-    show(filter, after = null) {
-        this.#filter = filter;
-        this.#places = after ? [null, after] : [null];
-        this.#forget();
-        return this.#refresher.restart();
+  #show(leases) {
+    const before = this.rows;
+    this.rows = new Map();
+    const elements = [];
+    for (const lease of leases) {
+      const name = rowKey(lease);
+      let row = before.get(name);
+      if (row) {
+        row.update(lease);
+        before.delete(name);
+      } else {
+        row = new Row(lease, this.#actions);
+        if (this.#loaded) row.element.classList.add('fresh');
+      }
+      this.rows.set(name, row);
+      elements.push(row.element);
     }
+    // What has ended stays for a moment, so that the eye can follow.
+    for (const [name, row] of before) this.#letGo(name, row, elements);
+    for (const [name, { row }] of this.#ending) {
+      if (!elements.includes(row.element)) this.#place(row, elements);
+      if (this.rows.has(name)) this.#ending.delete(name);
+    }
+    arrange(this.#body, elements);
+    this.#loaded = true;
+    this.element.querySelector('.skeleton')?.remove();
+    setAttribute(this.#table, 'aria-busy', 'false');
+    const nothing = elements.length === 0;
+    this.#table.hidden = nothing;
+    this.#empty.hidden = !nothing;
+    if (nothing) arrange(this.#empty, this.#nothing());
+    this.#showCount();
+  }
 
-    refresh() {
-        this.#refresher.soon();
-    }
+  #nothing() {
+    if (this.#next)
+      return [
+        h('p', { class: 'empty-title' }, t('searchedSome')),
+        h(
+          'p',
+          {},
+          h('button', { class: 'button', type: 'button', onclick: () => this.#turn(1) }, t('searchOn')),
+        ),
+      ];
+    if (this.#options.emptyText) return [h('p', { class: 'empty-title' }, this.#options.emptyText)];
+    const filtered = Object.values(this.#filter).some(Boolean) || this.#places.length > 1;
+    return [
+      h('p', { class: 'empty-title' }, t(filtered ? 'emptyFiltered' : 'empty')),
+      h('p', {}, t(filtered ? 'emptyFilteredHint' : 'emptyHint')),
+    ];
+  }
 
-    stop() {
-        this.#refresher.stop();
-        for (const stop of this.#stops) stop();
-    }
+  #letGo(name, row) {
+    const how = this.#events.get(name) ?? 'nowEnded';
+    this.#events.delete(name);
+    const focused = row.element.contains(document.activeElement);
+    row.element.classList.remove('fresh');
+    row.element.classList.add('ended');
+    row.element.querySelector('.cell-time').setAttribute('data-how', t(how));
+    this.#ending.set(name, { row });
+    const forget = () => {
+      // Whoever is on it keeps the place until they move on.
+      if (row.element.contains(document.activeElement)) return void setTimeout(forget, endedStays);
+      this.#ending.delete(name);
+      row.element.remove();
+      if (this.rows.size === 0) this.#show([]);
+    };
+    setTimeout(forget, focused ? 3 * endedStays : endedStays);
+  }
 
-    setTotal(total) {
-        this.total = total;
-        this.#showCount();
-    }
+  // Where it stood.
+  #place(row, elements) {
+    const after = elements.indexOf(row.element.previousElementSibling);
+    elements.splice(after + 1, 0, row.element);
+  }
 
-    #skeleton() {
-        return h('div', {class: 'skeleton', 'aria-hidden': 'true'}, Array.from({length: 8}, () => h('div', {class: 'skeleton-row'})));
-    }
+  #showCount() {
+    const from = (this.#places.length - 1) * this.#options.pageSize + 1;
+    const to = from + this.rows.size - 1;
+    const plain = !this.#filter.type && !this.#filter.owner && !this.#filter.contains;
+    const values = { from: number(from), to: number(to) };
+    const total =
+      this.total && plain ? t(this.total.atLeast ? 'atLeast' : 'exactly', { n: number(this.total.n) }) : null;
+    setText(
+      this.#count,
+      this.rows.size === 0 ? '' : total ? t('rowsOf', { ...values, total }) : t('rows', values),
+    );
+    this.#previousButton.disabled = this.#places.length < 2;
+    this.#nextButton.disabled = !this.#next;
+    this.#previousButton.parentElement.hidden =
+      this.#places.length < 2 && !this.#next && this.rows.size === 0;
+  }
 
-    #forget() {
-        this.rows.clear();
-        this.#ending.clear();
-        this.#events.clear();
+  // Whether an event changes what is shown; what it says of a row is shown at once.
+  #concerns(event) {
+    const name = rowKey(event);
+    const row = this.rows.get(name);
+    if (event.event === 'extended' && row) {
+      row.update({ ...row.lease, expires_at: event.expires_at, note: event.note, mode: event.mode });
+      return false;
     }
+    if (row && event.event !== 'granted') {
+      this.#events.set(name, event.event);
+      return true;
+    }
+    if (event.event === 'knocked') return false;
+    const last = [...this.rows.values()].at(-1)?.lease;
+    const full = this.rows.size >= this.#options.pageSize;
+    if (full && last && (event.type > last.type || (event.type === last.type && event.id > last.id)))
+      return false;
+    return event.event === 'granted';
+  }
 
-    #turn(by) {
-        if (by > 0) this.#places.push(this.#next);
-        else this.#places.pop();
-        this.#forget();
-        this.#options.onPage(this.#places.at(-1));
-        this.#refresher.restart();
-        this.element.scrollIntoView({block: 'nearest'});
-    }
-
-    async #read(signal) {
-        setAttribute(this.#table, 'aria-busy', 'true');
-        let answer;
-        try {
-            answer = await get(`/v1/locks${query({...this.#filter, after: this.#places.at(-1), limit: this.#options.pageSize})}`, {signal});
-        } catch (error) {
-            if (!signal.aborted) this.#options.onError(error);
-            return;
-        }
-        if (signal.aborted) return;
-        this.#next = answer.next;
-        this.#show(answer.locks);
-        this.#options.onRead(answer.locks);
-    }
-
-    #show(leases) {
-        const before = this.rows;
-        this.rows = new Map();
-        const elements = [];
-        for (const lease of leases) {
-            const name = rowKey(lease);
-            let row = before.get(name);
-            if (row) {
-                row.update(lease);
-                before.delete(name);
-            } else {
-                row = new Row(lease, this.#actions);
-                if (this.#loaded) row.element.classList.add('fresh');
-            }
-            this.rows.set(name, row);
-            elements.push(row.element);
-        }
-        // What has ended stays for a moment, so that the eye can follow.
-        for (const [name, row] of before) this.#letGo(name, row, elements);
-        for (const [name, {row}] of this.#ending) {
-            if (!elements.includes(row.element)) this.#place(row, elements);
-            if (this.rows.has(name)) this.#ending.delete(name);
-        }
-        arrange(this.#body, elements);
-        this.#loaded = true;
-        this.element.querySelector('.skeleton')?.remove();
-        setAttribute(this.#table, 'aria-busy', 'false');
-        const nothing = elements.length === 0;
-        this.#table.hidden = nothing;
-        this.#empty.hidden = !nothing;
-        if (nothing) arrange(this.#empty, this.#nothing());
-        this.#showCount();
-    }
-
-    #nothing() {
-        if (this.#next) return [h('p', {class: 'empty-title'}, t('searchedSome')), h('p', {}, h('button', {class: 'button', type: 'button', onclick: () => this.#turn(1)}, t('searchOn')))];
-        if (this.#options.emptyText) return [h('p', {class: 'empty-title'}, this.#options.emptyText)];
-        const filtered = Object.values(this.#filter).some(Boolean) || this.#places.length > 1;
-        return [h('p', {class: 'empty-title'}, t(filtered ? 'emptyFiltered' : 'empty')), h('p', {}, t(filtered ? 'emptyFilteredHint' : 'emptyHint'))];
-    }
-
-    #letGo(name, row) {
-        const how = this.#events.get(name) ?? 'nowEnded';
-        this.#events.delete(name);
-        const focused = row.element.contains(document.activeElement);
-        row.element.classList.remove('fresh');
-        row.element.classList.add('ended');
-        row.element.setAttribute('data-how', t(how));
-        this.#ending.set(name, {row});
-        const forget = () => {
-            // Whoever is on it keeps the place until they move on.
-            if (row.element.contains(document.activeElement)) return void setTimeout(forget, endedStays);
-            this.#ending.delete(name);
-            row.element.remove();
-            if (this.rows.size === 0) this.#show([]);
-        };
-        setTimeout(forget, focused ? 3 * endedStays : endedStays);
-    }
-
-    // Where it stood.
-    #place(row, elements) {
-        const after = elements.indexOf(row.element.previousElementSibling);
-        elements.splice(after + 1, 0, row.element);
-    }
-
-    #showCount() {
-        const from = (this.#places.length - 1) * this.#options.pageSize + 1;
-        const to = from + this.rows.size - 1;
-        const plain = !this.#filter.type && !this.#filter.owner && !this.#filter.contains;
-        const values = {from: number(from), to: number(to)};
-        const total = this.total && plain ? t(this.total.atLeast ? 'atLeast' : 'exactly', {n: number(this.total.n)}) : null;
-        setText(this.#count, this.rows.size === 0 ? '' : total ? t('rowsOf', {...values, total}) : t('rows', values));
-        this.#previousButton.disabled = this.#places.length < 2;
-        this.#nextButton.disabled = !this.#next;
-        this.#previousButton.parentElement.hidden = this.#places.length < 2 && !this.#next && this.rows.size === 0;
-    }
-
-    // Whether an event changes what is shown; what it says of a row is shown at once.
-    #concerns(event) {
-        const name = rowKey(event);
-        const row = this.rows.get(name);
-        if (event.event === 'extended' && row) {
-            row.update({...row.lease, expires_at: event.expires_at, note: event.note, mode: event.mode});
-            return false;
-        }
-        if (row && event.event !== 'granted') {
-            this.#events.set(name, event.event);
-            return true;
-        }
-        if (event.event === 'knocked') return false;
-        const last = [...this.rows.values()].at(-1)?.lease;
-        const full = this.rows.size >= this.#options.pageSize;
-        if (full && last && (event.type > last.type || (event.type === last.type && event.id > last.id))) return false;
-        return event.event === 'granted';
-    }
-
-    #tick() {
-        for (const row of this.rows.values()) row.tick();
-        if (live.status === 'offline') return;
-        // One that has run out is about to be gone.
-    }
+  #tick() {
+    for (const row of this.rows.values()) row.tick();
+    if (live.status === 'offline') return;
+    // One that has run out is about to be gone.
+  }
 }

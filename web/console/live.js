@@ -6,189 +6,201 @@
 //   'resync'  something may have been missed: read again
 //   'status'  `status` has changed
 
-import {headers, problemOf, query, session} from './api.js';
-import {learn} from './clock.js';
+import { headers, problemOf, query, session } from './api.js';
+import { learn } from './clock.js';
 
 const pollEvery = 3_000;
-const silence = 45_000;  // the server says something more often than that
+const silence = 45_000; // the server says something more often than that
 const hiddenPatience = 60_000;
 
 class Live extends EventTarget {
-    status = 'connecting';  // 'live', 'polling', 'offline', 'paused', 'stopped'
-    retryAt = 0;
-    lastNews = 0;  // when this page last heard from the server; of performance.now()
+  status = 'connecting'; // 'live', 'polling', 'offline', 'paused', 'stopped'
+  retryAt = 0;
+  lastNews = 0; // when this page last heard from the server; of performance.now()
 
-    #filter = {};
-    #run = null;
-    #lastId = null;
-    #hiddenTimer = 0;
+  #filter = {};
+  #run = null;
+  #lastId = null;
+  #hiddenTimer = 0;
 
-    constructor() {
-        super();
-        document.addEventListener('visibilitychange', () => this.#visibility());
-        window.addEventListener('online', () => this.retry());
-    }
+  constructor() {
+    super();
+    document.addEventListener('visibilitychange', () => this.#visibility());
+    window.addEventListener('online', () => this.retry());
+  }
 
-    // Listens to what the filter lets through, from now on.
-    start(filter = {}) {
-        if (this.#run && JSON.stringify(filter) === JSON.stringify(this.#filter)) return;
-        this.#filter = filter;
-        this.#lastId = null;
-        this.#restart();
-    }
+  // Listens to what the filter lets through, from now on.
+  start(filter = {}) {
+    if (this.#run && JSON.stringify(filter) === JSON.stringify(this.#filter)) return;
+    this.#filter = filter;
+    this.#lastId = null;
+    this.#restart();
+  }
 
-    stop() {
+  stop() {
+    this.#end();
+    this.#become('stopped');
+  }
+
+  // Now, instead of when it is due.
+  retry() {
+    if (this.status === 'offline') this.#restart();
+  }
+
+  heard() {
+    this.lastNews = performance.now();
+  }
+
+  #become(status) {
+    if (this.status === status) return;
+    this.status = status;
+    this.dispatchEvent(new Event('status'));
+  }
+
+  #end() {
+    this.#run?.abort();
+    this.#run = null;
+  }
+
+  #restart() {
+    this.#end();
+    const run = new AbortController();
+    this.#run = run;
+    this.#listen(run.signal).catch((error) => {
+      if (!run.signal.aborted) console.error(error);
+    });
+  }
+
+  #visibility() {
+    clearTimeout(this.#hiddenTimer);
+    if (document.hidden) {
+      this.#hiddenTimer = setTimeout(() => {
+        if (!this.#run) return;
         this.#end();
-        this.#become('stopped');
+        this.#become('paused');
+      }, hiddenPatience);
+    } else if (this.status === 'paused') {
+      this.#restart();
     }
+  }
 
-    // Now, instead of when it is due.
-    retry() {
-        if (this.status === 'offline') this.#restart();
-    }
-
-    heard() {
-        this.lastNews = performance.now();
-    }
-
-    #become(status) {
-        if (this.status === status) return;
-        this.status = status;
-        this.dispatchEvent(new Event('status'));
-    }
-
-    #end() {
-        this.#run?.abort();
-        this.#run = null;
-    }
-
-    #restart() {
-        this.#end();
-        const run = new AbortController();
-        this.#run = run;
-        this.#listen(run.signal).catch((error) => {
-            if (!run.signal.aborted) console.error(error);
+  async #listen(signal) {
+    let failures = 0;
+    let first = true;
+    while (!signal.aborted) {
+      if (!first) this.#resync();
+      first = false;
+      let outcome;
+      try {
+        outcome = await this.#stream(signal, () => {
+          failures = 0;
         });
+      } catch (error) {
+        outcome = 'failed';
+      }
+      if (signal.aborted) return;
+      if (outcome === 'refused') return this.#become('stopped');
+      if (outcome === 'absent') {
+        await this.#poll(signal);
+        continue;
+      }
+      if (outcome === 'ended' && failures === 0) {
+        failures = 1;
+        await pause(250, signal);
+        continue;
+      }
+      ++failures;
+      const wait = Math.min(500 * 2 ** Math.min(failures, 6), 15_000) * (0.75 + Math.random() / 2);
+      this.retryAt = performance.now() + wait;
+      this.#become('offline');
+      await pause(wait, signal);
     }
+  }
 
-    #visibility() {
-        clearTimeout(this.#hiddenTimer);
-        if (document.hidden) {
-            this.#hiddenTimer = setTimeout(() => {
-                if (!this.#run) return;
-                this.#end();
-                this.#become('paused');
-            }, hiddenPatience);
-        } else if (this.status === 'paused') {
-            this.#restart();
-        }
+  // 'ended', 'absent' (no events here), 'refused' (the token is not enough). Throws where the
+  // connection fails.
+  async #stream(signal, connected) {
+    const stop = new AbortController();
+    const abort = () => stop.abort();
+    signal.addEventListener('abort', abort);
+    let watchdog = setTimeout(abort, silence);
+    try {
+      const more = { Accept: 'text/event-stream' };
+      if (this.#lastId) more['Last-Event-ID'] = this.#lastId;
+      const response = await fetch(`/v1/events${query(this.#filter)}`, {
+        headers: headers(more),
+        signal: stop.signal,
+        cache: 'no-store',
+        credentials: 'omit',
+      });
+      if (response.status === 401 || response.status === 403) {
+        session.dispatchEvent(new CustomEvent('problem', { detail: await problemOf(response) }));
+        return 'refused';
+      }
+      if (response.status >= 500 || response.status === 429) throw new Error('unavailable');
+      if (!response.ok) return 'absent';
+      connected();
+      this.heard();
+      this.#become('live');
+      const reader = response.body.getReader();
+      const decoder = new TextDecoder();
+      let text = '';
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return 'ended';
+        clearTimeout(watchdog);
+        watchdog = setTimeout(abort, silence);
+        this.heard();
+        text += decoder.decode(value, { stream: true });
+        const messages = text.split('\n\n');
+        text = messages.pop();
+        for (const message of messages) this.#message(message);
+      }
+    } finally {
+      clearTimeout(watchdog);
+      signal.removeEventListener('abort', abort);
+      stop.abort();
     }
+  }
 
-    async #listen(signal) {
-        let failures = 0;
-        let first = true;
-        while (!signal.aborted) {
-            if (!first) this.#resync();
-            first = false;
-            let outcome;
-            try {
-                outcome = await this.#stream(signal, () => { failures = 0; });
-            } catch (error) {
-                outcome = 'failed';
-            }
-            if (signal.aborted) return;
-            if (outcome === 'refused') return this.#become('stopped');
-            if (outcome === 'absent') {
-                await this.#poll(signal);
-                continue;
-            }
-            if (outcome === 'ended' && failures === 0) {
-                failures = 1;
-                await pause(250, signal);
-                continue;
-            }
-            ++failures;
-            const wait = Math.min(500 * 2 ** Math.min(failures, 6), 15_000) * (0.75 + Math.random() / 2);
-            this.retryAt = performance.now() + wait;
-            this.#become('offline');
-            await pause(wait, signal);
-        }
+  #message(text) {
+    let data = '';
+    for (const line of text.split('\n')) {
+      if (line.startsWith('id: ')) this.#lastId = line.slice(4);
+      else if (line.startsWith('data: ')) data += line.slice(6);
     }
+    if (!data) return;
+    const event = JSON.parse(data);
+    if (event.event === 'reset') return this.#resync();
+    if (event.store_now) learn(event.store_now, performance.now());
+    this.dispatchEvent(new CustomEvent('change', { detail: event }));
+  }
 
-    // 'ended', 'absent' (no events here), 'refused' (the token is not enough). Throws where the
-    // connection fails.
-    async #stream(signal, connected) {
-        const stop = new AbortController();
-        const abort = () => stop.abort();
-        signal.addEventListener('abort', abort);
-        let watchdog = setTimeout(abort, silence);
-        try {
-            const more = {Accept: 'text/event-stream'};
-            if (this.#lastId) more['Last-Event-ID'] = this.#lastId;
-            const response = await fetch(`/v1/events${query(this.#filter)}`, {
-                headers: headers(more), signal: stop.signal, cache: 'no-store', credentials: 'omit',
-            });
-            if (response.status === 401 || response.status === 403) {
-                session.dispatchEvent(new CustomEvent('problem', {detail: await problemOf(response)}));
-                return 'refused';
-            }
-            if (response.status === 503 || response.status === 500) throw new Error('unavailable');
-            if (!response.ok) return 'absent';
-            connected();
-            this.heard();
-            this.#become('live');
-            const reader = response.body.getReader();
-            const decoder = new TextDecoder();
-            let text = '';
-            for (;;) {
-                const {done, value} = await reader.read();
-                if (done) return 'ended';
-                clearTimeout(watchdog);
-                watchdog = setTimeout(abort, silence);
-                this.heard();
-                text += decoder.decode(value, {stream: true});
-                const messages = text.split('\n\n');
-                text = messages.pop();
-                for (const message of messages) this.#message(message);
-            }
-        } finally {
-            clearTimeout(watchdog);
-            signal.removeEventListener('abort', abort);
-            stop.abort();
-        }
+  async #poll(signal) {
+    this.#become('polling');
+    for (let turn = 0; turn < 20 && !signal.aborted; ++turn) {
+      await pause(pollEvery, signal);
+      if (!signal.aborted) this.#resync();
     }
+  }
 
-    #message(text) {
-        let data = '';
-        for (const line of text.split('\n')) {
-            if (line.startsWith('id: ')) this.#lastId = line.slice(4);
-            else if (line.startsWith('data: ')) data += line.slice(6);
-        }
-        if (!data) return;
-        const event = JSON.parse(data);
-        if (event.event === 'reset') return this.#resync();
-        if (event.store_now) learn(event.store_now, performance.now());
-        this.dispatchEvent(new CustomEvent('change', {detail: event}));
-    }
-
-    async #poll(signal) {
-        this.#become('polling');
-        for (let turn = 0; turn < 20 && !signal.aborted; ++turn) {
-            await pause(pollEvery, signal);
-            if (!signal.aborted) this.#resync();
-        }
-    }
-
-    #resync() {
-        this.dispatchEvent(new Event('resync'));
-    }
+  #resync() {
+    this.dispatchEvent(new Event('resync'));
+  }
 }
 
 function pause(ms, signal) {
-    return new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, {once: true});
-    });
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
 }
 
 export const live = new Live();

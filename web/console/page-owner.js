@@ -1,33 +1,46 @@
 // One owner: everything held in its name and below.
 
-import {h, icon} from './dom.js';
-import {LeaseTable} from './lease-table.js';
-import {ownerHref, replaceParameters} from './routes.js';
-import {t} from './words.js';
+import { h, icon } from './dom.js';
+import { LeaseTable } from './lease-table.js';
+import { ownerHref, replaceParameters } from './routes.js';
+import { t } from './words.js';
 
-export function ownerPage({actions, names: [owner], parameters, report}) {
-    const parts = owner.split('/');
-    const path = parts.map((part, i) => [
-        i > 0 ? h('span', {class: 'key-slash', 'aria-hidden': 'true'}, '/') : null,
-        i < parts.length - 1 ? h('a', {href: ownerHref(parts.slice(0, i + 1).join('/'))}, part) : h('span', {}, part),
-    ]);
-    const table = new LeaseTable(actions, {
-        emptyText: t('ownerEmpty'),
-        onPage: (after) => replaceParameters({after}),
-        onRead: () => report(null),
-        onError: report,
-    });
-    return {
-        title: owner,
-        filter: {owner, scope: 'below'},
-        element: h('div', {class: 'page'},
-            h('header', {class: 'page-head'},
-                h('div', {class: 'page-title'}, h('a', {class: 'crumb', href: '#/'}, icon('back'), t('locks')),
-                    h('h1', {class: 'key-title', tabindex: '-1'}, path), h('p', {class: 'hint'}, t('ownerLeases'))),
-                h('div', {class: 'page-actions'}, actions.releaseAllButton(owner))),
-            h('section', {class: 'card flush'}, table.element)),
-        start: () => table.show({owner, scope: 'below'}, parameters.get('after')),
-        refresh: () => table.refresh(),
-        stop: () => table.stop(),
-    };
+export function ownerPage({ actions, names: [owner], parameters, report }) {
+  const parts = owner.split('/');
+  const path = parts.map((part, i) => [
+    i > 0 ? h('span', { class: 'key-slash' }, '/') : null,
+    i < parts.length - 1
+      ? h('a', { href: ownerHref(parts.slice(0, i + 1).join('/')) }, part)
+      : h('span', {}, part),
+  ]);
+  const table = new LeaseTable(actions, {
+    emptyText: t('ownerEmpty'),
+    onPage: (after) => replaceParameters({ after }),
+    onRead: () => report(null),
+    onError: report,
+  });
+  return {
+    title: owner,
+    filter: { owner, scope: 'below' },
+    element: h(
+      'div',
+      { class: 'page' },
+      h(
+        'header',
+        { class: 'page-head' },
+        h(
+          'div',
+          { class: 'page-title' },
+          h('a', { class: 'crumb', href: '#/' }, icon('back'), t('locks')),
+          h('h1', { class: 'key-title', tabindex: '-1' }, path),
+          h('p', { class: 'hint' }, t('ownerLeases')),
+        ),
+        h('div', { class: 'page-actions' }, actions.releaseAllButton(owner)),
+      ),
+      h('section', { class: 'card flush' }, table.element),
+    ),
+    start: () => table.show({ owner, scope: 'below' }, parameters.get('after')),
+    refresh: () => table.refresh(),
+    stop: () => table.stop(),
+  };
 }

@@ -1,108 +1,146 @@
 // Whether the server, its store and its clock are well.
 
-import {problemOf, send} from './api.js';
-import {storeNow} from './clock.js';
-import {h, icon, setAttribute, setText} from './dom.js';
-import {Refresher, tick} from './refresh.js';
-import {readStatistics} from './statistics.js';
-import {duration, hourMinuteSecond, number, t} from './words.js';
+import { problemOf, send } from './api.js';
+import { storeNow } from './clock.js';
+import { h, icon, setAttribute, setText } from './dom.js';
+import { Refresher, tick } from './refresh.js';
+import { readStatistics } from './statistics.js';
+import { duration, hourMinuteSecond, number, t } from './words.js';
 
-const noticeable = 1_000;  // ms between two clocks
+const noticeable = 1_000; // ms between two clocks
 
-export function serverPage({access, report}) {
-    const ready = h('span', {class: 'chip'}, t('loading'));
-    const readyText = h('p', {class: 'hint'});
-    const storeName = h('p', {class: 'big'});
-    const durable = h('span', {class: 'chip'});
-    const durableText = h('p', {class: 'hint'});
-    const warnings = h('ul', {class: 'warnings'});
-    const clock = h('p', {class: 'big tabular'});
-    const clockState = h('span', {class: 'chip'});
-    const pageClock = h('p', {class: 'hint'});
-    const answer = h('p', {class: 'big tabular'}, '–');
-    const uptime = h('dd', {}, '–');
-    const waiting = h('dd', {}, '–');
-    const connections = h('dd', {}, '–');
+export function serverPage({ access, report }) {
+  const ready = h('span', { class: 'chip' }, t('loading'));
+  const readyText = h('p', { class: 'hint' });
+  const storeName = h('p', { class: 'big' });
+  const durable = h('span', { class: 'chip' });
+  const durableText = h('p', { class: 'hint' });
+  const warnings = h('ul', { class: 'warnings' });
+  const clock = h('p', { class: 'big tabular' });
+  const clockState = h('span', { class: 'chip' });
+  const pageClock = h('p', { class: 'hint' });
+  const answer = h('p', { class: 'big tabular' }, '–');
+  const uptime = h('dd', {}, '–');
+  const waiting = h('dd', {}, '–');
 
-    function showStore(store) {
-        setText(storeName, store?.name ?? '–');
-        const durability = store?.durability ?? 'none';
-        setText(durable, t(durability));
-        setAttribute(durable, 'data-state', durability === 'strong' ? 'good' : durability === 'weak' ? 'bad' : 'careful');
-        setText(durableText, t(`${durability}Hint`));
-        const all = store?.warnings ?? [];
-        warnings.replaceChildren(...all.map((text) => h('li', {}, icon('warning'), h('span', {}, text))));
-        warnings.hidden = all.length === 0;
+  function showStore(store) {
+    setText(storeName, store?.name ?? '–');
+    const durability = store?.durability ?? 'none';
+    setText(durable, t(durability));
+    setAttribute(
+      durable,
+      'data-state',
+      durability === 'strong' ? 'good' : durability === 'weak' ? 'bad' : 'careful',
+    );
+    setText(durableText, t(`${durability}Hint`));
+    const all = store?.warnings ?? [];
+    warnings.replaceChildren(...all.map((text) => h('li', {}, icon('warning'), h('span', {}, text))));
+    warnings.hidden = all.length === 0;
+  }
+
+  function showClock(statistics) {
+    const offset = statistics?.clock_offset_ms;
+    clockState.hidden = offset === undefined || offset === null;
+    if (!clockState.hidden) {
+      const far = Math.abs(offset) > noticeable;
+      setText(clockState, far ? t('clockOff', { offset: duration(Math.abs(offset)) }) : t('clockGood'));
+      setAttribute(clockState, 'data-state', far ? 'careful' : 'good');
     }
+    const page = Date.now() - storeNow();
+    setText(
+      pageClock,
+      Math.abs(page) > noticeable ? t('clockPage', { offset: duration(Math.abs(page)) }) : t('clockHint'),
+    );
+  }
 
-    function showClock(statistics) {
-        const offset = statistics?.clock_offset_ms;
-        clockState.hidden = offset === undefined || offset === null;
-        if (!clockState.hidden) {
-            const far = Math.abs(offset) > noticeable;
-            setText(clockState, far ? t('clockOff', {offset: duration(Math.abs(offset))}) : t('clockGood'));
-            setAttribute(clockState, 'data-state', far ? 'careful' : 'good');
+  const refresher = new Refresher(
+    async (signal) => {
+      try {
+        const asked = performance.now();
+        const response = await send('GET', '/readyz', { signal });
+        const took = performance.now() - asked;
+        if (response.ok) {
+          showStore((await response.json()).store);
+          setText(readyText, t('readyHint'));
+        } else {
+          setText(readyText, (await problemOf(response)).message);
         }
-        const page = Date.now() - storeNow();
-        setText(pageClock, Math.abs(page) > noticeable ? t('clockPage', {offset: duration(Math.abs(page))}) : t('clockHint'));
-    }
-
-    const refresher = new Refresher(async (signal) => {
-        try {
-            const asked = performance.now();
-            const response = await send('GET', '/readyz', {signal});
-            const took = performance.now() - asked;
-            if (response.ok) {
-                showStore((await response.json()).store);
-                setText(readyText, t('readyHint'));
-            } else {
-                setText(readyText, (await problemOf(response)).message);
-            }
-            setText(ready, t(response.ok ? 'ready' : 'notReady'));
-            setAttribute(ready, 'data-state', response.ok ? 'good' : 'bad');
-            setText(answer, `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`);
-            report(null);
-            if (access.can('see')) {
-                const statistics = await readStatistics('hour', signal);
-                if (signal.aborted) return;
-                showClock(statistics);
-                if (statistics) {
-                    setText(uptime, duration(statistics.uptime_ms));
-                    setText(waiting, number(statistics.waiting));
-                    setText(connections, number(statistics.connections));
-                }
-            }
-        } catch (error) {
-            if (!signal.aborted) report(error);
+        setText(ready, t(response.ok ? 'ready' : 'notReady'));
+        setAttribute(ready, 'data-state', response.ok ? 'good' : 'bad');
+        setText(answer, `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`);
+        report(null);
+        if (access.can('see')) {
+          const statistics = await readStatistics('hour', signal);
+          if (signal.aborted) return;
+          showClock(statistics);
+          if (statistics) {
+            setText(uptime, duration(statistics.uptime_ms));
+            setText(waiting, number(statistics.waiting));
+          }
         }
-    }, {every: 4_000, relevant: () => false});
-    const showTime = () => setText(clock, hourMinuteSecond(storeNow()));
-    const stopTicking = tick(showTime);
-    showTime();
+      } catch (error) {
+        if (!signal.aborted) report(error);
+      }
+    },
+    { every: 4_000, relevant: () => false },
+  );
+  const showTime = () => setText(clock, hourMinuteSecond(storeNow()));
+  const stopTicking = tick(showTime);
+  showTime();
 
-    const card = (title, ...content) => h('section', {class: 'card'}, h('h2', {}, title), ...content);
-    const token = access.asksForToken
-        ? h('dl', {class: 'facts'}, h('dt', {}, t('token')), h('dd', {}, access.name), h('dt', {}, t('roles')), h('dd', {}, access.roles.join(', ')),
-            h('dt', {}, t('speaksFor')), h('dd', {}, access.owner ?? t('everybody')))
-        : h('p', {class: 'hint'}, t('noTokens'));
-    return {
-        title: t('serverTitle'),
-        filter: null,
-        element: h('div', {class: 'page'},
-            h('header', {class: 'page-head'}, h('div', {class: 'page-title'}, h('h1', {tabindex: '-1'}, t('serverTitle')), h('p', {class: 'state-line'}, ready, readyText))),
-            h('div', {class: 'grid'},
-                card(t('store'), storeName),
-                card(t('durability'), h('p', {class: 'big'}, durable), durableText),
-                card(t('clock'), clock, h('p', {}, clockState), pageClock),
-                card(t('answerTime'), answer, h('dl', {class: 'facts'}, h('dt', {}, t('uptime')), uptime, h('dt', {}, t('connections')), connections, h('dt', {}, t('waiting')), waiting)),
-                card(t('yourToken'), token),
-                card(t('links'), h('ul', {class: 'links'}, h('li', {}, h('a', {href: '/openapi.json'}, t('descriptionLink')))))),
-            warnings),
-        start: () => refresher.now(),
-        refresh: () => refresher.soon(),
-        stop() {
-            refresher.stop();
-            stopTicking();
-        },
-    };
+  const card = (title, ...content) => h('section', { class: 'card' }, h('h2', {}, title), ...content);
+  const token = access.asksForToken
+    ? h(
+        'dl',
+        { class: 'facts' },
+        h('dt', {}, t('token')),
+        h('dd', {}, access.name),
+        h('dt', {}, t('roles')),
+        h('dd', {}, access.roles.join(', ')),
+        h('dt', {}, t('speaksFor')),
+        h('dd', {}, access.owner ?? t('everybody')),
+      )
+    : h('p', { class: 'hint' }, t('noTokens'));
+  return {
+    title: t('serverTitle'),
+    filter: null,
+    element: h(
+      'div',
+      { class: 'page' },
+      h(
+        'header',
+        { class: 'page-head' },
+        h(
+          'div',
+          { class: 'page-title' },
+          h('h1', { tabindex: '-1' }, t('serverTitle')),
+          h('p', { class: 'state-line' }, ready, readyText),
+        ),
+      ),
+      h(
+        'div',
+        { class: 'grid' },
+        card(t('store'), storeName),
+        card(t('durability'), h('p', { class: 'big' }, durable), durableText),
+        card(t('clock'), clock, h('p', {}, clockState), pageClock),
+        card(
+          t('answerTime'),
+          answer,
+          h('dl', { class: 'facts' }, h('dt', {}, t('uptime')), uptime, h('dt', {}, t('waiting')), waiting),
+        ),
+        card(t('yourToken'), token),
+        card(
+          t('links'),
+          h('ul', { class: 'links' }, h('li', {}, h('a', { href: '/openapi.json' }, t('descriptionLink')))),
+        ),
+      ),
+      warnings,
+    ),
+    start: () => refresher.now(),
+    refresh: () => refresher.soon(),
+    stop() {
+      refresher.stop();
+      stopTicking();
+    },
+  };
 }

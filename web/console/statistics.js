@@ -1,21 +1,21 @@
 // The numbers of this server over time, read for whoever shows them.
 
-import {get, Problem} from './api.js';
-import {learn} from './clock.js';
-import {live} from './live.js';
+import { get, Problem } from './api.js';
+import { learn } from './clock.js';
+import { live } from './live.js';
 
 // Nothing where the server does not have them.
 export async function readStatistics(over, signal) {
-    const asked = performance.now();
-    try {
-        const statistics = await get(`/v1/statistics?over=${over}`, {signal});
-        if (statistics.store_now) learn(statistics.store_now, asked, performance.now());
-        live.heard();
-        return statistics;
-    } catch (error) {
-        if (error instanceof Problem && error.status === 404) return null;
-        throw error;
-    }
+  const asked = performance.now();
+  try {
+    const statistics = await get(`/v1/statistics?over=${over}`, { signal });
+    if (statistics.store_now) learn(statistics.store_now, asked, performance.now());
+    live.heard();
+    return statistics;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return null;
+    throw error;
+  }
 }
 
 export const latest = (values) => values.filter((value) => value !== null).at(-1) ?? null;
@@ -23,6 +23,6 @@ export const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 // {n, atLeast} of the live leases.
 export function heldTotal(statistics) {
-    const n = latest(statistics.series.held);
-    return n === null ? null : {n, atLeast: statistics.held_complete === false};
+  const n = latest(statistics.series.held);
+  return n === null ? null : { n, atLeast: statistics.held_complete === false };
 }

@@ -1,0 +1,301 @@
+// The console of a real server, as its people use it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessibilityProblems } from './support/accessibility.js';
+import { person, picture } from './support/people.js';
+import { startServer } from './support/server.js';
+import { startSite } from './support/site.js';
+
+const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+
+async function openConsole(t, server, { hash = '#/', ...options } = {}) {
+  const { page } = await person(t, { locale: 'en-GB', ...options });
+  await page.goto(`${server.url}/${hash}`);
+  return page;
+}
+
+const take = async (server, key, fields = {}) => {
+  const lease = await server.ask('POST', `/v1/locks/${key}`, { ttl_ms: 60_000, ...fields });
+  assert.equal(lease.status, 201);
+  return lease;
+};
+const release = (server, key, lease) =>
+  server.ask('DELETE', `/v1/locks/${key}`, undefined, { 'Lock-Token': lease.lock_id });
+
+const row = (page, text) => page.getByRole('row').filter({ hasText: text });
+
+test('the table follows what others take, prolong and release', async (t) => {
+  const server = await startServer(t);
+  const page = await openConsole(t, server);
+  await page.getByText('Nothing is locked.').waitFor();
+
+  const lease = await take(server, 'Order/7', { owner: 'alice/web/tab-1', note: 'adds a discount' });
+  await row(page, 'Order/7').waitFor();
+  assert.match(
+    await row(page, 'Order/7').innerText(),
+    /alice\/web\/tab-1[^]*00:\d\d|01:00[^]*exclusive[^]*adds a discount/,
+  );
+
+  await server.ask('PATCH', '/v1/locks/Order/7', { ttl_ms: 3_000_000 }, { 'Lock-Token': lease.lock_id });
+  await row(page, '49:').or(row(page, '50:00')).waitFor();
+
+  // Another in its place keeps nobody waiting.
+  await take(server, 'Order/8', { owner: 'bob' });
+  await row(page, 'Order/8').waitFor();
+  await release(server, 'Order/7', lease);
+  await row(page, 'Order/7').waitFor({ state: 'detached' });
+  assert.equal(await row(page, 'Order/8').count(), 1);
+});
+
+test('time left shrinks', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { ttl_ms: 20_000 });
+  const page = await openConsole(t, server);
+  const seconds = async () => Number((await page.locator('.time-text').innerText()).split(':')[1]);
+  const width = () => page.locator('.bar-fill').evaluate((bar) => bar.getBoundingClientRect().width);
+  await page.locator('.time-text').waitFor();
+  const [before, wide] = [await seconds(), await width()];
+  await page.waitForFunction(
+    (then) => Number(document.querySelector('.time-text').innerText.split(':')[1]) < then - 1,
+    before,
+  );
+  assert.ok((await width()) < wide);
+});
+
+test('who waits for a key is shown', async (t) => {
+  const server = await startServer(t);
+  const lease = await take(server, 'Order/1', { owner: 'alice' });
+  const waiting = server.ask('POST', '/v1/locks/Order/1', { owner: 'bob', wait_ms: 30_000 });
+  const page = await openConsole(t, server);
+  await page.locator('.waiters', { hasText: '1' }).waitFor();
+  await page.getByRole('link', { name: 'Order/1' }).click();
+  await page.getByText('Waiting on this server: bob').waitFor();
+  await release(server, 'Order/1', lease);
+  assert.equal((await waiting).status, 201);
+  await page.getByText('Held by bob', { exact: true }).waitFor();
+});
+
+test('focus stays on a row while the table changes around it', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/5', { owner: 'alice' });
+  const page = await openConsole(t, server);
+  await page.getByRole('link', { name: 'Order/5' }).focus();
+  await take(server, 'Order/1', { owner: 'bob' });
+  await take(server, 'Order/9', { owner: 'carol' });
+  await row(page, 'Order/9').waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Order/5');
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'search');
+});
+
+test('a key tells who held it, who was refused, and what was broken', async (t) => {
+  const server = await startServer(t);
+  const first = await take(server, 'Order/1', { owner: 'alice' });
+  await server.ask('POST', '/v1/locks/Order/1', { owner: 'bob' });
+  await release(server, 'Order/1', first);
+  const second = await take(server, 'Order/1', { owner: 'carol' });
+  await server.ask('POST', '/v1/locks/Order/1/break', {
+    fence: second.fence,
+    by: 'admin',
+    reason: 'went home',
+  });
+  const page = await openConsole(t, server, { hash: '#/lock/Order/1' });
+  await page.getByText('Nobody holds this key.').waitFor();
+  const past = page.getByRole('table', { name: 'History' });
+  await past.getByText('admin: went home').waitFor();
+  assert.equal(await past.getByRole('row').count(), 3);
+  assert.equal(await page.locator('.refused-mark').count(), 1);
+  assert.equal(await page.locator('.lease').count(), 2);
+  assert.match(
+    await page.locator('.timeline svg').getAttribute('aria-label'),
+    /2 leases by 2 owners, 1 refused/,
+  );
+  await take(server, 'Order/1', { owner: 'dana' });
+  await page.getByText('Held by dana', { exact: true }).waitFor();
+});
+
+test('a lease is broken with a preview, a reason and a name, and its holder sees it', async (t) => {
+  const server = await startServer(t);
+  const site = await startSite(t, server, {
+    '/': '<!doctype html><title>Edit</title><script type="module" src="/page.js"></script><p id="state"></p>',
+    '/page.js': `
+      import { EditGuard } from '/client/leasehold.js';
+      const guard = await EditGuard.hold({ type: 'Order', id: '1', owner: 'alice', checkEvery: 300 });
+      const show = () => { document.querySelector('#state').textContent = guard.state + ' ' + JSON.stringify(guard.detail); };
+      for (const name of ['asking', 'held', 'expiring', 'lost', 'refused']) guard.addEventListener(name, show);
+      show();`,
+  });
+  const alice = (await person(t)).page;
+  await alice.goto(site.url);
+  await alice.getByText(/^held/).waitFor();
+
+  const admin = await openConsole(t, server);
+  await admin.getByRole('button', { name: /^Break the lease of alice/ }).click();
+  const dialog = admin.getByRole('dialog', { name: 'Break a lease' });
+  await dialog.waitFor();
+  const { holders } = await server.ask('GET', '/v1/locks/Order/1');
+  await dialog.getByText(`#${holders[0].fence}`).waitFor();
+  await picture(admin, 'break');
+  const confirm = dialog.getByRole('button', { name: 'Break this lease' });
+  await confirm.click();
+  await dialog.getByText('Say why.').waitFor();
+  await dialog.getByLabel('Reason').fill('blocks the month end');
+  await confirm.click();
+  await dialog.getByText('Say who you are.').waitFor();
+  await dialog.getByLabel('Your name').fill('olivia');
+  await confirm.click();
+  await dialog.waitFor({ state: 'detached' });
+  await alice.getByText(/^lost .*"reason":"broken","by":"olivia","why":"blocks the month end"/).waitFor();
+  await row(admin, 'Order/1').waitFor({ state: 'detached' });
+});
+
+test('a lease that ends while its break is prepared is not confused with the next one', async (t) => {
+  const server = await startServer(t);
+  const lease = await take(server, 'Order/1', { owner: 'alice' });
+  const page = await openConsole(t, server);
+  await page.getByRole('button', { name: /^Break the lease/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('r');
+  await dialog.getByLabel('Your name').fill('n');
+  await release(server, 'Order/1', lease);
+  await take(server, 'Order/1', { owner: 'bob' });
+  const confirm = dialog.getByRole('button', { name: 'Break this lease' });
+  await confirm.click({ timeout: 2_000 }).catch(() => {});
+  await dialog.getByText(/This lease has ended meanwhile \(.*\)\. Nothing was broken\./).waitFor();
+  assert.equal((await server.ask('GET', '/v1/locks/Order/1')).holders[0].owner, 'bob');
+});
+
+test('all leases of an owner are released once the owner is typed', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { owner: 'alice/web' });
+  await take(server, 'Order/2', { owner: 'alice' });
+  await take(server, 'Order/3', { owner: 'alicia' });
+  const page = await openConsole(t, server, { hash: '#/owner/alice' });
+  await row(page, 'Order/2').waitFor();
+  assert.equal(await row(page, 'alicia').count(), 0);
+  await page.getByRole('button', { name: 'Release all…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('2 leases now:').waitFor();
+  await dialog.getByRole('button', { name: 'Release 2 leases' }).click();
+  assert.equal((await server.ask('GET', '/v1/locks')).locks.length, 3);
+  await dialog.getByLabel(/Type the owner/).fill('alice');
+  await dialog.getByRole('button', { name: 'Release 2 leases' }).click();
+  await page.getByText('2 leases released.').first().waitFor();
+  await page.getByText('This owner holds nothing now.').waitFor();
+  assert.deepEqual(
+    (await server.ask('GET', '/v1/locks')).locks.map(({ owner }) => owner),
+    ['alicia'],
+  );
+});
+
+test('a server that goes and comes back is noticed, and what is old is marked', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { owner: 'alice', ttl_ms: 3_600_000 });
+  const page = await openConsole(t, server);
+  await row(page, 'Order/1').waitFor();
+  await server.stop();
+  await page.getByText('The server does not answer.').waitFor();
+  assert.ok(await page.locator('body.stale').count());
+  assert.equal(await row(page, 'Order/1').count(), 1);
+  await server.start();
+  await take(server, 'Order/2', { owner: 'bob' });
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await row(page, 'Order/2').waitFor();
+  await page.locator('body:not(.stale)').waitFor();
+  assert.equal(await page.locator('.banner').isVisible(), false);
+});
+
+test('what people write is shown and never run', async (t) => {
+  const server = await startServer(t);
+  const evil = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+  const path = `${encodeURIComponent('"><svg onload=window.hacked=1>')}/${encodeURIComponent(evil)}`;
+  const lease = await take(server, path, { owner: `${evil}/javascript:window.hacked=1`, note: evil });
+  await server.ask('POST', `/v1/locks/${path}`, { owner: evil });
+  await server.ask('POST', `/v1/locks/${path}/break`, { fence: lease.fence, by: evil, reason: evil });
+  await take(server, path, { owner: evil, note: evil });
+  const page = await openConsole(t, server);
+  await row(page, evil).waitFor();
+  await page.getByRole('link', { name: evil }).first().click();
+  await page.getByRole('table', { name: 'History' }).getByText(evil).first().waitFor();
+  await page.getByRole('button', { name: /^Break the lease/ }).click();
+  await page.getByRole('dialog').getByText(evil).first().waitFor();
+  await page.keyboard.press('Escape');
+  for (const hash of [
+    `#/owner/${encodeURIComponent(evil)}`,
+    '#/activity',
+    '#/server',
+    '#/lock/%FF/1',
+    `#/?q=${encodeURIComponent(evil)}`,
+  ]) {
+    await page.goto(`${server.url}/${hash}`);
+    await page.locator('h1').waitFor({ state: 'attached' });
+  }
+  await page.goto(`${server.url}/#/?q=${encodeURIComponent(evil)}`);
+  await row(page, evil).waitFor();
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+});
+
+test('every page is accessible in light and dark, and fits a phone', async (t) => {
+  const server = await startServer(t);
+  for (let i = 0; i < 5; ++i) {
+    await take(server, `Order/${i}`, {
+      owner: 'alice/a-rather-long-session-name/tab-2',
+      note: 'a note '.repeat(20),
+      mode: i > 3 ? 'shared' : 'exclusive',
+    });
+    await server.ask('POST', `/v1/locks/Order/${i}`, { owner: 'bob' });
+  }
+  await server.ask('POST', '/v1/locks/Order/0/break', {
+    by: 'admin',
+    reason: 'test',
+    fence: (await server.ask('GET', '/v1/locks/Order/0')).holders[0].fence,
+  });
+  for (const colorScheme of ['light', 'dark']) {
+    for (const size of [{ viewport: { width: 1280, height: 800 } }, phone]) {
+      const page = await openConsole(t, server, { colorScheme, reducedMotion: 'reduce', ...size });
+      const name = (what) => `${what}, ${colorScheme}, ${size.viewport.width}`;
+      const look = async (what) => {
+        assert.deepEqual(await accessibilityProblems(page), [], name(what));
+        const [wide, room] = await page.evaluate(() => [
+          document.documentElement.scrollWidth,
+          window.innerWidth,
+        ]);
+        assert.ok(wide <= room, `${name(what)} scrolls sideways: ${wide} > ${room}`);
+        await picture(page, `console ${name(what)}`);
+      };
+      await row(page, 'Order/1').waitFor();
+      await look('locks');
+      await page
+        .getByRole('button', { name: /^Break the lease/ })
+        .first()
+        .click();
+      await look('break');
+      await page.keyboard.press('Escape');
+      await page.goto(`${server.url}/#/lock/Order/0`);
+      await page.getByText('admin: test').first().waitFor();
+      await look('key');
+      await page.goto(`${server.url}/#/owner/alice`);
+      await row(page, 'Order/1').waitFor();
+      await look('owner');
+      await page.goto(`${server.url}/#/activity`);
+      await page.getByText('Hottest keys').waitFor();
+      await page.locator('.chart svg').first().waitFor();
+      await look('activity');
+      await page.goto(`${server.url}/#/server`);
+      await page.getByText('strong').waitFor();
+      await look('server');
+    }
+  }
+});
+
+test('it speaks Korean', async (t) => {
+  const server = await startServer(t);
+  const page = await openConsole(t, server, { locale: 'ko-KR' });
+  await page.getByText('잠긴 것이 없습니다.').waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'ko');
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByText('Nothing is locked.').waitFor();
+  await page.reload();
+  await page.getByText('Nothing is locked.').waitFor();
+});
