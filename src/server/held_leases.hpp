@@ -15,7 +15,7 @@ namespace leasehold::server {
 // whoever looks cannot keep the store busy. Thread-safe.
 class HeldLeases {
 public:
-    static constexpr std::size_t most = 10'000;
+    static constexpr std::size_t most = 200'000;
     static constexpr std::chrono::seconds between_counts{10};
     // Counting takes no more than one part in so many of the time.
     static constexpr int seldom = 100;
