@@ -319,6 +319,9 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
     level("leasehold_waiters", "Tries that wait for their key.", now.waiters);
     level("leasehold_waiters_limit", "Tries that may wait at once.", options.waiters);
     level("leasehold_waiting_lines", "Keys that are waited for.", now.lines);
+    level("leasehold_events_clients", "Clients that follow the events.", now.listeners);
+    level("leasehold_events_clients_limit", "Clients that may follow them at once.",
+          options.events_clients);
     level("leasehold_store_requests_under_way", "Requests that are with the store.",
           now.with_store);
     all.gauge("leasehold_queued_requests",

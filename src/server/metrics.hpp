@@ -29,6 +29,7 @@ struct Levels {
     std::size_t queued_tries = 0;  // and others
     std::size_t waiters = 0;       // tries that wait for their key
     std::size_t lines = 0;         // keys that are waited for
+    std::size_t listeners = 0;     // clients that follow the events
     std::optional<HeldCount> held{};
     StoreStatus store{};
 };

@@ -204,6 +204,7 @@ Task<Reply> Service::metrics() {
                      .queued_tries = queues.tries,
                      .waiters = room_.waiting(),
                      .lines = room_.lines(),
+                     .listeners = reporter_.listeners(),
                      .held = held,
                      .store = locks_.status()};
     Reply reply{.body = options_.metrics->text(now, options_)};

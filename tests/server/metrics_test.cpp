@@ -159,6 +159,13 @@ TEST_F(MetricsTest, ShowWaitersAndTheirLines) {
     EXPECT_GE(seen.sum("leasehold_connections"), 4);
 }
 
+TEST_F(MetricsTest, ShowWhoFollowsTheEvents) {
+    Client listener = server_.connect();
+    listener.send(message("GET", "/v1/events"));
+    EXPECT_TRUE(server_.shows("leasehold_events_clients", 1));
+    EXPECT_GT(server_.scrape().sum("leasehold_events_clients_limit"), 1);
+}
+
 TEST_F(MetricsTest, CountConnections) {
     server_.connect().close();
     ASSERT_TRUE(server_->has_connections(1));
