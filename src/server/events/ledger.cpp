@@ -104,7 +104,8 @@ void Ledger::begin(const Survey& survey) {
 }
 
 void Ledger::take_past(std::vector<PastLease>& past, Time store_now) {
-    std::ranges::stable_sort(past, {}, &PastLease::sequence);
+    std::ranges::sort(
+        past, {}, [](const PastLease& one) { return std::pair{one.sequence, one.lease.fence}; });
     for (const PastLease& one : past) {
         const bool is_new = one.sequence > latest_ && one.sequence != not_numbered;
         const auto known = entries_.find(one.lease.key);
