@@ -1,0 +1,21 @@
+#include "application.hpp"
+
+#include <leasehold/open_store.hpp>
+
+#include "mapping/schema.hpp"
+
+namespace customers {
+
+Application::Application(const ApplicationOptions& options)
+    : pool_{options.database},
+      desk_{leasehold::open_store(options.database), options.ttl},
+      sessions_{desk_.locks, options.session_timeout, options.clock} {
+    auto connection = pool_.take();
+    make_tables(*connection);
+    add_sample_data(*connection);
+    pool_.give_back(std::move(connection));
+    if (!options.static_files.empty()) files_.add("/static", options.static_files);
+    if (!options.client_files.empty()) files_.add("/client", options.client_files);
+}
+
+}  // namespace customers

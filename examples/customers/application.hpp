@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "database/pool.hpp"
+#include "locks/lock_desk.hpp"
+#include "sessions/app_sessions.hpp"
+#include "web/front_controller.hpp"
+#include "web/static_files.hpp"
+
+namespace customers {
+
+struct ApplicationOptions {
+    // One database for the data and the locks: a save and the end of its lock commit together.
+    std::string database = "sqlite:customers.db";
+    leasehold::Duration ttl = std::chrono::minutes{2};
+    leasehold::Duration session_timeout = std::chrono::minutes{30};
+    AppSessions::Clock clock = leasehold::SteadyClock::now;
+    std::filesystem::path static_files{};  // of this application
+    std::filesystem::path client_files{};  // leasehold.js
+};
+
+// The whole application but for HTTP. Thread-safe. Its end is the end of all its sessions.
+class Application {
+public:
+    // Makes tables and sample data where they are missing.
+    explicit Application(const ApplicationOptions& options);
+
+    [[nodiscard]] web::Response handle(web::Request request) {
+        return controller_.handle(std::move(request));
+    }
+    // Nobody waits for a lock any longer: for the end.
+    void stop_waiting() { desk_.line.close(); }
+
+    [[nodiscard]] LockDesk& desk() { return desk_; }
+    [[nodiscard]] database::Pool& pool() { return pool_; }
+    [[nodiscard]] AppSessions& sessions() { return sessions_; }
+
+private:
+    database::Pool pool_;
+    LockDesk desk_;
+    AppSessions sessions_;
+    web::StaticFiles files_;
+    web::FrontController controller_{desk_, pool_, sessions_, files_};
+};
+
+}  // namespace customers

@@ -1,0 +1,102 @@
+#include "commands/answers.hpp"
+
+namespace customers::answers {
+namespace {
+
+std::string_view reason_of(const leasehold::Refusal& refusal) {
+    if (refusal.kind == leasehold::Refusal::Kind::busy) {
+        return "Not saved: the lock is busy. Try again in a moment.";
+    }
+    switch (refusal.reason) {
+        case leasehold::Gone::expired:
+        case leasehold::Gone::taken: return "Not saved: the time of your lock was up.";
+        case leasehold::Gone::released: return "Not saved: your lock had been let go.";
+        case leasehold::Gone::broken: return "Not saved: your lock was taken away.";
+        case leasehold::Gone::unknown: break;
+    }
+    return "Not saved: this form has no lock of yours.";
+}
+
+web::Fields loaded_of(const Visit& visit) {
+    return web::Fields::parse(visit.request.form.get("loaded")).value_or(web::Fields{});
+}
+
+web::Fields with_version(const web::Fields& fields, const std::string& version) {
+    web::Fields changed;
+    changed.add("version", version);
+    for (const auto& [name, value] : fields) {
+        if (name != "version") changed.add(name, value);
+    }
+    return changed;
+}
+
+}  // namespace
+
+std::string_view news(const Visit& visit) {
+    if (visit.request.query.has("saved")) return "Saved.";
+    if (visit.request.query.has("knocked")) return "They have been asked to finish.";
+    return {};
+}
+
+web::Response not_found(const Visit& visit) {
+    return web::pages::problem(visit.viewer(), 404, "Not found", "There is nothing here.");
+}
+
+web::Response refused(const Visit& visit, const leasehold::LockKey& key,
+                      const leasehold::Refusal& refusal, const Paths& paths) {
+    return web::pages::refused(
+        visit.viewer(),
+        {.key = key,
+         .title = std::string{web::in(visit.request.language(), paths.title)},
+         .open_path = paths.open,
+         .view_path = paths.view,
+         .holders = refusal.holders});
+}
+
+web::pages::Form draft(const Visit& visit, const std::string& id, const web::Fields& typed,
+                       std::string_view reason) {
+    return {.id = id,
+            .filled = typed,
+            .loaded = loaded_of(visit),
+            .setback = web::pages::Setback{.reason = reason}};
+}
+
+web::pages::Form unsaved(const Visit& visit, const std::string& id, const web::Fields& typed,
+                         const leasehold::LockKey& key) {
+    web::pages::Form form{.id = id, .filled = typed, .loaded = loaded_of(visit)};
+    const auto lock_id = leasehold::LockId::parse(visit.request.form.get("lock_id"));
+    if (lock_id) {
+        form.lock = web::pages::PageLock{.key = key,
+                                         .lock_id = lock_id->to_string(),
+                                         .tab = visit.tab,
+                                         .ttl = visit.desk.ttl};
+    }
+    return form;
+}
+
+web::pages::Form not_saved(const Visit& visit, const std::string& id, const web::Fields& typed,
+                           const NotSaved& why, const leasehold::LockKey& key) {
+    if (why.why == NotSaved::Why::stale) {
+        auto form = unsaved(visit, id, typed, key);
+        form.setback =
+            web::pages::Setback{.reason = "Not saved: somebody has changed it around the lock."};
+        return form;
+    }
+    auto form = draft(visit, id, typed, reason_of(why.refusal));
+    for (const leasehold::Holder& holder : visit.desk.locks.holders(key)) {
+        if (user_of(holder.owner) != visit.session.user) form.setback->holders.push_back(holder);
+    }
+    return form;
+}
+
+void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision) {
+    form.setback->changes = web::changes(form.loaded, now);
+    form.setback->changed_by = revision.changed_by;
+    form.setback->changed_at = revision.changed_at;
+    // Whoever has the lock has seen them now, and may decide.
+    if (!form.lock) return;
+    form.filled = with_version(form.filled, std::to_string(revision.version));
+    form.loaded = now;
+}
+
+}  // namespace customers::answers

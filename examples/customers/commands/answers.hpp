@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "commands/command.hpp"
+
+// What several commands answer alike.
+namespace customers::answers {
+
+struct Paths {
+    std::string_view title;
+    std::string open;
+    std::string view;
+};
+
+// What a redirect to this page had to tell, in a word of its query.
+[[nodiscard]] std::string_view news(const Visit& visit);
+
+[[nodiscard]] web::Response not_found(const Visit& visit);
+[[nodiscard]] web::Response refused(const Visit& visit, const leasehold::LockKey& key,
+                                    const leasehold::Refusal& refusal, const Paths& paths);
+
+// The form again with what was typed, without a lock.
+[[nodiscard]] web::pages::Form draft(const Visit& visit, const std::string& id,
+                                     const web::Fields& typed, std::string_view reason);
+// The form again, with the lock that it was sent with.
+[[nodiscard]] web::pages::Form unsaved(const Visit& visit, const std::string& id,
+                                       const web::Fields& typed, const leasehold::LockKey& key);
+// The form again after a save that was refused; with its lock if that is still ours.
+[[nodiscard]] web::pages::Form not_saved(const Visit& visit, const std::string& id,
+                                         const web::Fields& typed, const NotSaved& why,
+                                         const leasehold::LockKey& key);
+
+// Adds what others did since the form was loaded. A form with its lock can be saved over that.
+void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision);
+
+}  // namespace customers::answers

@@ -1,0 +1,17 @@
+#include "commands/command.hpp"
+
+namespace customers {
+
+web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session) {
+    if (session == nullptr) return {.language = request.language()};
+    return {.language = request.language(),
+            .user = session->user,
+            .form_token = session->form_token,
+            .session = session->locks.owner().substr(session->user.size() + 1)};
+}
+
+web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease) const {
+    return {.key = lease.key, .lock_id = lease.lock_id.to_string(), .tab = tab, .ttl = desk.ttl};
+}
+
+}  // namespace customers

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "commands/business_transaction.hpp"
+#include "sessions/app_sessions.hpp"
+#include "web/http.hpp"
+#include "web/pages/pages.hpp"
+
+namespace customers {
+
+// `session` is none for somebody who is not signed in.
+[[nodiscard]] web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session);
+
+// What a command works with. The request is one of a signed-in person and its form is genuine.
+struct Visit {
+    const web::Request& request;
+    const AppSession& session;
+    AppSessions& sessions;
+    LockDesk& desk;
+    BusinessTransaction& work;
+    const std::string tab;
+
+    [[nodiscard]] web::pages::Viewer viewer() const { return viewer_for(request, &session); }
+    // For a page that is served with this lease.
+    [[nodiscard]] web::pages::PageLock page_lock(const leasehold::Lease& lease) const;
+};
+
+// One thing that can be asked of the application. Made anew for every request.
+class Command {
+public:
+    Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+    virtual ~Command() = default;
+
+    [[nodiscard]] virtual web::Response process(Visit& visit) = 0;
+};
+
+}  // namespace customers

@@ -1,0 +1,54 @@
+#include "commands/counter_commands.hpp"
+
+#include "commands/answers.hpp"
+#include "mapping/schema.hpp"
+#include "web/numbers.hpp"
+
+namespace customers {
+namespace {
+
+leasehold::LockKey the_key() {
+    return key_of<Counter>(invoice_numbers);
+}
+
+}  // namespace
+
+web::Response ShowCounter::process(Visit& visit) {
+    const auto used = web::integer_from(visit.request.query.get("used"));
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
+                               {.text = answers::news(visit), .used = used});
+}
+
+web::Response OpenCounter::process(Visit& visit) {
+    visit.work.start_new();
+    auto opened = visit.work.counters().open(the_key(), leasehold::Access::read);
+    if (!opened) {
+        return answers::refused(
+            visit, the_key(), opened.error(),
+            {.title = "Invoice numbers", .open = "/counter/open", .view = "/counter"});
+    }
+    if (!opened->object) return answers::not_found(visit);
+    return web::pages::counter_open(visit.viewer(), *opened->object,
+                                    visit.page_lock(*opened->lease));
+}
+
+web::Response TakeNumber::process(Visit& visit) {
+    const auto lock_id = BusinessTransaction::continue_with(visit.request.form.get("lock_id"));
+    const auto counter = visit.work.counters().resume(invoice_numbers, lock_id);
+    if (counter && *counter) {
+        const std::int64_t number = (*counter)->take();
+        if (visit.work.counters().save(**counter, lock_id)) {
+            return web::see_other("/counter?used=" + std::to_string(number));
+        }
+    }
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
+                               {.problem = "Not used: your time with the counter was up."}, 409);
+}
+
+web::Response PutNumberBack::process(Visit& visit) {
+    visit.work.abandon(the_key(),
+                       BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
+    return web::see_other("/counter");
+}
+
+}  // namespace customers

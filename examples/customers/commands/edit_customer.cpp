@@ -1,0 +1,61 @@
+#include "commands/answers.hpp"
+#include "commands/customer_commands.hpp"
+#include "web/customer_form.hpp"
+#include "web/numbers.hpp"
+
+namespace customers {
+namespace {
+
+using leasehold::Access;
+
+web::Response refused(const Visit& visit, const leasehold::Refusal& refusal,
+                      const std::string& id) {
+    return answers::refused(visit, key_of<Customer>(id), refusal,
+                            {.title = "Customer", .open = "/customers/" + id + "/edit",
+                             .view = "/customers/" + id});
+}
+
+web::Response edit(Visit& visit, const leasehold::LockKey& member) {
+    const std::string& id = visit.request.names.at(0);
+    visit.work.start_new();
+    auto opened = visit.work.customers().open(member, Access::write);
+    if (!opened) return refused(visit, opened.error(), id);
+    if (!opened->object) return answers::not_found(visit);
+    const web::Fields fields = web::fields_of(*opened->object);
+    return web::pages::customer_form(visit.viewer(), {.id = id,
+                                                      .filled = fields,
+                                                      .loaded = fields,
+                                                      .lock = visit.page_lock(*opened->lease)});
+}
+
+}  // namespace
+
+web::Response EditCustomer::process(Visit& visit) {
+    return edit(visit, key_of<Customer>(visit.request.names.at(0)));
+}
+
+web::Response EditAddress::process(Visit& visit) {
+    const auto position = web::integer_from(visit.request.names.at(1));
+    if (!position) return answers::not_found(visit);
+    return edit(visit,
+                address_key(visit.request.names.at(0), static_cast<std::size_t>(*position)));
+}
+
+web::Response ReopenCustomer::process(Visit& visit) {
+    const std::string& id = visit.request.names.at(0);
+    visit.work.start_new();
+    auto opened = visit.work.customers().open(key_of<Customer>(id), Access::write);
+    const Customer typed = web::customer_from(visit.request.form, id);
+    if (!opened) {
+        auto form = answers::draft(visit, id, web::fields_of(typed), "Somebody else has it now.");
+        form.setback->holders = opened.error().holders;
+        return web::pages::customer_form(visit.viewer(), form, 409);
+    }
+    if (!opened->object) return answers::not_found(visit);
+    auto form = answers::draft(visit, id, web::fields_of(typed), "Look it over before you save.");
+    form.lock = visit.page_lock(*opened->lease);
+    answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
+    return web::pages::customer_form(visit.viewer(), form);
+}
+
+}  // namespace customers

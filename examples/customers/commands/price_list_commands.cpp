@@ -1,0 +1,92 @@
+#include "commands/price_list_commands.hpp"
+
+#include "commands/answers.hpp"
+#include "mapping/schema.hpp"
+#include "web/price_list_form.hpp"
+
+namespace customers {
+namespace {
+
+using leasehold::Access;
+
+leasehold::LockKey the_key() {
+    return key_of<PriceList>(standard_prices);
+}
+
+web::Response refused(const Visit& visit, const leasehold::Refusal& refusal,
+                      const std::string& open_path) {
+    return answers::refused(visit, the_key(), refusal,
+                            {.title = "Price list", .open = open_path, .view = "/price-list"});
+}
+
+}  // namespace
+
+web::Response ShowPriceList::process(Visit& visit) {
+    return web::pages::price_list(visit.viewer(), visit.desk.locks.holders(the_key()),
+                                  answers::news(visit));
+}
+
+web::Response ReadPriceList::process(Visit& visit) {
+    visit.work.start_new();
+    auto opened = visit.work.price_lists().open(the_key(), Access::read);
+    if (!opened) return refused(visit, opened.error(), "/price-list/read");
+    if (!opened->object) return answers::not_found(visit);
+    return web::pages::price_list_read(visit.viewer(), *opened->object,
+                                       visit.page_lock(*opened->lease));
+}
+
+web::Response EditPriceList::process(Visit& visit) {
+    visit.work.start_new();
+    auto opened = visit.work.price_lists().open(the_key(), Access::write);
+    if (!opened) return refused(visit, opened.error(), "/price-list/edit");
+    if (!opened->object) return answers::not_found(visit);
+    const web::Fields fields = web::fields_of(*opened->object);
+    return web::pages::price_list_form(visit.viewer(),
+                                       {.id = standard_prices,
+                                        .filled = fields,
+                                        .loaded = fields,
+                                        .lock = visit.page_lock(*opened->lease)});
+}
+
+web::Response ReopenPriceList::process(Visit& visit) {
+    visit.work.start_new();
+    const web::Fields& typed = visit.request.form;
+    auto opened = visit.work.price_lists().open(the_key(), Access::write);
+    if (!opened) {
+        auto form = answers::draft(visit, standard_prices, typed, "Somebody else has it now.");
+        form.setback->holders = opened.error().holders;
+        return web::pages::price_list_form(visit.viewer(), form, 409);
+    }
+    if (!opened->object) return answers::not_found(visit);
+    auto form = answers::draft(visit, standard_prices, typed, "Look it over before you save.");
+    form.lock = visit.page_lock(*opened->lease);
+    answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
+    return web::pages::price_list_form(visit.viewer(), form);
+}
+
+web::Response SavePriceList::process(Visit& visit) {
+    const web::Fields& typed = visit.request.form;
+    const auto lock_id = BusinessTransaction::continue_with(typed.get("lock_id"));
+    const auto list = web::price_list_from(typed, standard_prices);
+    if (!list) {
+        auto form = answers::unsaved(visit, standard_prices, typed, the_key());
+        form.problems.emplace_back("A price is a number like 4.50.");
+        return web::pages::price_list_form(visit.viewer(), form, 422);
+    }
+    const auto saved = visit.work.price_lists().save(*list, lock_id);
+    if (saved) return web::see_other("/price-list?saved");
+
+    const auto now = visit.work.price_lists().look(standard_prices);
+    if (!now) return answers::not_found(visit);
+    auto form = answers::not_saved(visit, standard_prices, typed, saved.error(), the_key());
+    answers::tell_changes(form, web::fields_of(*now), now->revision);
+    return web::pages::price_list_form(visit.viewer(), form, 409);
+}
+
+web::Response LeavePriceList::process(Visit& visit) {
+    visit.work.abandon(the_key(),
+                       BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
+    return web::see_other("/price-list");
+}
+
+}  // namespace customers

@@ -1,0 +1,34 @@
+#include "commands/answers.hpp"
+#include "commands/customer_commands.hpp"
+#include "web/customer_form.hpp"
+
+namespace customers {
+
+web::Response SaveCustomer::process(Visit& visit) {
+    const std::string& id = visit.request.names.at(0);
+    const auto lock_id = BusinessTransaction::continue_with(visit.request.form.get("lock_id"));
+    const Customer typed = web::customer_from(visit.request.form, id);
+    if (const auto problems = problems_of(typed); !problems.empty()) {
+        auto form = answers::unsaved(visit, id, web::fields_of(typed), key_of<Customer>(id));
+        form.problems = problems;
+        return web::pages::customer_form(visit.viewer(), form, 422);
+    }
+    const auto saved = visit.work.customers().save(typed, lock_id);
+    if (saved) return web::see_other("/customers/" + id + "?saved");
+
+    const auto now = visit.work.customers().look(id);
+    if (!now) return answers::not_found(visit);
+    auto form =
+        answers::not_saved(visit, id, web::fields_of(typed), saved.error(), key_of<Customer>(id));
+    answers::tell_changes(form, web::fields_of(*now), now->revision);
+    return web::pages::customer_form(visit.viewer(), form, 409);
+}
+
+web::Response CancelCustomer::process(Visit& visit) {
+    const std::string& id = visit.request.names.at(0);
+    visit.work.abandon(key_of<Customer>(id),
+                       BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
+    return web::see_other("/customers/" + id);
+}
+
+}  // namespace customers

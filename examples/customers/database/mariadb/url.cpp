@@ -1,0 +1,48 @@
+#include "database/mariadb/url.hpp"
+
+#include <charconv>
+
+#include "database/connection.hpp"
+#include "web/percent.hpp"
+
+namespace customers::database::mariadb {
+namespace {
+
+constexpr std::string_view scheme = "mariadb://";
+
+// Cuts `text` at the separator: returns what stands before it and leaves what stands behind.
+std::string_view take_until(std::string_view& text, char separator) {
+    const std::string_view before = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), before.size() + 1));
+    return before;
+}
+
+std::string decoded(std::string_view text) {
+    return web::decode_percent(text).value_or(std::string{text});
+}
+
+}  // namespace
+
+Url read_url(std::string_view text) {
+    if (!text.starts_with(scheme)) throw DatabaseError{"mariadb: the URL begins with mariadb://"};
+    text.remove_prefix(scheme.size());
+    Url url;
+    if (text.find('@') != std::string_view::npos) {
+        std::string_view who = take_until(text, '@');
+        url.user = decoded(take_until(who, ':'));
+        url.password = decoded(who);
+    }
+    std::string_view where = take_until(text, '/');
+    url.host = decoded(take_until(where, ':'));
+    if (!where.empty()) {
+        const auto [end, error] =
+            std::from_chars(where.data(), where.data() + where.size(), url.port);
+        if (error != std::errc{} || end != where.data() + where.size()) {
+            throw DatabaseError{"mariadb: the port of the URL is not a number"};
+        }
+    }
+    url.database = decoded(text.substr(0, text.find('?')));
+    return url;
+}
+
+}  // namespace customers::database::mariadb

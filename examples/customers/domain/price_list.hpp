@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "domain/revision.hpp"
+
+namespace customers {
+
+struct Price {
+    std::string item{};
+    std::int64_t cents = 0;
+
+    friend bool operator==(const Price&, const Price&) = default;
+};
+
+// Must be read fresh: an offer that is made from it must not rest on prices that are about to
+// change.
+struct PriceList {
+    static constexpr std::int64_t highest_cents = 100'000'000;
+
+    std::string id{};
+    std::vector<Price> prices{};
+    Revision revision{};
+
+    friend bool operator==(const PriceList&, const PriceList&) = default;
+};
+
+}  // namespace customers

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <leasehold/coarse_grained.hpp>
+#include <leasehold/lock_manager.hpp>
+
+#include "domain/lock_rules.hpp"
+#include "locks/knocks.hpp"
+#include "locks/waiting_line.hpp"
+
+namespace customers {
+
+// Everything about locks that the whole application shares. Thread-safe.
+struct LockDesk {
+    LockDesk(std::unique_ptr<leasehold::Store> store, leasehold::Duration life);
+
+    leasehold::LockManager locks;
+    leasehold::CoarseGrained aggregates{locks, root_of};
+    WaitingLine line{locks};
+    Knocks knocks{};
+    const leasehold::Duration ttl;  // of an edit lock; the page renews it
+
+    // Asks those who hold it to finish; returns how many they are.
+    std::size_t knock(const leasehold::LockKey& key, const std::string& owner,
+                      const std::string& message);
+};
+
+}  // namespace customers

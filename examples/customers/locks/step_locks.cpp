@@ -1,0 +1,51 @@
+#include "locks/step_locks.hpp"
+
+#include <algorithm>
+
+namespace customers {
+
+leasehold::Result<leasehold::Lease> StepLocks::take(const leasehold::LockKey& member,
+                                                    leasehold::Mode mode) {
+    auto lease =
+        desk_.aggregates.try_lock(member, {.owner = owner_, .mode = mode, .ttl = desk_.ttl});
+    if (lease) taken_.push_back(*lease);
+    return lease;
+}
+
+void StepLocks::let_go(const leasehold::LockKey& key, leasehold::LockId lock_id) {
+    const auto lease = desk_.locks.check(key, lock_id);
+    if (!lease || !is_ours(*lease)) return;
+    desk_.locks.release(key, lock_id);
+    wakes_ = true;
+}
+
+void StepLocks::keep() noexcept {
+    try {
+        if (starts_anew_) end_earlier_ones();
+    } catch (const std::exception&) {
+        // Their time runs out.
+    }
+    taken_.clear();
+    if (wakes_) desk_.line.wake();
+}
+
+void StepLocks::give_back() noexcept {
+    for (const leasehold::Lease& lease : taken_) {
+        try {
+            desk_.locks.release(lease.key, lease.lock_id);
+        } catch (const std::exception&) {
+            // Its time runs out.
+        }
+    }
+    taken_.clear();
+}
+
+void StepLocks::end_earlier_ones() {
+    for (const leasehold::Holder& held : desk_.locks.list({.owner = owner_})) {
+        if (std::ranges::find(taken_, held.key, &leasehold::Lease::key) != taken_.end()) continue;
+        desk_.locks.release_all(owner_, leasehold::OwnerScope::exact, held.key);
+        wakes_ = true;
+    }
+}
+
+}  // namespace customers

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+
+namespace customers {
+
+// Those who wait for a lock, first come, first served. Thread-safe. A comfort of this process alone:
+// the truth is in the lock table, and whoever asks another process may be quicker.
+class WaitingLine {
+public:
+    // Each one that waits keeps a thread of the web server.
+    static constexpr std::size_t most = 32;
+    // One request; a page that wants to wait longer asks again and keeps its place.
+    static constexpr leasehold::Duration longest = std::chrono::seconds{10};
+    // What a lock that was waited for lives at first: the page may have gone away meanwhile. One
+    // that is there renews it.
+    static constexpr leasehold::Duration first_ttl = std::chrono::seconds{15};
+
+    // `locks` outlives this.
+    explicit WaitingLine(leasehold::LockManager& locks) : locks_{locks} {}
+
+    // Nothing where too many are waiting.
+    [[nodiscard]] std::optional<leasehold::Result<leasehold::Lease>> wait(
+        const leasehold::LockKey& key, const leasehold::LockOptions& options,
+        leasehold::Duration patience);
+
+    // Some key may be free now.
+    void wake();
+    // Nobody waits any longer; for the end of the process.
+    void close();
+
+    // Their owners, the next one first.
+    [[nodiscard]] std::vector<std::string> waiting_for(const leasehold::LockKey& key);
+
+private:
+    using Clock = leasehold::SteadyClock;
+
+    struct Waiter {
+        std::string owner;
+        std::size_t asking = 0;  // requests under way
+        Clock::time_point seen_at{};
+    };
+    using Line = std::deque<Waiter>;
+
+    Waiter& join(const leasehold::LockKey& key, const std::string& owner);
+    void leave(const leasehold::LockKey& key, const std::string& owner);
+    void drop(const leasehold::LockKey& key, const std::string& owner);
+    void forget_absent(const leasehold::LockKey& key);
+    [[nodiscard]] bool is_next(const leasehold::LockKey& key, const std::string& owner) const;
+
+    leasehold::LockManager& locks_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<leasehold::LockKey, Line> lines_;  // guarded by mutex_
+    std::size_t waiting_ = 0;                   // guarded by mutex_
+    std::size_t wakes_ = 0;                     // guarded by mutex_; counts wake()
+    bool closed_ = false;                       // guarded by mutex_
+};
+
+}  // namespace customers

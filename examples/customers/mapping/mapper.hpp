@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "database/transaction.hpp"
+#include "mapping/identity_map.hpp"
+
+namespace customers {
+
+// Loads and stores objects of one kind in a system transaction. Knows nothing of locks: commands
+// reach it through a LockingMapper.
+template <class T>
+class Mapper {
+public:
+    explicit Mapper(database::Transaction& transaction) : transaction_{transaction} {}
+    Mapper(const Mapper&) = delete;
+    Mapper& operator=(const Mapper&) = delete;
+    virtual ~Mapper() = default;
+
+    // Nothing where there is no such object. Asked twice, it is the same object.
+    [[nodiscard]] std::shared_ptr<T> find(const std::string& id) {
+        if (auto loaded = loaded_.find(id)) return loaded;
+        auto object = load(id);
+        return object ? loaded_.add(*std::move(object)) : nullptr;
+    }
+
+    // Writes it as the version after the one it was loaded in. False, and nothing is written, where
+    // that is no longer the latest one: the optimistic check, for what goes around the lock.
+    [[nodiscard]] virtual bool update(const T& object) = 0;
+
+protected:
+    [[nodiscard]] virtual std::optional<T> load(const std::string& id) = 0;
+
+    [[nodiscard]] database::Transaction& transaction() { return transaction_; }
+
+private:
+    database::Transaction& transaction_;
+    IdentityMap<T> loaded_;
+};
+
+}  // namespace customers

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "database/connection.hpp"
+
+namespace customers {
+
+// The ids of the one price list and the one counter there are.
+inline constexpr const char* standard_prices = "standard";
+inline constexpr const char* invoice_numbers = "invoice";
+
+// Makes the tables where they are missing.
+void make_tables(database::Connection& connection);
+
+// Something to look at, where there is nothing yet.
+void add_sample_data(database::Connection& connection);
+
+}  // namespace customers

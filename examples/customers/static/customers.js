@@ -1,0 +1,53 @@
+// What the pages do by themselves. Without this script everything still works, by plain forms.
+import { tabName } from '/client/leasehold.js';
+
+// Every form says which tab it is sent from: the tab is the owner of the locks it takes.
+async function name_tab() {
+  const name = await tabName();
+  for (const field of document.querySelectorAll('input[name=tab]')) field.value = name;
+}
+
+function show_local_times() {
+  for (const time of document.querySelectorAll('time[datetime]')) {
+    const moment = new Date(time.dateTime);
+    if (Number.isNaN(moment.valueOf())) continue;
+    const today = moment.toDateString() === new Date().toDateString();
+    const options = today ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'short' };
+    time.textContent = moment.toLocaleString(document.documentElement.lang, options);
+  }
+}
+
+function mark_where_we_are() {
+  for (const link of document.querySelectorAll('header nav a')) {
+    if (location.pathname.startsWith(link.pathname)) link.setAttribute('aria-current', 'page');
+  }
+}
+
+// Who edits which customer, asked anew while the list is looked at.
+function keep_marks_fresh(list) {
+  const pause = 3000;
+  const show = (marks) => {
+    for (const mark of list.querySelectorAll('[data-mark]')) {
+      const user = marks[mark.dataset.mark];
+      const text = user === undefined ? '' : list.dataset.edits.replace('{}', () => user);
+      if (mark.textContent !== text) mark.textContent = text;
+      mark.classList.toggle('held', user !== undefined);
+    }
+  };
+  const ask = async () => {
+    try {
+      const answer = await fetch(list.dataset.marks, { cache: 'no-store', redirect: 'error' });
+      if (answer.ok) show(await answer.json());
+    } catch {
+      // The next time perhaps.
+    }
+  };
+  setInterval(() => document.visibilityState === 'visible' && ask(), pause);
+  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && ask());
+}
+
+const list = document.querySelector('[data-marks]');
+if (list) keep_marks_fresh(list);
+show_local_times();
+mark_where_we_are();
+await name_tab();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "domain/customer.hpp"
+#include "web/fields.hpp"
+
+namespace customers::web {
+
+// A customer as its form has it: name, email, ..., address.1.street, ... and the version.
+[[nodiscard]] Fields fields_of(const Customer& customer);
+// What was typed, tidied; addresses that are left empty are none.
+[[nodiscard]] Customer customer_from(const Fields& fields, const std::string& id);
+
+}  // namespace customers::web

@@ -1,0 +1,153 @@
+#include "web/front_controller.hpp"
+
+#include <leasehold/errors.hpp>
+
+#include "commands/transactional_command.hpp"
+#include "domain/text.hpp"
+#include "sessions/random_token.hpp"
+#include "web/cookies.hpp"
+#include "web/lock_routes.hpp"
+#include "web/routes.hpp"
+
+namespace customers::web {
+namespace {
+
+constexpr std::size_t longest_name = 40;
+
+// Browsers say where a request comes from. What says nothing is no browser's cross-site post.
+bool is_from_elsewhere(const Request& request) {
+    if (request.method == "GET" || request.method == "HEAD") return false;
+    if (const std::string site = request.header("Sec-Fetch-Site"); !site.empty()) {
+        return site != "same-origin" && site != "none";
+    }
+    const std::string origin = request.header("Origin");
+    if (origin.empty()) return false;
+    const std::size_t host = origin.find("://");
+    return host == std::string::npos || origin.substr(host + 3) != request.header("Host");
+}
+
+// Where the work that a session's end interrupted goes on.
+std::string continued(const std::string& path) {
+    constexpr std::string_view save = "/save";
+    if (!path.ends_with(save)) return path;
+    return path.substr(0, path.size() - save.size()) + "/reopen";
+}
+
+}  // namespace
+
+Response FrontController::handle(Request request) {
+    const auto sorry = [&](int status, std::string_view title, std::string_view detail) {
+        const auto session = sessions_.find(request.cookie(session_cookie));
+        return pages::problem(viewer_for(request, session.get()), status, title, detail, &request);
+    };
+    try {
+        Response response = answer(request);
+        if (request.query.has("lang")) {
+            response.headers.emplace_back("Set-Cookie",
+                                          cookie("lang", code_of(request.language())));
+        }
+        return response;
+    } catch (const leasehold::BadRequest&) {
+        return sorry(400, "That cannot be asked", "The request is not one of ours.");
+    } catch (const leasehold::StoreFault&) {
+        return sorry(503, "Not now", "The locks cannot be asked at the moment.");
+    } catch (const database::DatabaseError&) {
+        return sorry(503, "Not now",
+                     "The database does not answer. If you were saving, nobody knows whether it "
+                     "was saved: try again to find out.");
+    } catch (const std::exception&) {
+        return sorry(500, "Something went wrong", "It was not your fault.");
+    }
+}
+
+Response FrontController::answer(Request& request) {
+    if (const Response* file = files_.find(request.path)) return *file;
+    if (is_from_elsewhere(request)) {
+        return pages::problem(viewer_for(request, nullptr), 403, "Not from here",
+                              "This request came from another site.");
+    }
+    if (request.path == "/sign-in") return sign_in(request);
+    const auto session = sessions_.find(request.cookie(session_cookie));
+    if (!session) return answer_stranger(request);
+    if (request.path.starts_with(lock_routes_prefix)) {
+        // A page that renews its lock has somebody at work in it.
+        if (request.method == "PATCH") sessions_.touch(*session);
+        return answer_about_locks(request, *session, desk_);
+    }
+    if (request.path == "/") return see_other("/customers");
+    return command(request, *session);
+}
+
+Response FrontController::answer_stranger(const Request& request) const {
+    if (request.path.starts_with(lock_routes_prefix)) {
+        return json_problem(401, "unauthorized", "nobody is signed in");
+    }
+    if (request.method == "POST") return pages::sign_in(request.language(), request);
+    return see_other("/sign-in");
+}
+
+Response FrontController::sign_in(const Request& request) {
+    const Language language = request.language();
+    if (request.method != "POST") return pages::sign_in(language, request);
+    const std::string name = tidy(request.form.get("name"));
+    if (name.empty() || length_of(name) > longest_name ||
+        name.find_first_of("/\n\t") != std::string::npos) {
+        return pages::sign_in(language, request, "A name has 1 to 40 characters and no slash.");
+    }
+    const auto session = sessions_.sign_in(name);
+    if (!session) {
+        return pages::problem(viewer_for(request, nullptr), 503, "Not now",
+                              "Too many people are signed in.");
+    }
+    Response response = see_other("/customers");
+    const auto draft = Fields::parse(request.form.get("draft"));
+    if (draft && draft->has("version")) {
+        Request again = request;
+        again.path = continued(request.form.get("next"));
+        again.form = *draft;
+        if (Route route = find_route("POST", again.path); route.command) {
+            again.names = std::move(route.names);
+            response = run(std::move(route.command), again, *session);
+        }
+    }
+    response.headers.emplace_back("Set-Cookie", cookie(session_cookie, session->token));
+    return response;
+}
+
+Response FrontController::command(Request& request, const AppSession& session) {
+    Route route = find_route(request.method, request.path);
+    const pages::Viewer viewer = viewer_for(request, &session);
+    if (!route.command) {
+        if (route.allowed.empty()) {
+            return pages::problem(viewer, 404, "Not found", "There is nothing here.");
+        }
+        Response response = pages::problem(viewer, 405, "Not like this",
+                                           "This page cannot be asked for in that way.");
+        response.headers.emplace_back("Allow", route.allowed);
+        return response;
+    }
+    if (request.method == "POST" &&
+        !is_same_secret(request.form.get("form_token"), session.form_token)) {
+        return pages::problem(viewer, 403, "Not sent",
+                              "This form is not one of your present session. Nothing was done.",
+                              &request);
+    }
+    request.names = std::move(route.names);
+    if (route.is_activity) sessions_.touch(session);
+    return run(std::move(route.command), request, session);
+}
+
+Response FrontController::run(std::unique_ptr<Command> command, const Request& request,
+                              const AppSession& session) {
+    const std::string tab = request.tab();
+    BusinessTransaction work{desk_, pool_, session, tab};
+    Visit visit{.request = request,
+                .session = session,
+                .sessions = sessions_,
+                .desk = desk_,
+                .work = work,
+                .tab = tab};
+    return TransactionalCommand{std::move(command)}.process(visit);
+}
+
+}  // namespace customers::web

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+
+#include "commands/command.hpp"
+#include "database/pool.hpp"
+#include "locks/lock_desk.hpp"
+#include "sessions/app_sessions.hpp"
+#include "web/http.hpp"
+#include "web/static_files.hpp"
+
+namespace customers::web {
+
+// The one place where requests come in: finds out who asks and whether the form is genuine, chooses
+// the command, and puts a system transaction around it. Thread-safe.
+class FrontController {
+public:
+    // All outlive this.
+    FrontController(LockDesk& desk, database::Pool& pool, AppSessions& sessions,
+                    const StaticFiles& files)
+        : desk_{desk}, pool_{pool}, sessions_{sessions}, files_{files} {}
+
+    // Always answers; what is thrown on the way becomes a page that keeps what was typed.
+    [[nodiscard]] Response handle(Request request);
+
+private:
+    [[nodiscard]] Response answer(Request& request);
+    [[nodiscard]] Response answer_stranger(const Request& request) const;
+    [[nodiscard]] Response sign_in(const Request& request);
+    [[nodiscard]] Response command(Request& request, const AppSession& session);
+    [[nodiscard]] Response run(std::unique_ptr<Command> command, const Request& request,
+                               const AppSession& session);
+
+    LockDesk& desk_;
+    database::Pool& pool_;
+    AppSessions& sessions_;
+    const StaticFiles& files_;
+};
+
+}  // namespace customers::web

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "web/fields.hpp"
+#include "web/language.hpp"
+
+// Requests and responses as the commands see them: any web framework will do.
+namespace customers::web {
+
+struct Request {
+    std::string method = "GET";
+    std::string path = "/";  // decoded
+    Fields query{};
+    Fields form{};
+    std::string body{};
+    std::vector<std::pair<std::string, std::string>> headers{};
+    std::vector<std::string> names{};  // what the path of the route left open
+
+    // Empty where it was not sent. Names are compared without regard to case.
+    [[nodiscard]] std::string header(std::string_view name) const;
+    [[nodiscard]] std::string cookie(std::string_view name) const;
+    [[nodiscard]] Language language() const;
+    // By which the tab that sent the form calls itself.
+    [[nodiscard]] std::string tab() const;
+};
+
+struct Response {
+    int status = 200;
+    std::string body{};
+    std::string content_type = "text/html; charset=utf-8";
+    std::vector<std::pair<std::string, std::string>> headers{};
+
+    // A command that answers so has changed something, or nothing was to be changed.
+    [[nodiscard]] bool is_success() const { return status < 400; }
+};
+
+// After a POST: go there and look.
+[[nodiscard]] Response see_other(std::string location);
+
+// Letters, digits, "-" and "_" only, and not too many: fit for an owner's path.
+[[nodiscard]] bool is_tab_name(std::string_view text);
+
+}  // namespace customers::web

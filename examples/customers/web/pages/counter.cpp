@@ -1,0 +1,55 @@
+#include "web/pages/parts.hpp"
+
+namespace customers::web::pages {
+
+Response counter(const Viewer& viewer, const std::vector<leasehold::Holder>& holders,
+                 const CounterNews& news, int status) {
+    const Language language = viewer.language;
+    Html told = notice(viewer, news.text);
+    if (news.used) {
+        told = html("<p class=\"notice good\" role=\"status\">{}</p>\n",
+                    say(language, "Number {} is used.", *news.used));
+    }
+    if (!news.problem.empty()) {
+        told = html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", in(language, news.problem));
+    }
+    Html held;
+    if (!holders.empty()) {
+        held = html("<p class=\"notice\">{} {}</p>\n", in(language, "It is open at"),
+                    names_of(viewer, holders));
+    }
+    return page(viewer, in(language, "Counter"),
+                html(R"({}{}<section class="card">
+<h1>{}</h1>
+<p>{}</p>
+<div class="actions">{}</div>
+</section>
+)",
+                     told, held, in(language, "Invoice numbers"),
+                     in(language,
+                        "Each number is given once and without a gap, so even looking at the next "
+                        "one is for one person at a time."),
+                     post_button(viewer, "/counter/open", "Look at the next number", "main")),
+                status);
+}
+
+Response counter_open(const Viewer& viewer, const Counter& counter, const PageLock& lock) {
+    const Language language = viewer.language;
+    const Html content = html(R"(<form class="card" method="post" action="/counter/take">
+<h1>{}</h1>
+{}{}
+<p>{}</p>
+<p class="big">{}</p>
+<div class="actions"><button class="main">{}</button>
+<button class="quiet" formaction="/counter/put-back" data-leasehold-leave>{}</button></div>
+</form>
+)",
+                              in(language, "Invoice numbers"), session_fields(viewer),
+                              hidden("lock_id", lock.lock_id),
+                              in(language, "The next number is yours to use or to put back:"),
+                              counter.next, in(language, "Use this number"),
+                              in(language, "Put it back"));
+    return page(viewer, in(language, "Counter"), guarded(viewer, lock, content));
+}
+
+}  // namespace customers::web::pages

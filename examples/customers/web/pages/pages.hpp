@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/lease.hpp>
+
+#include "domain/counter.hpp"
+#include "domain/customer.hpp"
+#include "domain/price_list.hpp"
+#include "web/changes.hpp"
+#include "web/http.hpp"
+
+// What people see. One function for each page; everything in them is escaped by html().
+namespace customers::web::pages {
+
+// For whom a page is.
+struct Viewer {
+    Language language = Language::english;
+    std::string user{};        // empty: not signed in
+    std::string form_token{};  // proves that a form is of this session
+    std::string session{};     // the session's name in owners; no secret
+};
+
+// Somebody's lock, or one that this page is served with.
+struct PageLock {
+    leasehold::LockKey key;
+    std::string lock_id{};
+    std::string tab{};
+    leasehold::Duration ttl{};
+};
+
+// Work that was not saved: what was typed is in the form again.
+struct Setback {
+    std::string_view reason{};                // one sentence
+    std::vector<Change> changes{};            // what others changed meanwhile
+    std::string changed_by{};                 // who did
+    std::string changed_at{};
+    std::vector<leasehold::Holder> holders{};  // who has the lock now
+};
+
+// A form, filled with what it was loaded with or with what was typed.
+struct Form {
+    std::string id{};
+    Fields filled{};
+    Fields loaded{};
+    std::optional<PageLock> lock{};  // none: it must be taken again before this can be saved
+    std::optional<Setback> setback{};
+    std::vector<std::string_view> problems{};
+};
+
+[[nodiscard]] Response sign_in(Language language, const Request& request,
+                               std::string_view problem = {});
+[[nodiscard]] Response customer_list(const Viewer& viewer, const std::vector<CustomerLine>& lines,
+                                     const std::vector<leasehold::Holder>& holders);
+[[nodiscard]] Response customer(const Viewer& viewer, const Customer& customer,
+                                const std::vector<leasehold::Holder>& holders,
+                                std::string_view notice = {});
+[[nodiscard]] Response customer_form(const Viewer& viewer, const Form& form, int status = 200);
+[[nodiscard]] Response price_list(const Viewer& viewer,
+                                  const std::vector<leasehold::Holder>& holders,
+                                  std::string_view notice = {});
+[[nodiscard]] Response price_list_read(const Viewer& viewer, const PriceList& list,
+                                       const PageLock& lock);
+[[nodiscard]] Response price_list_form(const Viewer& viewer, const Form& form, int status = 200);
+
+struct CounterNews {
+    std::string_view text{};
+    std::optional<std::int64_t> used{};
+    std::string_view problem{};
+};
+[[nodiscard]] Response counter(const Viewer& viewer, const std::vector<leasehold::Holder>& holders,
+                               const CounterNews& news, int status = 200);
+[[nodiscard]] Response counter_open(const Viewer& viewer, const Counter& counter,
+                                    const PageLock& lock);
+
+// Somebody else has it: view, wait or knock.
+struct Refused {
+    leasehold::LockKey key;
+    std::string title{};
+    std::string open_path{};  // where to ask again
+    std::string view_path{};
+    std::vector<leasehold::Holder> holders{};
+};
+[[nodiscard]] Response refused(const Viewer& viewer, const Refused& refusal);
+
+// With everything that was posted, so that it can be sent again.
+[[nodiscard]] Response problem(const Viewer& viewer, int status, std::string_view title,
+                               std::string_view detail, const Request* posted = nullptr);
+
+}  // namespace customers::web::pages

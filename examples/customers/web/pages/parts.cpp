@@ -1,0 +1,142 @@
+#include "web/pages/parts.hpp"
+
+#include "sessions/app_session.hpp"
+
+namespace customers::web::pages {
+namespace {
+
+Html navigation(const Viewer& viewer) {
+    const Language language = viewer.language;
+    if (viewer.user.empty()) return {};
+    return html(R"(<nav aria-label="{}">
+<a href="/customers">{}</a><a href="/price-list">{}</a><a href="/counter">{}</a></nav>
+<form class="who" method="post" action="/sign-out">{}<span>{}</span> <button class="quiet">{}</button></form>)",
+                in(language, "Pages"), in(language, "Customers"), in(language, "Price list"),
+                in(language, "Counter"), session_fields(viewer), viewer.user,
+                in(language, "Sign out"));
+}
+
+Html row_of(Language language, const Change& change) {
+    return html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n",
+                label_of(language, change.field), change.before.empty() ? "–" : change.before,
+                change.after.empty() ? "–" : change.after);
+}
+
+}  // namespace
+
+Response page(const Viewer& viewer, std::string_view title, const Html& body, int status) {
+    const Language language = viewer.language;
+    const Html whole = html(
+        R"(<!doctype html>
+<html lang="{}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{} · {}</title>
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/static/customers.css">
+<script type="module" src="/static/customers.js"></script>
+</head>
+<body>
+<a class="skip" href="#main">{}</a>
+<header class="bar"><a class="brand" href="/customers">{}</a>{}</header>
+<main id="main">
+{}</main>
+<footer><a href="{}?lang={}" lang="{}">{}</a></footer>
+</body>
+</html>
+)",
+        code_of(language), title, in(language, "Customers"), in(language, "To the content"),
+        in(language, "Customers"), navigation(viewer), body,
+        viewer.user.empty() ? "/sign-in" : "/customers",
+        language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
+        language == Language::korean ? "English" : "한국어");
+    return {.status = status, .body = whole.text()};
+}
+
+Html session_fields(const Viewer& viewer) {
+    // The page's script writes the tab's name into it.
+    return html(R"({}<input type="hidden" name="tab" value="">)",
+                hidden("form_token", viewer.form_token));
+}
+
+Html hidden(std::string_view name, std::string_view value) {
+    return html(R"(<input type="hidden" name="{}" value="{}">)", name, value);
+}
+
+Html post_button(const Viewer& viewer, std::string_view path, std::string_view label,
+                 std::string_view look) {
+    return html(R"(<form class="inline" method="post" action="{}">{}<button class="{}">{}</button></form>)",
+                path, session_fields(viewer), look, in(viewer.language, label));
+}
+
+Html notice(const Viewer& viewer, std::string_view text) {
+    if (text.empty()) return {};
+    return html("<p class=\"notice good\" role=\"status\">{}</p>\n", in(viewer.language, text));
+}
+
+Html moment(const std::string& time) {
+    constexpr std::size_t hour = 11;
+    const std::string_view short_form =
+        time.size() > hour ? std::string_view{time}.substr(hour, 5) : std::string_view{time};
+    return html(R"(<time datetime="{}">{} UTC</time>)", time, short_form);
+}
+
+Html moment(leasehold::Time time) {
+    return moment(leasehold::to_string(time));
+}
+
+Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders) {
+    Html names;
+    for (const leasehold::Holder& holder : holders) {
+        if (!names.is_empty()) names += html(", ");
+        names += say(viewer.language, "<strong>{}</strong> since {}", user_of(holder.owner),
+                     moment(holder.since));
+    }
+    return names;
+}
+
+Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
+    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lock.ttl).count();
+    return html(R"(<leasehold-guard type="{}" key="{}" owner="{}" session="{}" tab="{}" lock-id="{}" ttl="{}" lang="{}">
+{}</leasehold-guard>
+)",
+                lock.key.type(), lock.key.id(), viewer.user, viewer.session, lock.tab, lock.lock_id,
+                ttl, code_of(viewer.language), content);
+}
+
+Html setback(const Viewer& viewer, const Form& form) {
+    const Language language = viewer.language;
+    Html body;
+    for (const std::string_view problem : form.problems) {
+        body += html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", in(language, problem));
+    }
+    if (!form.setback) return body;
+    const Setback& setback = *form.setback;
+    body += html("<section class=\"notice bad\" role=\"alert\"><p><strong>{}</strong> {}</p>\n",
+                 in(language, setback.reason), in(language, "Everything you typed is still here."));
+    if (!setback.holders.empty()) {
+        body += html("<p>{} {}</p>\n", in(language, "It is being edited by"),
+                     names_of(viewer, setback.holders));
+    }
+    if (setback.changes.empty()) {
+        body += html("<p>{}</p>\n", in(language, "Nobody has changed it since you opened it."));
+    } else {
+        Html rows;
+        for (const Change& change : setback.changes) rows += row_of(language, change);
+        body += html(R"(<p>{}</p>
+<div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
+<tbody>{}</tbody></table></div>
+)",
+                     say(language, "{} has changed it meanwhile, {}:",
+                         html("<strong>{}</strong>", setback.changed_by),
+                         moment(setback.changed_at)),
+                     in(language, "Field"), in(language, "When you opened it"),
+                     in(language, "Now"), rows);
+    }
+    body += html("</section>\n");
+    return body;
+}
+
+}  // namespace customers::web::pages

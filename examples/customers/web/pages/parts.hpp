@@ -1,0 +1,29 @@
+#pragma once
+
+#include "web/pages/pages.hpp"
+
+// What several pages have in common.
+namespace customers::web::pages {
+
+[[nodiscard]] Response page(const Viewer& viewer, std::string_view title, const Html& body,
+                            int status = 200);
+
+// Form fields that every POST of a session carries.
+[[nodiscard]] Html session_fields(const Viewer& viewer);
+[[nodiscard]] Html hidden(std::string_view name, std::string_view value);
+// A button that is a whole form.
+[[nodiscard]] Html post_button(const Viewer& viewer, std::string_view path, std::string_view label,
+                               std::string_view look = "");
+
+[[nodiscard]] Html notice(const Viewer& viewer, std::string_view text);
+[[nodiscard]] Html moment(const std::string& time);
+[[nodiscard]] Html moment(leasehold::Time time);
+// "Kim, since 12:31": those who hold something.
+[[nodiscard]] Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
+
+// What wraps a form whose lock the page keeps alive.
+[[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content);
+// Why the form is there again, and what has happened meanwhile.
+[[nodiscard]] Html setback(const Viewer& viewer, const Form& form);
+
+}  // namespace customers::web::pages
