@@ -1,6 +1,8 @@
 // The customers application: `customers --help`.
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
 #include <csignal>
 #include <iostream>
 #include <thread>
@@ -74,8 +76,10 @@ void run(Settings& settings) {
         [&](customers::web::Request request) { return application.handle(std::move(request)); }};
     const std::uint16_t port = server.bind(settings.address, settings.port);
     greet(settings, port);
-    std::jthread{[&] { stop_at_signal(signals, server, application); }}.detach();
+    const std::jthread stopper{[&] { stop_at_signal(signals, server, application); }};
     server.serve();
+    // For the stopper, if it was not a signal that ended it.
+    kill(getpid(), SIGTERM);
 }
 
 }  // namespace

@@ -45,12 +45,11 @@ web::Response not_found(const Visit& visit) {
 web::Response refused(const Visit& visit, const leasehold::LockKey& key,
                       const leasehold::Refusal& refusal, const Paths& paths) {
     return web::pages::refused(
-        visit.viewer(),
-        {.key = key,
-         .title = std::string{web::in(visit.request.language(), paths.title)},
-         .open_path = paths.open,
-         .view_path = paths.view,
-         .holders = refusal.holders});
+        visit.viewer(), {.key = key,
+                         .title = std::string{web::in(visit.request.language(), paths.title)},
+                         .open_path = paths.open,
+                         .view_path = paths.view,
+                         .holders = refusal.holders});
 }
 
 web::pages::Form draft(const Visit& visit, const std::string& id, const web::Fields& typed,
@@ -66,10 +65,8 @@ web::pages::Form unsaved(const Visit& visit, const std::string& id, const web::F
     web::pages::Form form{.id = id, .filled = typed, .loaded = loaded_of(visit)};
     const auto lock_id = leasehold::LockId::parse(visit.request.form.get("lock_id"));
     if (lock_id) {
-        form.lock = web::pages::PageLock{.key = key,
-                                         .lock_id = lock_id->to_string(),
-                                         .tab = visit.tab,
-                                         .ttl = visit.desk.ttl};
+        form.lock = web::pages::PageLock{
+            .key = key, .lock_id = lock_id->to_string(), .tab = visit.tab, .ttl = visit.desk.ttl};
     }
     return form;
 }

@@ -8,8 +8,8 @@
 
 namespace customers {
 
-// One step of a business transaction: a person in a tab, the system transaction of this request, and
-// the way to the objects, which leads through their locks. For one thread.
+// One step of a business transaction: a person in a tab, the system transaction of this request,
+// and the way to the objects, which leads through their locks. For one thread.
 //
 // A business transaction lasts from the command that opens an object to the one that saves or
 // leaves it. Between the two there is only its lock, and the form that carries the lock id.

@@ -10,9 +10,9 @@ using leasehold::Access;
 
 web::Response refused(const Visit& visit, const leasehold::Refusal& refusal,
                       const std::string& id) {
-    return answers::refused(visit, key_of<Customer>(id), refusal,
-                            {.title = "Customer", .open = "/customers/" + id + "/edit",
-                             .view = "/customers/" + id});
+    return answers::refused(
+        visit, key_of<Customer>(id), refusal,
+        {.title = "Customer", .open = "/customers/" + id + "/edit", .view = "/customers/" + id});
 }
 
 web::Response edit(Visit& visit, const leasehold::LockKey& member) {
@@ -22,10 +22,9 @@ web::Response edit(Visit& visit, const leasehold::LockKey& member) {
     if (!opened) return refused(visit, opened.error(), id);
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
-    return web::pages::customer_form(visit.viewer(), {.id = id,
-                                                      .filled = fields,
-                                                      .loaded = fields,
-                                                      .lock = visit.page_lock(*opened->lease)});
+    return web::pages::customer_form(
+        visit.viewer(),
+        {.id = id, .filled = fields, .loaded = fields, .lock = visit.page_lock(*opened->lease)});
 }
 
 }  // namespace
@@ -37,8 +36,7 @@ web::Response EditCustomer::process(Visit& visit) {
 web::Response EditAddress::process(Visit& visit) {
     const auto position = web::integer_from(visit.request.names.at(1));
     if (!position) return answers::not_found(visit);
-    return edit(visit,
-                address_key(visit.request.names.at(0), static_cast<std::size_t>(*position)));
+    return edit(visit, address_key(visit.request.names.at(0), static_cast<std::size_t>(*position)));
 }
 
 web::Response ReopenCustomer::process(Visit& visit) {

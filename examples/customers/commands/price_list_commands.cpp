@@ -41,11 +41,10 @@ web::Response EditPriceList::process(Visit& visit) {
     if (!opened) return refused(visit, opened.error(), "/price-list/edit");
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
-    return web::pages::price_list_form(visit.viewer(),
-                                       {.id = standard_prices,
-                                        .filled = fields,
-                                        .loaded = fields,
-                                        .lock = visit.page_lock(*opened->lease)});
+    return web::pages::price_list_form(visit.viewer(), {.id = standard_prices,
+                                                        .filled = fields,
+                                                        .loaded = fields,
+                                                        .lock = visit.page_lock(*opened->lease)});
 }
 
 web::Response ReopenPriceList::process(Visit& visit) {

@@ -16,7 +16,8 @@ web::Response SignOut::process(Visit& visit) {
 }
 
 web::Response KnockOnLock::process(Visit& visit) {
-    const auto key = leasehold::LockKey::parse(visit.request.names.at(0), visit.request.names.at(1));
+    const auto key =
+        leasehold::LockKey::parse(visit.request.names.at(0), visit.request.names.at(1));
     if (!key) return answers::not_found(visit);
     visit.desk.knock(*key, visit.work.locks().owner(), visit.request.form.get("message"));
     return web::see_other(web::page_of(*key) + "?knocked");

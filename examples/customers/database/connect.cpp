@@ -1,5 +1,5 @@
-#include "database/connection.hpp"
 #include "database/mariadb/connect.hpp"
+#include "database/connection.hpp"
 #include "database/postgres/connect.hpp"
 #include "database/sqlite/connect.hpp"
 

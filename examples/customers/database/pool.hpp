@@ -9,8 +9,8 @@
 
 namespace customers::database {
 
-// Connections that are open and idle. Thread-safe. There are as many as requests were ever under way
-// at once, which the number of the web server's threads bounds.
+// Connections that are open and idle. Thread-safe. There are as many as requests were ever under
+// way at once, which the number of the web server's threads bounds.
 class Pool {
 public:
     explicit Pool(std::string url) : url_{std::move(url)} {}

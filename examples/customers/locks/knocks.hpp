@@ -17,8 +17,8 @@ struct Knock {
     leasehold::Time at{};
 };
 
-// What the holders of locks were asked, for as long as they hold them. Thread-safe; a comfort of this
-// process alone, as the WaitingLine.
+// What the holders of locks were asked, for as long as they hold them. Thread-safe; a comfort of
+// this process alone, as the WaitingLine.
 class Knocks {
 public:
     static constexpr std::size_t most_keys = 1'000;

@@ -13,8 +13,8 @@
 
 namespace customers {
 
-// Those who wait for a lock, first come, first served. Thread-safe. A comfort of this process alone:
-// the truth is in the lock table, and whoever asks another process may be quicker.
+// Those who wait for a lock, first come, first served. Thread-safe. A comfort of this process
+// alone: the truth is in the lock table, and whoever asks another process may be quicker.
 class WaitingLine {
 public:
     // Each one that waits keeps a thread of the web server.

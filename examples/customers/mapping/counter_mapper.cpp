@@ -8,9 +8,8 @@ std::optional<Counter> CounterMapper::load(const std::string& id) {
     const auto rows = transaction().query(
         "select next_number, version, changed_by, changed_at from counters where id = ?", {id});
     if (rows.empty()) return std::nullopt;
-    return Counter{.id = id,
-                   .next = number_from(rows.front()[0]),
-                   .revision = revision_from(rows.front(), 1)};
+    return Counter{
+        .id = id, .next = number_from(rows.front()[0]), .revision = revision_from(rows.front(), 1)};
 }
 
 bool CounterMapper::update(const Counter& counter) {

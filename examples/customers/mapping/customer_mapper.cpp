@@ -47,10 +47,10 @@ bool CustomerMapper::update(const Customer& customer) {
 
 std::vector<CustomerLine> list_customers(database::Transaction& transaction) {
     std::vector<CustomerLine> lines;
-    for (const database::Row& row : transaction.query(
-             "select c.id, c.name, coalesce(a.city, '') from customers c "
-             "left join addresses a on a.customer_id = c.id and a.position = 1 "
-             "order by c.name, c.id")) {
+    for (const database::Row& row :
+         transaction.query("select c.id, c.name, coalesce(a.city, '') from customers c "
+                           "left join addresses a on a.customer_id = c.id and a.position = 1 "
+                           "order by c.name, c.id")) {
         lines.push_back({.id = row[0], .name = row[1], .city = row[2]});
     }
     return lines;

@@ -17,7 +17,7 @@ namespace customers {
 
 template <class T>
 struct Opened {
-    std::shared_ptr<T> object{};  // none where there is no such object
+    std::shared_ptr<T> object{};              // none where there is no such object
     std::optional<leasehold::Lease> lease{};  // none where its rule asks for none
 };
 
@@ -31,8 +31,8 @@ struct NotSaved {
     leasehold::Refusal refusal{};
 };
 
-// The implicit lock: locks before it loads, as the rule of the object's kind asks, and guards before
-// it saves. Commands have no other way to an object, so that none can forget the lock.
+// The implicit lock: locks before it loads, as the rule of the object's kind asks, and guards
+// before it saves. Commands have no other way to an object, so that none can forget the lock.
 template <class T>
 class LockingMapper {
 public:

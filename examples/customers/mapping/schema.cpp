@@ -25,8 +25,8 @@ constexpr std::array samples{
            "Chicago"},
     Sample{"5", "Eastern Tea", "leaf@easterntea.example", "+81 3 5550 0155",
            "Ask for Ms. Sato about samples.", "5-2 Ginza", "Tokyo"},
-    Sample{"6", "김밥천국 종로점", "jongno@gimbap.example", "+82 2 555 0166", "점심시간에는 전화하지 않기",
-           "종로 33", "서울"},
+    Sample{"6", "김밥천국 종로점", "jongno@gimbap.example", "+82 2 555 0166",
+           "점심시간에는 전화하지 않기", "종로 33", "서울"},
     Sample{"7", "Gardens of Lyon", "bonjour@jardins.example", "+33 4 55 50 01 77", "",
            "3 rue des Lilas", "Lyon"},
     Sample{"8", "Hansen Fisk", "kontakt@hansen.example", "+47 55 50 01 88",
@@ -37,10 +37,9 @@ struct SamplePrice {
     std::string_view item, cents;
 };
 
-constexpr std::array sample_prices{SamplePrice{"Notebook, lined", "450"},
-                                   SamplePrice{"Notebook, plain", "420"},
-                                   SamplePrice{"Fountain pen", "3900"},
-                                   SamplePrice{"Ink, blue-black", "890"}};
+constexpr std::array sample_prices{
+    SamplePrice{"Notebook, lined", "450"}, SamplePrice{"Notebook, plain", "420"},
+    SamplePrice{"Fountain pen", "3900"}, SamplePrice{"Ink, blue-black", "890"}};
 
 constexpr std::string_view nobody = "Leasehold";
 constexpr std::string_view long_ago = "2026-01-01T09:00:00.000000Z";

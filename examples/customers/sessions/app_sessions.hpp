@@ -51,9 +51,9 @@ private:
     const Clock clock_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<std::string, Entry> entries_;                 // guarded by mutex_; by token
+    std::map<std::string, Entry> entries_;                  // guarded by mutex_; by token
     std::vector<std::shared_ptr<AppSession>> to_be_ended_;  // guarded by mutex_; asked to wait
-    std::jthread sweeper_;  // last: it uses everything above
+    std::jthread sweeper_;                                  // last: it uses everything above
 };
 
 }  // namespace customers

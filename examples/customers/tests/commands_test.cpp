@@ -9,7 +9,9 @@ protected:
     const leasehold::LockKey first_ = key_of<Customer>("1");
 
     std::string name_in_database() { return sql("select name from customers where id = '1'"); }
-    std::string version_in_database() { return sql("select version from customers where id = '1'"); }
+    std::string version_in_database() {
+        return sql("select version from customers where id = '1'");
+    }
 };
 ON_EVERY_DATABASE(CommandTest);
 
@@ -120,8 +122,8 @@ TEST_P(CommandTest, WhatIsNotThereLeavesNoLock) {
 TEST_P(CommandTest, AFormWithAMistakeComesBackWithItsLock) {
     Person kim = person("Kim");
     const Page form = kim.post("/customers/1/edit");
-    const Page again = kim.post("/customers/1/save",
-                                with(with(form.form(), "name", " "), "note", "typed by Kim"));
+    const Page again =
+        kim.post("/customers/1/save", with(with(form.form(), "name", " "), "note", "typed by Kim"));
     EXPECT_EQ(again.status, 422);
     EXPECT_TRUE(again.shows("A customer needs a name."));
     EXPECT_EQ(again.form().get("note"), "typed by Kim");

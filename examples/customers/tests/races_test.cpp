@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -11,7 +12,15 @@ namespace customers::testing {
 namespace {
 
 constexpr int crowd = 8;
-constexpr int rounds = 25;
+constexpr int rounds = 12;
+
+// Whoever is refused lets the others go on.
+bool is_refused(const Page& page) {
+    if (page.status == 200) return false;
+    EXPECT_EQ(page.status, 409);
+    std::this_thread::sleep_for(1ms);
+    return true;
+}
 
 class RaceTest : public Stage {
 protected:
@@ -34,7 +43,7 @@ TEST_P(RaceTest, NoUpdateOfACustomerIsLost) {
     together([&](Person& somebody, int number) {
         for (int round = 0; round < rounds;) {
             const Page form = somebody.post("/customers/1/edit");
-            if (form.status != 200) continue;
+            if (is_refused(form)) continue;
             ++round;
             if ((round + number) % 5 == 0) {
                 EXPECT_EQ(somebody.post("/customers/1/cancel", form.form()).status, 303);
@@ -58,7 +67,7 @@ TEST_P(RaceTest, EveryNumberIsGivenOnceAndWithoutAGap) {
     together([&](Person& somebody, int number) {
         for (int round = 0; round < rounds;) {
             const Page open = somebody.post("/counter/open");
-            if (open.status != 200) continue;
+            if (is_refused(open)) continue;
             ++round;
             if ((round + number) % 3 == 0) {
                 somebody.post("/counter/put-back", open.form());
@@ -83,9 +92,10 @@ TEST_P(RaceTest, NoUpdateIsLostWhileLocksRunOut) {
     together([&](Person& somebody, int number) {
         for (int round = 0; round < 5;) {
             const Page form = somebody.post("/customers/1/edit");
-            if (form.status != 200) continue;
+            if (is_refused(form)) continue;
             ++round;
-            std::this_thread::sleep_for(std::chrono::milliseconds{(number * 37 + round * 53) % 130});
+            std::this_thread::sleep_for(
+                std::chrono::milliseconds{(number * 37 + round * 53) % 130});
             const int count = std::stoi(form.form().get("phone"));
             const Page page =
                 somebody.send("/customers/1/save", form, "phone", std::to_string(count + 1));
@@ -97,11 +107,12 @@ TEST_P(RaceTest, NoUpdateIsLostWhileLocksRunOut) {
 }
 
 TEST_P(RaceTest, ReadersNeverSeeHalfAPriceList) {
+    sql("update prices set cents = 100");
     together([&](Person& somebody, int number) {
         for (int round = 0; round < rounds; ++round) {
             if (number % 2 == 0) {
                 const Page form = somebody.post("/price-list/edit");
-                if (form.status != 200) continue;
+                if (is_refused(form)) continue;
                 const std::string price = std::to_string(number * rounds + round + 1) + ".00";
                 auto fields = form.form();
                 for (const char* field : {"price.1", "price.2", "price.3", "price.4"}) {
@@ -111,8 +122,9 @@ TEST_P(RaceTest, ReadersNeverSeeHalfAPriceList) {
                 continue;
             }
             const Page read = somebody.post("/price-list/read");
-            if (read.status != 200) continue;
-            EXPECT_EQ(sql("select version from price_lists"), sql("select version from price_lists"));
+            if (is_refused(read)) continue;
+            EXPECT_EQ(sql("select version from price_lists"),
+                      sql("select version from price_lists"));
             EXPECT_EQ(somebody.post("/price-list/leave", read.form()).status, 303);
         }
     });

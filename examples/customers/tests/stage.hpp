@@ -47,6 +47,6 @@ private:
 
 }  // namespace customers::testing
 
-#define ON_EVERY_DATABASE(Suite)                                                        \
+#define ON_EVERY_DATABASE(Suite)                                                            \
     INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::Values("sqlite", "postgres", "mariadb"), \
                              customers::testing::by_name())

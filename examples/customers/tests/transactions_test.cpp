@@ -54,13 +54,13 @@ ON_EVERY_DATABASE(TransactionTest);
 TEST_P(TransactionTest, AnExceptionUndoesTheSaveAndLeavesTheLock) {
     const auto session = application().sessions().sign_in("Kim");
     const auto form = opened(*session);
-    EXPECT_THROW(run(*session,
-                     [&](Visit& visit) -> web::Response {
-                         EXPECT_TRUE(
-                             visit.work.customers().save(*form.object, form.lease->lock_id));
-                         throw std::runtime_error{"after the save"};
-                     }),
-                 std::runtime_error);
+    EXPECT_THROW(
+        run(*session,
+            [&](Visit& visit) -> web::Response {
+                EXPECT_TRUE(visit.work.customers().save(*form.object, form.lease->lock_id));
+                throw std::runtime_error{"after the save"};
+            }),
+        std::runtime_error);
     EXPECT_EQ(name_in_database(), "Ahn & Daughters");
     EXPECT_TRUE(desk().locks.check(first_, form.lease->lock_id));
 }
@@ -80,8 +80,7 @@ TEST_P(TransactionTest, LocksThatAFailedCommandTookAreGivenBack) {
     const auto session = application().sessions().sign_in("Kim");
     EXPECT_THROW(run(*session,
                      [&](Visit& visit) -> web::Response {
-                         EXPECT_TRUE(
-                             visit.work.customers().open(first_, leasehold::Access::write));
+                         EXPECT_TRUE(visit.work.customers().open(first_, leasehold::Access::write));
                          throw std::runtime_error{"after the lock"};
                      }),
                  std::runtime_error);
@@ -90,14 +89,14 @@ TEST_P(TransactionTest, LocksThatAFailedCommandTookAreGivenBack) {
 
 TEST_P(TransactionTest, LockingAfterLoadingIsAMistakeThatShows) {
     const auto session = application().sessions().sign_in("Kim");
-    EXPECT_THROW(run(*session,
-                     [&](Visit& visit) {
-                         EXPECT_FALSE(visit.work.customer_lines().empty());
-                         static_cast<void>(
-                             visit.work.customers().open(first_, leasehold::Access::write));
-                         return web::Response{};
-                     }),
-                 std::logic_error);
+    EXPECT_THROW(
+        run(*session,
+            [&](Visit& visit) {
+                EXPECT_FALSE(visit.work.customer_lines().empty());
+                static_cast<void>(visit.work.customers().open(first_, leasehold::Access::write));
+                return web::Response{};
+            }),
+        std::logic_error);
 }
 
 TEST_P(TransactionTest, AnObjectIsLoadedOnce) {
@@ -128,7 +127,8 @@ TEST_P(TransactionTest, ADeathBeforeTheCommitLeavesDataAndLockAsTheyWere) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
     // A server may notice a moment later; until then the row is busy.
-    ASSERT_TRUE(eventually([&] { return desk().locks.check(first_, form.lease->lock_id); }));
+    ASSERT_TRUE(
+        eventually([&] { return desk().locks.check(first_, form.lease->lock_id).has_value(); }));
     EXPECT_EQ(name_in_database(), "Ahn & Daughters");
     const Person lee = person("Lee");
     EXPECT_EQ(Person{lee}.post("/customers/1/edit").status, 409);

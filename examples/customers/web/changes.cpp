@@ -7,16 +7,15 @@
 namespace customers::web {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> words{
-    {{"name", "Name"},
-     {"email", "E-mail"},
-     {"phone", "Phone"},
-     {"note", "Note"},
-     {"label", "Label"},
-     {"street", "Street"},
-     {"city", "City"},
-     {"item", "Item"},
-     {"price", "Price"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> words{{{"name", "Name"},
+                                                                              {"email", "E-mail"},
+                                                                              {"phone", "Phone"},
+                                                                              {"note", "Note"},
+                                                                              {"label", "Label"},
+                                                                              {"street", "Street"},
+                                                                              {"city", "City"},
+                                                                              {"item", "Item"},
+                                                                              {"price", "Price"}}};
 
 std::string_view word_of(std::string_view part) {
     const auto found = std::ranges::find(words, part, [](const auto& w) { return w.first; });

@@ -10,8 +10,8 @@
 
 namespace customers::web {
 
-// A template of a page: a literal of this program, never a text from somewhere else. Attributes in it
-// stand in double quotes.
+// A template of a page: a literal of this program, never a text from somewhere else. Attributes in
+// it stand in double quotes.
 class Template {
 public:
     template <std::size_t Size>

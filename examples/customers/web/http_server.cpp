@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include <stdexcept>
+#include <thread>
 
 #include "domain/text.hpp"
 #include "web/percent.hpp"
@@ -61,8 +62,8 @@ std::optional<Request> read(const httplib::Request& from, std::string body) {
     const std::string_view target = from.target;
     const std::size_t question = target.find('?');
     auto path = decode_percent(target.substr(0, question));
-    auto query = Fields::parse(question == std::string_view::npos ? ""
-                                                                  : target.substr(question + 1));
+    auto query =
+        Fields::parse(question == std::string_view::npos ? "" : target.substr(question + 1));
     if (!path || !is_clean(*path) || !query) return std::nullopt;
     request.path = *std::move(path);
     request.query = *std::move(query);
@@ -135,9 +136,9 @@ HttpServer::HttpServer(Handler handler)
 HttpServer::~HttpServer() = default;
 
 std::uint16_t HttpServer::bind(const std::string& address, std::uint16_t port) {
-    const int bound =
-        port == 0 ? server_->bind_to_any_port(address)
-                  : (server_->bind_to_port(address, port) ? static_cast<int>(port) : -1);
+    const int bound = port == 0
+                          ? server_->bind_to_any_port(address)
+                          : (server_->bind_to_port(address, port) ? static_cast<int>(port) : -1);
     if (bound <= 0) {
         throw std::runtime_error{"cannot listen on " + address + " port " + std::to_string(port)};
     }
@@ -146,9 +147,12 @@ std::uint16_t HttpServer::bind(const std::string& address, std::uint16_t port) {
 
 void HttpServer::serve() {
     server_->listen_after_bind();
+    has_ended_ = true;
 }
 
 void HttpServer::stop() {
+    // The library forgets a stop that comes before its beginning.
+    while (!server_->is_running() && !has_ended_) std::this_thread::yield();
     server_->stop();
 }
 

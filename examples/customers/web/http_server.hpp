@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,10 +32,11 @@ public:
     std::uint16_t bind(const std::string& address, std::uint16_t port);
     // Until stop().
     void serve();
-    // From any thread, also from a signal's.
+    // From any thread; waits for serve() to have begun.
     void stop();
 
 private:
+    std::atomic<bool> has_ended_ = false;
     Handler handler_;
     std::unique_ptr<httplib::Server> server_;
 };

@@ -10,7 +10,8 @@ const std::map<std::string_view, std::string_view>& korean() {
         {"<strong>{}</strong> since {}", "<strong>{}</strong> 님 ({}부터)"},
         {"A customer needs a name.", "고객 이름을 입력하세요."},
         {"A line can be 200 characters long.", "한 줄은 200자까지 쓸 수 있습니다."},
-        {"A name has 1 to 40 characters and no slash.", "이름은 1자에서 40자이며 /를 쓸 수 없습니다."},
+        {"A name has 1 to 40 characters and no slash.",
+         "이름은 1자에서 40자이며 /를 쓸 수 없습니다."},
         {"A name is enough here: it is what the others see.",
          "이름만 있으면 됩니다. 다른 사람에게 이 이름이 보입니다."},
         {"A note can be 2,000 characters long.", "메모는 2,000자까지 쓸 수 있습니다."},
@@ -46,9 +47,11 @@ const std::map<std::string_view, std::string_view>& korean() {
         {"Label", "이름표"},
         {"Look at the next number", "다음 번호 보기"},
         {"Name", "이름"},
-        {"Nobody has changed it since you opened it.", "편집을 시작한 뒤로 아무도 바꾸지 않았습니다."},
+        {"Nobody has changed it since you opened it.",
+         "편집을 시작한 뒤로 아무도 바꾸지 않았습니다."},
         {"Note", "메모"},
-        {"Not used: your time with the counter was up.", "쓰지 못했습니다. 번호를 볼 수 있는 시간이 끝났습니다."},
+        {"Not used: your time with the counter was up.",
+         "쓰지 못했습니다. 번호를 볼 수 있는 시간이 끝났습니다."},
         {"Now", "지금"},
         {"Number {} is used.", "{}번을 썼습니다."},
         {"Pages", "페이지"},
@@ -57,7 +60,8 @@ const std::map<std::string_view, std::string_view>& korean() {
         {"Price list", "가격표"},
         {"Prices must be read fresh: while somebody reads them nobody can change them, and while "
          "somebody changes them nobody can read them. Any number of people can read at once.",
-         "가격은 항상 최신이어야 합니다. 누가 읽는 동안에는 아무도 바꿀 수 없고, 누가 바꾸는 동안에는 "
+         "가격은 항상 최신이어야 합니다. 누가 읽는 동안에는 아무도 바꿀 수 없고, 누가 바꾸는 "
+         "동안에는 "
          "아무도 읽을 수 없습니다. 읽기는 여럿이 함께 할 수 있습니다."},
         {"Put it back", "되돌려 놓기"},
         {"Read", "읽기"},

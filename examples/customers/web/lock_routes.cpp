@@ -140,8 +140,7 @@ private:
 
     [[nodiscard]] leasehold::Mode mode_of(wire::Fields& fields) const {
         const std::string text = fields.optional_text("mode").value_or("exclusive");
-        const auto mode =
-            text == "shared" ? leasehold::Mode::shared : leasehold::Mode::exclusive;
+        const auto mode = text == "shared" ? leasehold::Mode::shared : leasehold::Mode::exclusive;
         if (text != leasehold::to_string(mode) || !is_allowed(key_, mode)) {
             throw BadRequest{"this key cannot be locked in that mode"};
         }

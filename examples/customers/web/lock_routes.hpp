@@ -9,8 +9,9 @@ namespace customers::web {
 inline constexpr std::string_view lock_routes_prefix = "/v1/locks/";
 
 // The lock routes of a Leasehold server, as far as a page with leasehold.js needs them, for the
-// person who is signed in: try, wait, look, check, renew, release and knock. Whatever the page says,
-// the owner is of this session, the key is one of ours, and the time is at most the desk's ttl.
+// person who is signed in: try, wait, look, check, renew, release and knock. Whatever the page
+// says, the owner is of this session, the key is one of ours, and the time is at most the desk's
+// ttl.
 [[nodiscard]] Response answer_about_locks(const Request& request, const AppSession& session,
                                           LockDesk& desk);
 

@@ -35,7 +35,8 @@ Response counter(const Viewer& viewer, const std::vector<leasehold::Holder>& hol
 
 Response counter_open(const Viewer& viewer, const Counter& counter, const PageLock& lock) {
     const Language language = viewer.language;
-    const Html content = html(R"(<form class="card" method="post" action="/counter/take">
+    const Html content = html(
+        R"(<form class="card" method="post" action="/counter/take">
 <h1>{}</h1>
 {}{}
 <p>{}</p>
@@ -44,11 +45,9 @@ Response counter_open(const Viewer& viewer, const Counter& counter, const PageLo
 <button class="quiet" formaction="/counter/put-back" data-leasehold-leave>{}</button></div>
 </form>
 )",
-                              in(language, "Invoice numbers"), session_fields(viewer),
-                              hidden("lock_id", lock.lock_id),
-                              in(language, "The next number is yours to use or to put back:"),
-                              counter.next, in(language, "Use this number"),
-                              in(language, "Put it back"));
+        in(language, "Invoice numbers"), session_fields(viewer), hidden("lock_id", lock.lock_id),
+        in(language, "The next number is yours to use or to put back:"), counter.next,
+        in(language, "Use this number"), in(language, "Put it back"));
     return page(viewer, in(language, "Counter"), guarded(viewer, lock, content));
 }
 

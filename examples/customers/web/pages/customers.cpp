@@ -19,12 +19,12 @@ Html mark_of(const Viewer& viewer, const std::string& id,
 
 Html address_card(const Viewer& viewer, const Customer& customer, std::size_t position,
                   const Address& address) {
-    return html(R"(<li><h3>{}</h3><p>{}<br>{}</p>{}</li>
+    return html(
+        R"(<li><h3>{}</h3><p>{}<br>{}</p>{}</li>
 )",
-                address.label, address.street, address.city,
-                post_button(viewer,
-                            fmt::format("/customers/{}/addresses/{}/edit", customer.id, position),
-                            "Edit address", "quiet"));
+        address.label, address.street, address.city,
+        post_button(viewer, fmt::format("/customers/{}/addresses/{}/edit", customer.id, position),
+                    "Edit address", "quiet"));
 }
 
 Html text_input(Language language, std::string_view name, std::string_view word,
@@ -41,15 +41,15 @@ Html address_inputs(Language language, const Fields& filled) {
     for (std::size_t i = 1; i <= Customer::most_addresses && !is_last; ++i) {
         const std::string prefix = fmt::format("address.{}.", i);
         is_last = !filled.has(prefix + "street");
-        inputs += html(R"(<fieldset><legend>{}</legend>
+        inputs +=
+            html(R"(<fieldset><legend>{}</legend>
 {}{}{}</fieldset>
 )",
-                       is_last ? html("{}", in(language, "Another address"))
-                               : html("{} {}", in(language, "Address"), i),
-                       text_input(language, prefix + "label", "Label", filled.get(prefix + "label")),
-                       text_input(language, prefix + "street", "Street",
-                                  filled.get(prefix + "street")),
-                       text_input(language, prefix + "city", "City", filled.get(prefix + "city")));
+                 is_last ? html("{}", in(language, "Another address"))
+                         : html("{} {}", in(language, "Address"), i),
+                 text_input(language, prefix + "label", "Label", filled.get(prefix + "label")),
+                 text_input(language, prefix + "street", "Street", filled.get(prefix + "street")),
+                 text_input(language, prefix + "city", "City", filled.get(prefix + "city")));
     }
     return inputs;
 }
@@ -101,9 +101,8 @@ Response customer(const Viewer& viewer, const Customer& customer,
         held = html("<p class=\"notice\">{} {}</p>\n", in(language, "It is being edited by"),
                     names_of(viewer, holders));
     }
-    return page(
-        viewer, customer.name,
-        html(R"({}{}<article class="card">
+    return page(viewer, customer.name,
+                html(R"({}{}<article class="card">
 <h1>{}</h1>
 <dl><dt>{}</dt><dd>{}</dd><dt>{}</dt><dd>{}</dd><dt>{}</dt><dd class="lines">{}</dd></dl>
 <h2>{}</h2>
@@ -112,19 +111,19 @@ Response customer(const Viewer& viewer, const Customer& customer,
 <p class="small">{}</p>
 </article>
 )",
-             notice(viewer, message), held, customer.name, in(language, "E-mail"), customer.email,
-             in(language, "Phone"), customer.phone, in(language, "Note"), customer.note,
-             in(language, "Addresses"), addresses,
-             post_button(viewer, "/customers/" + customer.id + "/edit", "Edit", "main"),
-             in(language, "All customers"),
-             say(language, "Version {}, by {}, {}", customer.revision.version,
-                 customer.revision.changed_by, moment(customer.revision.changed_at))));
+                     notice(viewer, message), held, customer.name, in(language, "E-mail"),
+                     customer.email, in(language, "Phone"), customer.phone, in(language, "Note"),
+                     customer.note, in(language, "Addresses"), addresses,
+                     post_button(viewer, "/customers/" + customer.id + "/edit", "Edit", "main"),
+                     in(language, "All customers"),
+                     say(language, "Version {}, by {}, {}", customer.revision.version,
+                         customer.revision.changed_by, moment(customer.revision.changed_at))));
 }
 
 Response customer_form(const Viewer& viewer, const Form& form, int status) {
     const Language language = viewer.language;
-    const Html inputs =
-        html(R"(<form class="card" method="post" action="/customers/{}/save" autocomplete="off" novalidate>
+    const Html inputs = html(
+        R"(<form class="card" method="post" action="/customers/{}/save" autocomplete="off" novalidate>
 <h1>{}</h1>
 {}{}{}{}
 {}{}{}
@@ -134,14 +133,14 @@ Response customer_form(const Viewer& viewer, const Form& form, int status) {
 <div class="actions">{}</div>
 </form>
 )",
-             form.id, say(language, "Edit {}", form.filled.get("name")), session_fields(viewer),
-             hidden("version", form.filled.get("version")), hidden("loaded", form.loaded.print()),
-             form.lock ? hidden("lock_id", form.lock->lock_id) : Html{},
-             text_input(language, "name", "Name", form.filled.get("name")),
-             text_input(language, "email", "E-mail", form.filled.get("email"), "email"),
-             text_input(language, "phone", "Phone", form.filled.get("phone"), "tel"),
-             in(language, "Note"), form.filled.get("note"), in(language, "Addresses"),
-             address_inputs(language, form.filled), buttons(viewer, form));
+        form.id, say(language, "Edit {}", form.filled.get("name")), session_fields(viewer),
+        hidden("version", form.filled.get("version")), hidden("loaded", form.loaded.print()),
+        form.lock ? hidden("lock_id", form.lock->lock_id) : Html{},
+        text_input(language, "name", "Name", form.filled.get("name")),
+        text_input(language, "email", "E-mail", form.filled.get("email"), "email"),
+        text_input(language, "phone", "Phone", form.filled.get("phone"), "tel"),
+        in(language, "Note"), form.filled.get("note"), in(language, "Addresses"),
+        address_inputs(language, form.filled), buttons(viewer, form));
     Html body = setback(viewer, form);
     body += form.lock ? guarded(viewer, *form.lock, inputs) : inputs;
     return page(viewer, form.filled.get("name"), body, status);

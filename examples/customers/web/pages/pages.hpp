@@ -35,9 +35,9 @@ struct PageLock {
 
 // Work that was not saved: what was typed is in the form again.
 struct Setback {
-    std::string_view reason{};                // one sentence
-    std::vector<Change> changes{};            // what others changed meanwhile
-    std::string changed_by{};                 // who did
+    std::string_view reason{};      // one sentence
+    std::vector<Change> changes{};  // what others changed meanwhile
+    std::string changed_by{};       // who did
     std::string changed_at{};
     std::vector<leasehold::Holder> holders{};  // who has the lock now
 };

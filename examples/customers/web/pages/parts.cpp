@@ -49,8 +49,8 @@ Response page(const Viewer& viewer, std::string_view title, const Html& body, in
 )",
         code_of(language), title, in(language, "Customers"), in(language, "To the content"),
         in(language, "Customers"), navigation(viewer), body,
-        viewer.user.empty() ? "/sign-in" : "/customers",
-        language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
+        viewer.user.empty() ? "/sign-in" : "/customers", language == Language::korean ? "en" : "ko",
+        language == Language::korean ? "en" : "ko",
         language == Language::korean ? "English" : "한국어");
     return {.status = status, .body = whole.text()};
 }
@@ -67,8 +67,9 @@ Html hidden(std::string_view name, std::string_view value) {
 
 Html post_button(const Viewer& viewer, std::string_view path, std::string_view label,
                  std::string_view look) {
-    return html(R"(<form class="inline" method="post" action="{}">{}<button class="{}">{}</button></form>)",
-                path, session_fields(viewer), look, in(viewer.language, label));
+    return html(
+        R"(<form class="inline" method="post" action="{}">{}<button class="{}">{}</button></form>)",
+        path, session_fields(viewer), look, in(viewer.language, label));
 }
 
 Html notice(const Viewer& viewer, std::string_view text) {
@@ -99,11 +100,12 @@ Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holder
 
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
     const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lock.ttl).count();
-    return html(R"(<leasehold-guard type="{}" key="{}" owner="{}" session="{}" tab="{}" lock-id="{}" ttl="{}" lang="{}">
+    return html(
+        R"(<leasehold-guard type="{}" key="{}" owner="{}" session="{}" tab="{}" lock-id="{}" ttl="{}" lang="{}">
 {}</leasehold-guard>
 )",
-                lock.key.type(), lock.key.id(), viewer.user, viewer.session, lock.tab, lock.lock_id,
-                ttl, code_of(viewer.language), content);
+        lock.key.type(), lock.key.id(), viewer.user, viewer.session, lock.tab, lock.lock_id, ttl,
+        code_of(viewer.language), content);
 }
 
 Html setback(const Viewer& viewer, const Form& form) {
@@ -125,15 +127,14 @@ Html setback(const Viewer& viewer, const Form& form) {
     } else {
         Html rows;
         for (const Change& change : setback.changes) rows += row_of(language, change);
-        body += html(R"(<p>{}</p>
+        body += html(
+            R"(<p>{}</p>
 <div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
 <tbody>{}</tbody></table></div>
 )",
-                     say(language, "{} has changed it meanwhile, {}:",
-                         html("<strong>{}</strong>", setback.changed_by),
-                         moment(setback.changed_at)),
-                     in(language, "Field"), in(language, "When you opened it"),
-                     in(language, "Now"), rows);
+            say(language, "{} has changed it meanwhile, {}:",
+                html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at)),
+            in(language, "Field"), in(language, "When you opened it"), in(language, "Now"), rows);
     }
     body += html("</section>\n");
     return body;

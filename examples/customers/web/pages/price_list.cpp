@@ -50,21 +50,21 @@ Html buttons(const Viewer& viewer, const Form& form) {
 Response price_list(const Viewer& viewer, const std::vector<leasehold::Holder>& holders,
                     std::string_view message) {
     const Language language = viewer.language;
-    return page(viewer, in(language, "Price list"),
-                html(R"({}{}<section class="card">
+    return page(
+        viewer, in(language, "Price list"),
+        html(R"({}{}<section class="card">
 <h1>{}</h1>
 <p>{}</p>
 <div class="actions">{}{}</div>
 </section>
 )",
-                     notice(viewer, message), holders_notice(viewer, holders),
-                     in(language, "Price list"),
-                     in(language,
-                        "Prices must be read fresh: while somebody reads them nobody can change "
-                        "them, and while somebody changes them nobody can read them. Any number "
-                        "of people can read at once."),
-                     post_button(viewer, "/price-list/read", "Read", "main"),
-                     post_button(viewer, "/price-list/edit", "Edit")));
+             notice(viewer, message), holders_notice(viewer, holders), in(language, "Price list"),
+             in(language,
+                "Prices must be read fresh: while somebody reads them nobody can change "
+                "them, and while somebody changes them nobody can read them. Any number "
+                "of people can read at once."),
+             post_button(viewer, "/price-list/read", "Read", "main"),
+             post_button(viewer, "/price-list/edit", "Edit")));
 }
 
 Response price_list_read(const Viewer& viewer, const PriceList& list, const PageLock& lock) {
@@ -74,7 +74,8 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
         rows += html("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td></tr>\n", price.item,
                      price_text(price.cents));
     }
-    const Html content = html(R"(<form class="card" method="post" action="/price-list/leave">
+    const Html content =
+        html(R"(<form class="card" method="post" action="/price-list/leave">
 <h1>{}</h1>
 {}{}
 <table><thead><tr><th scope="col">{}</th><th scope="col" class="number">{}</th></tr></thead><tbody>
@@ -84,12 +85,11 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
 <p class="small">{}</p>
 </form>
 )",
-                              in(language, "Price list"), session_fields(viewer),
-                              hidden("lock_id", lock.lock_id), in(language, "Item"),
-                              in(language, "Price"), rows, in(language, "Done reading"),
-                              in(language, "Edit"),
-                              say(language, "Version {}, by {}, {}", list.revision.version,
-                                  list.revision.changed_by, moment(list.revision.changed_at)));
+             in(language, "Price list"), session_fields(viewer), hidden("lock_id", lock.lock_id),
+             in(language, "Item"), in(language, "Price"), rows, in(language, "Done reading"),
+             in(language, "Edit"),
+             say(language, "Version {}, by {}, {}", list.revision.version, list.revision.changed_by,
+                 moment(list.revision.changed_at)));
     return page(viewer, in(language, "Price list"), guarded(viewer, lock, content));
 }
 

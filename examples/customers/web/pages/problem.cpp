@@ -32,17 +32,17 @@ Html typed(const Viewer& viewer, const Request& posted) {
 Response problem(const Viewer& viewer, int status, std::string_view title, std::string_view detail,
                  const Request* posted) {
     const Language language = viewer.language;
-    return page(viewer, in(language, title),
-                html(R"(<section class="card">
+    return page(
+        viewer, in(language, title),
+        html(R"(<section class="card">
 <h1>{}</h1>
 <p>{}</p>
 {}<p><a href="/customers">{}</a></p>
 </section>
 )",
-                     in(language, title), in(language, detail),
-                     posted != nullptr ? typed(viewer, *posted) : Html{},
-                     in(language, "All customers")),
-                status);
+             in(language, title), in(language, detail),
+             posted != nullptr ? typed(viewer, *posted) : Html{}, in(language, "All customers")),
+        status);
 }
 
 }  // namespace customers::web::pages

@@ -25,12 +25,11 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
 </div>
 </section>
 )",
-        refusal.title, in(language, "It is being edited by"),
-        names_of(viewer, refusal.holders), until, refusal.key.type(), refusal.key.id(), viewer.user,
-        viewer.session, code_of(language), refusal.open_path, refusal.open_path,
-        session_fields(viewer), in(language, "Try again"), refusal.view_path,
-        in(language, "View only"), refusal.key.type(), refusal.key.id(), session_fields(viewer),
-        in(language, "Knock"));
+        refusal.title, in(language, "It is being edited by"), names_of(viewer, refusal.holders),
+        until, refusal.key.type(), refusal.key.id(), viewer.user, viewer.session, code_of(language),
+        refusal.open_path, refusal.open_path, session_fields(viewer), in(language, "Try again"),
+        refusal.view_path, in(language, "View only"), refusal.key.type(), refusal.key.id(),
+        session_fields(viewer), in(language, "Knock"));
     return page(viewer, refusal.title, body, 409);
 }
 
