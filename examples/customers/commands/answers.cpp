@@ -42,14 +42,14 @@ web::Response not_found(const Visit& visit) {
     return web::pages::problem(visit.viewer(), 404, "Not found", "There is nothing here.");
 }
 
-web::Response refused(const Visit& visit, const leasehold::LockKey& key,
-                      const leasehold::Refusal& refusal, const Paths& paths) {
-    return web::pages::refused(
-        visit.viewer(), {.key = key,
-                         .title = std::string{web::in(visit.request.language(), paths.title)},
-                         .open_path = paths.open,
-                         .view_path = paths.view,
-                         .holders = refusal.holders});
+web::Response refused(const Visit& visit, const Wanted& wanted, const leasehold::Refusal& refusal) {
+    return web::pages::refused(visit.viewer(), {.key = wanted.key,
+                                                .mode = wanted.mode,
+                                                .ttl = visit.desk.ttl,
+                                                .title = wanted.title,
+                                                .open_path = wanted.open_path,
+                                                .view_path = wanted.view_path,
+                                                .holders = refusal.holders});
 }
 
 web::pages::Form draft(const Visit& visit, const std::string& id, const web::Fields& typed,
@@ -66,7 +66,7 @@ web::pages::Form unsaved(const Visit& visit, const std::string& id, const web::F
     const auto lock_id = leasehold::LockId::parse(visit.request.form.get("lock_id"));
     if (lock_id) {
         form.lock = web::pages::PageLock{
-            .key = key, .lock_id = lock_id->to_string(), .tab = visit.tab, .ttl = visit.desk.ttl};
+            .key = key, .lock_id = lock_id->to_string(), .ttl = visit.desk.ttl};
     }
     return form;
 }

@@ -8,18 +8,21 @@
 // What several commands answer alike.
 namespace customers::answers {
 
-struct Paths {
-    std::string_view title;
-    std::string open;
-    std::string view;
+// What was asked for and refused.
+struct Wanted {
+    leasehold::LockKey key;
+    leasehold::Mode mode = leasehold::Mode::exclusive;
+    std::string title{};
+    std::string open_path{};  // where to ask again
+    std::string view_path{};
 };
 
 // What a redirect to this page had to tell, in a word of its query.
 [[nodiscard]] std::string_view news(const Visit& visit);
 
 [[nodiscard]] web::Response not_found(const Visit& visit);
-[[nodiscard]] web::Response refused(const Visit& visit, const leasehold::LockKey& key,
-                                    const leasehold::Refusal& refusal, const Paths& paths);
+[[nodiscard]] web::Response refused(const Visit& visit, const Wanted& wanted,
+                                    const leasehold::Refusal& refusal);
 
 // The form again with what was typed, without a lock.
 [[nodiscard]] web::pages::Form draft(const Visit& visit, const std::string& id,

@@ -11,7 +11,10 @@ web::pages::Viewer viewer_for(const web::Request& request, const AppSession* ses
 }
 
 web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease) const {
-    return {.key = lease.key, .lock_id = lease.lock_id.to_string(), .tab = tab, .ttl = desk.ttl};
+    return {.key = lease.key,
+            .lock_id = lease.lock_id.to_string(),
+            .mode = lease.mode,
+            .ttl = desk.ttl};
 }
 
 }  // namespace customers

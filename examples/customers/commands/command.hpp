@@ -17,7 +17,6 @@ struct Visit {
     AppSessions& sessions;
     LockDesk& desk;
     BusinessTransaction& work;
-    const std::string tab;
 
     [[nodiscard]] web::pages::Viewer viewer() const { return viewer_for(request, &session); }
     // For a page that is served with this lease.

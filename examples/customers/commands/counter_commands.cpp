@@ -24,8 +24,12 @@ web::Response OpenCounter::process(Visit& visit) {
     auto opened = visit.work.counters().open(the_key(), leasehold::Access::read);
     if (!opened) {
         return answers::refused(
-            visit, the_key(), opened.error(),
-            {.title = "Invoice numbers", .open = "/counter/open", .view = "/counter"});
+            visit,
+            {.key = the_key(),
+             .title = std::string{web::in(visit.request.language(), "Invoice numbers")},
+             .open_path = "/counter/open",
+             .view_path = "/counter"},
+            opened.error());
     }
     if (!opened->object) return answers::not_found(visit);
     return web::pages::counter_open(visit.viewer(), *opened->object,

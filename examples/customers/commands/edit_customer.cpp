@@ -8,11 +8,15 @@ namespace {
 
 using leasehold::Access;
 
-web::Response refused(const Visit& visit, const leasehold::Refusal& refusal,
-                      const std::string& id) {
-    return answers::refused(
-        visit, key_of<Customer>(id), refusal,
-        {.title = "Customer", .open = "/customers/" + id + "/edit", .view = "/customers/" + id});
+web::Response refused(Visit& visit, const leasehold::Refusal& refusal, const std::string& id) {
+    const auto customer = visit.work.customers().look(id);
+    if (!customer) return answers::not_found(visit);
+    return answers::refused(visit,
+                            {.key = key_of<Customer>(id),
+                             .title = customer->name,
+                             .open_path = "/customers/" + id + "/edit",
+                             .view_path = "/customers/" + id},
+                            refusal);
 }
 
 web::Response edit(Visit& visit, const leasehold::LockKey& member) {

@@ -8,15 +8,21 @@ namespace customers {
 namespace {
 
 using leasehold::Access;
+using leasehold::Mode;
 
 leasehold::LockKey the_key() {
     return key_of<PriceList>(standard_prices);
 }
 
-web::Response refused(const Visit& visit, const leasehold::Refusal& refusal,
+web::Response refused(const Visit& visit, const leasehold::Refusal& refusal, Mode mode,
                       const std::string& open_path) {
-    return answers::refused(visit, the_key(), refusal,
-                            {.title = "Price list", .open = open_path, .view = "/price-list"});
+    return answers::refused(visit,
+                            {.key = the_key(),
+                             .mode = mode,
+                             .title = std::string{web::in(visit.request.language(), "Price list")},
+                             .open_path = open_path,
+                             .view_path = "/price-list"},
+                            refusal);
 }
 
 }  // namespace
@@ -29,7 +35,7 @@ web::Response ShowPriceList::process(Visit& visit) {
 web::Response ReadPriceList::process(Visit& visit) {
     visit.work.start_new();
     auto opened = visit.work.price_lists().open(the_key(), Access::read);
-    if (!opened) return refused(visit, opened.error(), "/price-list/read");
+    if (!opened) return refused(visit, opened.error(), Mode::shared, "/price-list/read");
     if (!opened->object) return answers::not_found(visit);
     return web::pages::price_list_read(visit.viewer(), *opened->object,
                                        visit.page_lock(*opened->lease));
@@ -38,7 +44,7 @@ web::Response ReadPriceList::process(Visit& visit) {
 web::Response EditPriceList::process(Visit& visit) {
     visit.work.start_new();
     auto opened = visit.work.price_lists().open(the_key(), Access::write);
-    if (!opened) return refused(visit, opened.error(), "/price-list/edit");
+    if (!opened) return refused(visit, opened.error(), Mode::exclusive, "/price-list/edit");
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
     return web::pages::price_list_form(visit.viewer(), {.id = standard_prices,

@@ -13,7 +13,7 @@ void Knocks::add(const std::vector<leasehold::Holder>& holders, const Knock& kno
     const std::scoped_lock lock{mutex_};
     if (doors_.size() >= most_keys && !doors_.contains(key)) doors_.erase(doors_.begin());
     auto& door = doors_[key];
-    std::erase_if(door, [&](const Heard& known) { return known.knock.owner == knock.owner; });
+    std::erase_if(door, [&](const Heard& known) { return known.knock.by == knock.by; });
     if (door.size() == most_for_one_key) door.erase(door.begin());
     door.push_back(std::move(heard));
 }

@@ -12,7 +12,7 @@ namespace customers {
 
 // Somebody would like to have the lock.
 struct Knock {
-    std::string owner{};
+    std::string by{};
     std::string message{};
     leasehold::Time at{};
 };
@@ -25,7 +25,7 @@ public:
     static constexpr std::size_t most_for_one_key = 10;
     static constexpr std::size_t longest_message = 200;  // in bytes
 
-    // Of one owner the latest counts.
+    // Of one person the latest counts.
     void add(const std::vector<leasehold::Holder>& holders, const Knock& knock);
     [[nodiscard]] std::vector<Knock> on(const leasehold::Lease& lease);
 

@@ -4,9 +4,25 @@
 #include <utility>
 
 namespace customers {
+namespace {
+
+// However often a page renews it.
+constexpr std::chrono::hours longest_edit{8};
+// Pages renew after a third of the ttl, and a little later.
+constexpr std::chrono::seconds slack{5};
+
+}  // namespace
 
 LockDesk::LockDesk(std::unique_ptr<leasehold::Store> store, leasehold::Duration life)
-    : locks{std::move(store)}, ttl{life} {}
+    : locks{std::move(store), {.max_hold = longest_edit}}, ttl{life} {}
+
+std::optional<leasehold::Result<leasehold::Lease>> LockDesk::wait(
+    const leasehold::LockKey& key, const leasehold::LockOptions& options,
+    leasehold::Duration patience) {
+    auto answer = line.wait(key, options, patience);
+    if (answer && *answer) partings.end_later(**answer, ttl / 3 + slack);
+    return answer;
+}
 
 std::size_t LockDesk::knock(const leasehold::LockKey& key, const std::string& owner,
                             const std::string& message) {
@@ -15,7 +31,7 @@ std::size_t LockDesk::knock(const leasehold::LockKey& key, const std::string& ow
     const auto now =
         std::chrono::time_point_cast<leasehold::Duration>(std::chrono::system_clock::now());
     knocks.add(holders,
-               {.owner = owner, .message = message.substr(0, Knocks::longest_message), .at = now});
+               {.by = owner, .message = message.substr(0, Knocks::longest_message), .at = now});
     return holders.size();
 }
 

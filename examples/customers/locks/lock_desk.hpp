@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <leasehold/coarse_grained.hpp>
@@ -8,6 +9,7 @@
 
 #include "domain/lock_rules.hpp"
 #include "locks/knocks.hpp"
+#include "locks/partings.hpp"
 #include "locks/waiting_line.hpp"
 
 namespace customers {
@@ -19,8 +21,15 @@ struct LockDesk {
     leasehold::LockManager locks;
     leasehold::CoarseGrained aggregates{locks, root_of};
     WaitingLine line{locks};
+    Partings partings{locks, [this] { line.wake(); }};
     Knocks knocks{};
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
+
+    // Waits in line for it. A page that was granted it and is not heard of again was closed while
+    // it waited: its lock ends soon. Nothing where too many are waiting.
+    [[nodiscard]] std::optional<leasehold::Result<leasehold::Lease>> wait(
+        const leasehold::LockKey& key, const leasehold::LockOptions& options,
+        leasehold::Duration patience);
 
     // Asks those who hold it to finish; returns how many they are.
     std::size_t knock(const leasehold::LockKey& key, const std::string& owner,

@@ -19,11 +19,12 @@ std::optional<leasehold::Result<leasehold::Lease>> WaitingLine::wait(
     std::unique_lock lock{mutex_};
     if (waiting_ >= most) return std::nullopt;
     ++waiting_;
-    ++join(key, options.owner).asking;
+    join(key, options);
     leasehold::Result<leasehold::Lease> answer = std::unexpected{leasehold::Refusal{}};
     try {
         for (;;) {
             forget_absent(key);
+            if (!is_in_line(key, options.owner)) break;
             const bool next = is_next(key, options.owner);
             const std::size_t wakes_before = wakes_;
             const bool over = closed_ || Clock::now() >= deadline;
@@ -45,6 +46,17 @@ std::optional<leasehold::Result<leasehold::Lease>> WaitingLine::wait(
     leave(key, options.owner);
     if (answer) drop(key, options.owner);
     return answer;
+}
+
+void WaitingLine::dismiss(const leasehold::LockKey& key, leasehold::LockId lock_id) {
+    {
+        const std::scoped_lock lock{mutex_};
+        const auto line = lines_.find(key);
+        if (line == lines_.end()) return;
+        std::erase_if(line->second, [&](const Waiter& w) { return w.lock_id == lock_id; });
+        ++wakes_;
+    }
+    changed_.notify_all();
 }
 
 void WaitingLine::wake() {
@@ -74,18 +86,20 @@ std::vector<std::string> WaitingLine::waiting_for(const leasehold::LockKey& key)
     return owners;
 }
 
-WaitingLine::Waiter& WaitingLine::join(const leasehold::LockKey& key, const std::string& owner) {
+void WaitingLine::join(const leasehold::LockKey& key, const leasehold::LockOptions& options) {
     Line& line = lines_[key];
-    const auto found = std::ranges::find(line, owner, &Waiter::owner);
-    if (found != line.end()) return *found;
-    return line.emplace_back(Waiter{.owner = owner});
+    auto place = std::ranges::find(line, options.owner, &Waiter::owner);
+    if (place == line.end()) place = line.insert(line.end(), Waiter{.owner = options.owner});
+    place->lock_id = options.lock_id.value_or(leasehold::LockId{});
+    ++place->asking;
 }
 
 void WaitingLine::leave(const leasehold::LockKey& key, const std::string& owner) {
-    Line& line = lines_[key];
-    const auto found = std::ranges::find(line, owner, &Waiter::owner);
-    if (found == line.end()) return;
-    --found->asking;
+    const auto line = lines_.find(key);
+    if (line == lines_.end()) return;
+    const auto found = std::ranges::find(line->second, owner, &Waiter::owner);
+    if (found == line->second.end()) return;
+    if (found->asking > 0) --found->asking;
     found->seen_at = Clock::now();
 }
 
@@ -104,9 +118,15 @@ void WaitingLine::forget_absent(const leasehold::LockKey& key) {
     if (line->second.empty()) lines_.erase(line);
 }
 
+bool WaitingLine::is_in_line(const leasehold::LockKey& key, const std::string& owner) const {
+    const auto line = lines_.find(key);
+    return line != lines_.end() &&
+           std::ranges::find(line->second, owner, &Waiter::owner) != line->second.end();
+}
+
 bool WaitingLine::is_next(const leasehold::LockKey& key, const std::string& owner) const {
     const auto line = lines_.find(key);
-    return line == lines_.end() || line->second.empty() || line->second.front().owner == owner;
+    return line != lines_.end() && line->second.front().owner == owner;
 }
 
 }  // namespace customers

@@ -21,9 +21,6 @@ public:
     static constexpr std::size_t most = 32;
     // One request; a page that wants to wait longer asks again and keeps its place.
     static constexpr leasehold::Duration longest = std::chrono::seconds{10};
-    // What a lock that was waited for lives at first: the page may have gone away meanwhile. One
-    // that is there renews it.
-    static constexpr leasehold::Duration first_ttl = std::chrono::seconds{15};
 
     // `locks` outlives this.
     explicit WaitingLine(leasehold::LockManager& locks) : locks_{locks} {}
@@ -33,6 +30,8 @@ public:
         const leasehold::LockKey& key, const leasehold::LockOptions& options,
         leasehold::Duration patience);
 
+    // Whoever waits with this lock id does so no longer.
+    void dismiss(const leasehold::LockKey& key, leasehold::LockId lock_id);
     // Some key may be free now.
     void wake();
     // Nobody waits any longer; for the end of the process.
@@ -46,15 +45,17 @@ private:
 
     struct Waiter {
         std::string owner;
-        std::size_t asking = 0;  // requests under way
+        leasehold::LockId lock_id{};  // that the latest request drew
+        std::size_t asking = 0;       // requests under way
         Clock::time_point seen_at{};
     };
     using Line = std::deque<Waiter>;
 
-    Waiter& join(const leasehold::LockKey& key, const std::string& owner);
+    void join(const leasehold::LockKey& key, const leasehold::LockOptions& options);
     void leave(const leasehold::LockKey& key, const std::string& owner);
     void drop(const leasehold::LockKey& key, const std::string& owner);
     void forget_absent(const leasehold::LockKey& key);
+    [[nodiscard]] bool is_in_line(const leasehold::LockKey& key, const std::string& owner) const;
     [[nodiscard]] bool is_next(const leasehold::LockKey& key, const std::string& owner) const;
 
     leasehold::LockManager& locks_;

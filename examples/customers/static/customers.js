@@ -1,5 +1,6 @@
 // What the pages do by themselves. Without this script everything still works, by plain forms.
 import { tabName } from '/client/leasehold.js';
+import '/client/leasehold-guard.js';
 
 // Every form says which tab it is sent from: the tab is the owner of the locks it takes.
 async function name_tab() {
@@ -46,6 +47,14 @@ function keep_marks_fresh(list) {
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && ask());
 }
 
+// Whoever was refused waits in this page. When the lock is theirs, the application opens the form: it
+// loads what the one before has saved.
+function open_when_held(guard) {
+  guard.addEventListener('leasehold-turn', (event) => event.preventDefault());
+  guard.addEventListener('leasehold-held', () => guard.form.requestSubmit());
+}
+
+for (const guard of document.querySelectorAll('leasehold-guard[data-open]')) open_when_held(guard);
 const list = document.querySelector('[data-marks]');
 if (list) keep_marks_fresh(list);
 show_local_times();

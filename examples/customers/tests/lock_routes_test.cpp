@@ -95,11 +95,11 @@ TEST_P(LockRoutesTest, AKnockReachesTheHolder) {
     Person lee = person("Lee");
     EXPECT_EQ(lee.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": "five minutes?"})")
                   .status,
-              200);
+              202);
     const auto heard = read(kim.ask("GET", "Customer/1", "", lock_id)).at("knocks").as_array();
     ASSERT_EQ(heard.size(), 1U);
     EXPECT_EQ(text(heard.front().as_object(), "message"), "five minutes?");
-    EXPECT_TRUE(text(heard.front().as_object(), "owner").starts_with("Lee/"));
+    EXPECT_TRUE(text(heard.front().as_object(), "by").starts_with("Lee/"));
     // The next holder has not been knocked on.
     kim.ask("DELETE", "Customer/1", "", lock_id);
     const std::string next = kim.post("/customers/1/edit").form().get("lock_id");
@@ -137,6 +137,34 @@ TEST_P(LockRoutesTest, WaitersAreServedInTheirOrder) {
     first.join();
     second.join();
     EXPECT_LT(lees_turn, parks_turn);
+}
+
+TEST_P(LockRoutesTest, WhoeverLeavesTheLineIsNotServed) {
+    Person kim = person("Kim");
+    const Page form = kim.post("/customers/1/edit");
+    const std::string drawn = leasehold::LockId::random().to_string();
+    Person lee = person("Lee");
+    std::jthread waiting{[&] {
+        const auto answer =
+            lee.ask("POST", "Customer/1", R"({"owner": "t", "wait_ms": 50000})", drawn);
+        EXPECT_EQ(answer.status, 409);
+    }};
+    ASSERT_TRUE(eventually([&] { return desk().line.waiting_for(first_).size() == 1; }));
+    EXPECT_EQ(lee.ask("DELETE", "Customer/1", "", drawn).status, 200);
+    waiting.join();
+    EXPECT_TRUE(desk().line.waiting_for(first_).empty());
+}
+
+TEST_P(LockRoutesTest, AClosedPageLeavesItsLockSoonAndAReloadedOneKeepsIt) {
+    Person kim = person("Kim");
+    Person lee = person("Lee");
+    const std::string closed = kim.post("/customers/1/edit").form().get("lock_id");
+    const std::string reloaded = lee.post("/customers/2/edit").form().get("lock_id");
+    EXPECT_EQ(lee.leave("Customer/2", reloaded, "100").status, 202);
+    EXPECT_EQ(lee.ask("PATCH", "Customer/2", R"({"ttl_ms": 120000})", reloaded).status, 200);
+    EXPECT_EQ(kim.leave("Customer/1", closed, "100").status, 202);
+    EXPECT_TRUE(eventually([&] { return is_free(first_); }));
+    EXPECT_EQ(lee.ask("GET", "Customer/2", "", reloaded).status, 200);
 }
 
 TEST_P(LockRoutesTest, AStrangerIsToldSo) {

@@ -103,6 +103,15 @@ Person::Answer Person::ask(const std::string& method, const std::string& key,
     return {.status = page.status, .body = page.body};
 }
 
+Person::Answer Person::leave(const std::string& key, const std::string& lock_id,
+                             const std::string& after_ms) {
+    web::Request request{.method = "DELETE", .path = "/v1/locks/" + key};
+    request.query.add("after_ms", after_ms);
+    request.headers.emplace_back("Lock-Token", lock_id);
+    const Page page = exchange(std::move(request));
+    return {.status = page.status, .body = page.body};
+}
+
 Page Person::exchange(web::Request request) {
     request.headers.emplace_back("Cookie", std::string{web::session_cookie} + '=' + token_);
     const web::Response response = application_->handle(std::move(request));

@@ -48,6 +48,9 @@ public:
     Answer ask(const std::string& method, const std::string& key, const std::string& body = {},
                const std::string& lock_id = {});
 
+    // As a page does that goes away.
+    Answer leave(const std::string& key, const std::string& lock_id, const std::string& after_ms);
+
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const std::string& token() const { return token_; }
     [[nodiscard]] const std::string& form_token() const { return form_token_; }

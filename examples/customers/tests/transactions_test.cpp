@@ -29,8 +29,7 @@ protected:
                     .session = session,
                     .sessions = application().sessions(),
                     .desk = desk(),
-                    .work = work,
-                    .tab = "tab"};
+                    .work = work};
         return TransactionalCommand{std::make_unique<Acting>(std::move(act))}.process(visit);
     }
 

@@ -139,14 +139,9 @@ Response FrontController::command(Request& request, const AppSession& session) {
 
 Response FrontController::run(std::unique_ptr<Command> command, const Request& request,
                               const AppSession& session) {
-    const std::string tab = request.tab();
-    BusinessTransaction work{desk_, pool_, session, tab};
-    Visit visit{.request = request,
-                .session = session,
-                .sessions = sessions_,
-                .desk = desk_,
-                .work = work,
-                .tab = tab};
+    BusinessTransaction work{desk_, pool_, session, request.tab()};
+    Visit visit{
+        .request = request, .session = session, .sessions = sessions_, .desk = desk_, .work = work};
     return TransactionalCommand{std::move(command)}.process(visit);
 }
 

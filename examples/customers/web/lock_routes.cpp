@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "domain/text.hpp"
+#include "web/numbers.hpp"
 #include "web/segments.hpp"
 #include "wire/messages.hpp"
 
@@ -66,7 +67,7 @@ public:
                                        .note = fields.optional_text("note").value_or(""),
                                        .since = fields.optional_integer("since")};
         const auto patience = fields.optional_duration("wait_ms");
-        fields.refuse_others();
+        refuse_others(fields);
         if (const auto drawn = leasehold::LockId::parse(request_.header("Lock-Token"))) {
             options.lock_id = *drawn;
         }
@@ -94,22 +95,28 @@ public:
         const json::value body = read_body();
         wire::Fields fields{body, "the body"};
         const leasehold::Duration ttl = ttl_of(fields);
-        fields.refuse_others();
+        refuse_others(fields);
         if (const auto lease = ours(); !lease) return refused(lease.error());
         const auto lease = desk_.locks.renew(key_, lock_id(), ttl);
         return lease ? json_response(200, with_knocks(*lease)) : refused(lease.error());
     }
 
+    // "?after_ms=" is a page that goes away: a reload comes back and renews.
     [[nodiscard]] Response release() {
-        if (const auto lease = ours(); !lease) {
+        const auto lease = ours();
+        if (!lease) {
+            desk_.line.dismiss(key_, lock_id());
             return json_response(200, {{"refused", wire::to_json(lease.error())}});
+        }
+        if (const auto after = integer_from(request_.query.get("after_ms")); after && *after > 0) {
+            desk_.partings.end_later(*lease, std::chrono::milliseconds{*after});
+            return json_response(202, {{"lease", wire::to_json(*lease)}});
         }
         const auto ended = desk_.locks.release(key_, lock_id());
         desk_.line.wake();
         if (ended) return json_response(200, {{"lease", wire::to_json(*ended)}});
-        return ended.error().kind == leasehold::Refusal::Kind::busy
-                   ? refused(ended.error())
-                   : json_response(200, {{"refused", wire::to_json(ended.error())}});
+        if (ended.error().kind == leasehold::Refusal::Kind::busy) return refused(ended.error());
+        return json_response(200, {{"refused", wire::to_json(ended.error())}});
     }
 
     [[nodiscard]] Response knock() {
@@ -119,7 +126,10 @@ public:
         const std::string message = fields.optional_text("message").value_or("");
         fields.refuse_others();
         if (!is_clean(message)) throw BadRequest{"the message is not plain text"};
-        return json_response(200, {{"knocked", desk_.knock(key_, owner, message)}});
+        if (desk_.knock(key_, owner, message) == 0) {
+            return json_problem(404, "not_held", "nobody holds it");
+        }
+        return json_response(202, {});
     }
 
 private:
@@ -128,6 +138,12 @@ private:
             throw BadRequest{"the body must be application/json"};
         }
         return wire::parse(request_.body);
+    }
+
+    // The cap is this application's own, whatever the page proposes.
+    static void refuse_others(wire::Fields& fields) {
+        static_cast<void>(fields.optional_duration("max_hold_ms"));
+        fields.refuse_others();
     }
 
     // The page may say which tab it is, and nothing more.
@@ -164,9 +180,9 @@ private:
         return lease;
     }
 
-    [[nodiscard]] Response wait(leasehold::LockOptions& options, leasehold::Duration patience) {
-        options.ttl = std::min(desk_.ttl, WaitingLine::first_ttl);
-        const auto answer = desk_.line.wait(key_, options, patience);
+    [[nodiscard]] Response wait(const leasehold::LockOptions& options,
+                                leasehold::Duration patience) {
+        const auto answer = desk_.wait(key_, options, patience);
         if (!answer) return json_problem(429, "too_many", "too many are waiting already");
         return *answer ? json_response(201, wire::to_json(**answer)) : refused(answer->error());
     }
@@ -175,9 +191,8 @@ private:
         json::object body = wire::to_json(lease);
         json::array knocks;
         for (const Knock& knock : desk_.knocks.on(lease)) {
-            knocks.push_back({{"owner", knock.owner},
-                              {"message", knock.message},
-                              {"at", wire::to_json(knock.at)}});
+            knocks.push_back(
+                {{"by", knock.by}, {"message", knock.message}, {"at", wire::to_json(knock.at)}});
         }
         body["knocks"] = std::move(knocks);
         return body;

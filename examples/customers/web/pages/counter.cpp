@@ -42,7 +42,7 @@ Response counter_open(const Viewer& viewer, const Counter& counter, const PageLo
 <p>{}</p>
 <p class="big">{}</p>
 <div class="actions"><button class="main">{}</button>
-<button class="quiet" formaction="/counter/put-back" data-leasehold-leave>{}</button></div>
+<button class="quiet" formaction="/counter/put-back">{}</button></div>
 </form>
 )",
         in(language, "Invoice numbers"), session_fields(viewer), hidden("lock_id", lock.lock_id),

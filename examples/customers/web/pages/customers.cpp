@@ -58,7 +58,7 @@ Html buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
-<button class="quiet" formaction="/customers/{}/cancel" formnovalidate data-leasehold-leave>{}</button>)",
+<button class="quiet" formaction="/customers/{}/cancel" formnovalidate>{}</button>)",
                     in(language, "Save"), form.id, in(language, "Cancel"));
     }
     return html(R"(<button class="main" formaction="/customers/{}/reopen">{}</button>
@@ -96,11 +96,8 @@ Response customer(const Viewer& viewer, const Customer& customer,
     for (const Address& address : customer.addresses) {
         addresses += address_card(viewer, customer, ++position, address);
     }
-    Html held;
-    if (!holders.empty()) {
-        held = html("<p class=\"notice\">{} {}</p>\n", in(language, "It is being edited by"),
-                    names_of(viewer, holders));
-    }
+    const Html held =
+        holders.empty() ? Html{} : html("<p class=\"notice\">{}</p>\n", held_by(viewer, holders));
     return page(viewer, customer.name,
                 html(R"({}{}<article class="card">
 <h1>{}</h1>

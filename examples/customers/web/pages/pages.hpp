@@ -29,7 +29,7 @@ struct Viewer {
 struct PageLock {
     leasehold::LockKey key;
     std::string lock_id{};
-    std::string tab{};
+    leasehold::Mode mode = leasehold::Mode::exclusive;
     leasehold::Duration ttl{};
 };
 
@@ -80,6 +80,8 @@ struct CounterNews {
 // Somebody else has it: view, wait or knock.
 struct Refused {
     leasehold::LockKey key;
+    leasehold::Mode mode = leasehold::Mode::exclusive;
+    leasehold::Duration ttl{};
     std::string title{};
     std::string open_path{};  // where to ask again
     std::string view_path{};

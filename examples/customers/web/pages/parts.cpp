@@ -98,14 +98,24 @@ Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holder
     return names;
 }
 
+Html held_by(const Viewer& viewer, const std::vector<leasehold::Holder>& holders) {
+    const bool shared = !holders.empty() && holders.front().mode == leasehold::Mode::shared;
+    return html("{} {}",
+                in(viewer.language, shared ? "It is being read by" : "It is being edited by"),
+                names_of(viewer, holders));
+}
+
+std::int64_t milliseconds(leasehold::Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
-    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lock.ttl).count();
     return html(
-        R"(<leasehold-guard type="{}" key="{}" owner="{}" session="{}" tab="{}" lock-id="{}" ttl="{}" lang="{}">
+        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}">
 {}</leasehold-guard>
 )",
-        lock.key.type(), lock.key.id(), viewer.user, viewer.session, lock.tab, lock.lock_id, ttl,
-        code_of(viewer.language), content);
+        lock.key.type(), lock.key.id(), viewer.user, viewer.session,
+        leasehold::to_string(lock.mode), milliseconds(lock.ttl), content);
 }
 
 Html setback(const Viewer& viewer, const Form& form) {
@@ -119,8 +129,7 @@ Html setback(const Viewer& viewer, const Form& form) {
     body += html("<section class=\"notice bad\" role=\"alert\"><p><strong>{}</strong> {}</p>\n",
                  in(language, setback.reason), in(language, "Everything you typed is still here."));
     if (!setback.holders.empty()) {
-        body += html("<p>{} {}</p>\n", in(language, "It is being edited by"),
-                     names_of(viewer, setback.holders));
+        body += html("<p>{}</p>\n", held_by(viewer, setback.holders));
     }
     if (setback.changes.empty()) {
         body += html("<p>{}</p>\n", in(language, "Nobody has changed it since you opened it."));

@@ -21,6 +21,10 @@ namespace customers::web::pages {
 // "Kim, since 12:31": those who hold something.
 [[nodiscard]] Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
 
+// The same as a sentence that says what they do.
+[[nodiscard]] Html held_by(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
+[[nodiscard]] std::int64_t milliseconds(leasehold::Duration duration);
+
 // What wraps a form whose lock the page keeps alive.
 [[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content);
 // Why the form is there again, and what has happened meanwhile.

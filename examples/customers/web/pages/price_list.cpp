@@ -8,14 +8,6 @@ namespace {
 
 constexpr std::size_t spare_rows = 2;
 
-Html holders_notice(const Viewer& viewer, const std::vector<leasehold::Holder>& holders) {
-    if (holders.empty()) return {};
-    const bool edited = holders.front().mode == leasehold::Mode::exclusive;
-    return html("<p class=\"notice\">{} {}</p>\n",
-                in(viewer.language, edited ? "It is being edited by" : "It is being read by"),
-                names_of(viewer, holders));
-}
-
 Html price_inputs(Language language, const Fields& filled) {
     Html rows;
     std::size_t spare = 0;
@@ -36,7 +28,7 @@ Html buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
-<button class="quiet" formaction="/price-list/leave" formnovalidate data-leasehold-leave>{}</button>)",
+<button class="quiet" formaction="/price-list/leave" formnovalidate>{}</button>)",
                     in(language, "Save"), in(language, "Cancel"));
     }
     return html(R"(<button class="main" formaction="/price-list/reopen">{}</button>
@@ -50,21 +42,22 @@ Html buttons(const Viewer& viewer, const Form& form) {
 Response price_list(const Viewer& viewer, const std::vector<leasehold::Holder>& holders,
                     std::string_view message) {
     const Language language = viewer.language;
-    return page(
-        viewer, in(language, "Price list"),
-        html(R"({}{}<section class="card">
+    const Html held =
+        holders.empty() ? Html{} : html("<p class=\"notice\">{}</p>\n", held_by(viewer, holders));
+    return page(viewer, in(language, "Price list"),
+                html(R"({}{}<section class="card">
 <h1>{}</h1>
 <p>{}</p>
 <div class="actions">{}{}</div>
 </section>
 )",
-             notice(viewer, message), holders_notice(viewer, holders), in(language, "Price list"),
-             in(language,
-                "Prices must be read fresh: while somebody reads them nobody can change "
-                "them, and while somebody changes them nobody can read them. Any number "
-                "of people can read at once."),
-             post_button(viewer, "/price-list/read", "Read", "main"),
-             post_button(viewer, "/price-list/edit", "Edit")));
+                     notice(viewer, message), held, in(language, "Price list"),
+                     in(language,
+                        "Prices must be read fresh: while somebody reads them nobody can change "
+                        "them, and while somebody changes them nobody can read them. Any number "
+                        "of people can read at once."),
+                     post_button(viewer, "/price-list/read", "Read", "main"),
+                     post_button(viewer, "/price-list/edit", "Edit")));
 }
 
 Response price_list_read(const Viewer& viewer, const PriceList& list, const PageLock& lock) {
@@ -80,8 +73,8 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
 {}{}
 <table><thead><tr><th scope="col">{}</th><th scope="col" class="number">{}</th></tr></thead><tbody>
 {}</tbody></table>
-<div class="actions"><button class="main" data-leasehold-leave>{}</button>
-<button class="quiet" formaction="/price-list/edit" data-leasehold-leave>{}</button></div>
+<div class="actions"><button class="main">{}</button>
+<button class="quiet" formaction="/price-list/edit">{}</button></div>
 <p class="small">{}</p>
 </form>
 )",

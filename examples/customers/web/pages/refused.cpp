@@ -12,24 +12,24 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
                      say(language, "Unless it is renewed, the lock ends {}.",
                          moment(refusal.holders.front().until)));
     }
-    const Html body = html(
-        R"(<section class="card">
+    const Html body =
+        html(R"(<section class="card">
 <h1>{}</h1>
-<p class="notice" role="status">{} {}{}</p>
-<leasehold-guard type="{}" key="{}" owner="{}" session="{}" lang="{}" data-open="{}">
+<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-open>
+<p class="notice plain">{}{}</p>
+<form class="plain" method="post" action="{}">{}<button class="main">{}</button></form>
 </leasehold-guard>
 <div class="actions">
-<form class="inline" method="post" action="{}" data-reopen>{}<button class="main">{}</button></form>
 <a class="button quiet" href="{}">{}</a>
-<form class="inline plain-knock" method="post" action="/knock/{}/{}">{}<button class="quiet">{}</button></form>
+<form class="inline plain" method="post" action="/knock/{}/{}">{}<button class="quiet">{}</button></form>
 </div>
 </section>
 )",
-        refusal.title, in(language, "It is being edited by"), names_of(viewer, refusal.holders),
-        until, refusal.key.type(), refusal.key.id(), viewer.user, viewer.session, code_of(language),
-        refusal.open_path, refusal.open_path, session_fields(viewer), in(language, "Try again"),
-        refusal.view_path, in(language, "View only"), refusal.key.type(), refusal.key.id(),
-        session_fields(viewer), in(language, "Knock"));
+             refusal.title, refusal.key.type(), refusal.key.id(), viewer.user, viewer.session,
+             leasehold::to_string(refusal.mode), milliseconds(refusal.ttl),
+             held_by(viewer, refusal.holders), until, refusal.open_path, session_fields(viewer),
+             in(language, "Try again"), refusal.view_path, in(language, "View only"),
+             refusal.key.type(), refusal.key.id(), session_fields(viewer), in(language, "Knock"));
     return page(viewer, refusal.title, body, 409);
 }
 
