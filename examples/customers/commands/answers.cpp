@@ -21,15 +21,6 @@ web::Fields loaded_of(const Visit& visit) {
     return web::Fields::parse(visit.request.form.get("loaded")).value_or(web::Fields{});
 }
 
-web::Fields with_version(const web::Fields& fields, const std::string& version) {
-    web::Fields changed;
-    changed.add("version", version);
-    for (const auto& [name, value] : fields) {
-        if (name != "version") changed.add(name, value);
-    }
-    return changed;
-}
-
 }  // namespace
 
 std::string_view news(const Visit& visit) {
@@ -92,7 +83,7 @@ void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision
     form.setback->changed_at = revision.changed_at;
     // Whoever has the lock has seen them now, and may decide.
     if (!form.lock) return;
-    form.filled = with_version(form.filled, std::to_string(revision.version));
+    form.filled = web::merged(form.loaded, form.filled, now);
     form.loaded = now;
 }
 

@@ -35,7 +35,8 @@ struct Wanted {
                                          const web::Fields& typed, const NotSaved& why,
                                          const leasehold::LockKey& key);
 
-// Adds what others did since the form was loaded. A form with its lock can be saved over that.
+// Adds what others did since the form was loaded. A form with its lock is brought up to date: what
+// the person did not touch is as the others have saved it.
 void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision);
 
 }  // namespace customers::answers

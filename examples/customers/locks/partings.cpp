@@ -26,7 +26,7 @@ void Partings::work(const std::stop_token& stop) {
             continue;
         }
         const auto first = due_.begin();
-        if (const auto left = first->first - Clock::now(); left > left.zero()) {
+        if (const auto left = first->first - Clock::now(); left > leasehold::Duration::zero()) {
             changed_.wait_for(lock, stop, left, [] { return false; });
             continue;
         }

@@ -54,6 +54,13 @@ function open_when_held(guard) {
   guard.addEventListener('leasehold-held', () => guard.form.requestSubmit());
 }
 
+// Where "you are editing this" would not be true.
+function choose_words(guard) {
+  const { held, refused } = guard.dataset;
+  guard.texts = { ...(held && { held }), ...(refused && { refused }) };
+}
+
+for (const guard of document.querySelectorAll('leasehold-guard')) choose_words(guard);
 for (const guard of document.querySelectorAll('leasehold-guard[data-open]')) open_when_held(guard);
 const list = document.querySelector('[data-marks]');
 if (list) keep_marks_fresh(list);

@@ -167,9 +167,31 @@ TEST_P(CommandTest, ASaveAfterATakeOverTellsWhatChangedAndByWhom) {
     EXPECT_EQ(again.status, 200);
     EXPECT_TRUE(again.shows("555-LEE"));
     EXPECT_EQ(again.form().get("note"), "Kim's words");
-    EXPECT_EQ(kim.send("/customers/1/save", again, "phone", "555-LEE").status, 303);
+    // What Kim did not touch is as Lee has saved it.
+    EXPECT_EQ(again.form().get("phone"), "555-LEE");
+    EXPECT_EQ(kim.post("/customers/1/save", again.form()).status, 303);
     EXPECT_EQ(sql("select note from customers where id = '1'"), "Kim's words");
     EXPECT_EQ(sql("select phone from customers where id = '1'"), "555-LEE");
+}
+
+TEST_P(CommandTest, WhereBothChangedAFieldThePersonDecides) {
+    Person kim = person("Kim");
+    Person lee = person("Lee");
+    const Page form = kim.post("/customers/1/edit");
+    desk().locks.release_all("Kim", leasehold::OwnerScope::below);
+    auto lees = lee.post("/customers/1/edit").form();
+    lees = with(with(lees, "note", "Lee's words"), "address.1.city", "Busan");
+    ASSERT_EQ(lee.post("/customers/1/save", lees).status, 303);
+
+    const Page late = kim.post("/customers/1/save", with(with(form.form(), "note", "Kim's words"),
+                                                         "address.1.label", "Home"));
+    const Page again = kim.post("/customers/1/reopen", late.form());
+    EXPECT_EQ(again.form().get("note"), "Kim's words");
+    EXPECT_TRUE(again.shows("Lee&#39;s words"));
+    // An address is not made of two halves.
+    EXPECT_EQ(again.form().get("address.1.label"), "Home");
+    EXPECT_EQ(again.form().get("address.1.city"), "Seoul");
+    EXPECT_TRUE(again.shows("Busan"));
 }
 
 TEST_P(CommandTest, ADraftWaitsWhileSomebodyElseHasTheLock) {

@@ -22,7 +22,29 @@ std::string_view word_of(std::string_view part) {
     return found == words.end() ? part : found->second;
 }
 
+bool is_line(std::string_view field) {
+    return field.contains('.');
+}
+
+bool has_touched_lines(const Fields& loaded, const Fields& typed) {
+    return std::ranges::any_of(changes(loaded, typed),
+                               [](const Change& change) { return is_line(change.field); });
+}
+
 }  // namespace
+
+Fields merged(const Fields& loaded, const Fields& typed, const Fields& now) {
+    Fields result;
+    for (const auto& [name, value] : now) {
+        if (is_line(name)) continue;
+        const bool untouched = typed.get(name) == loaded.get(name) || name == "version";
+        result.add(name, untouched ? value : typed.get(name));
+    }
+    for (const auto& [name, value] : has_touched_lines(loaded, typed) ? typed : now) {
+        if (is_line(name)) result.add(name, value);
+    }
+    return result;
+}
 
 std::vector<Change> changes(const Fields& before, const Fields& after) {
     std::vector<Change> found;

@@ -16,6 +16,10 @@ struct Change {
     std::string after{};
 };
 
+// What was typed, with what others changed in fields that the person did not touch. The lines of a
+// list (addresses, prices) count as one: half of theirs and half of ours would be nobody's.
+[[nodiscard]] Fields merged(const Fields& loaded, const Fields& typed, const Fields& now);
+
 // Between two states of one form, but for the version.
 [[nodiscard]] std::vector<Change> changes(const Fields& before, const Fields& after);
 

@@ -48,7 +48,9 @@ Response counter_open(const Viewer& viewer, const Counter& counter, const PageLo
         in(language, "Invoice numbers"), session_fields(viewer), hidden("lock_id", lock.lock_id),
         in(language, "The next number is yours to use or to put back:"), counter.next,
         in(language, "Use this number"), in(language, "Put it back"));
-    return page(viewer, in(language, "Counter"), guarded(viewer, lock, content));
+    PageLock looking = lock;
+    looking.held_text = "The counter is yours. Nobody else can see the next number meanwhile.";
+    return page(viewer, in(language, "Counter"), guarded(viewer, looking, content));
 }
 
 }  // namespace customers::web::pages

@@ -31,6 +31,7 @@ struct PageLock {
     std::string lock_id{};
     leasehold::Mode mode = leasehold::Mode::exclusive;
     leasehold::Duration ttl{};
+    std::string_view held_text{};  // what the guard says, where "you are editing this" is not true
 };
 
 // Work that was not saved: what was typed is in the form again.

@@ -5,6 +5,8 @@
 namespace customers::web::pages {
 namespace {
 
+constexpr std::string_view shop = "Paper & Ink";
+
 Html navigation(const Viewer& viewer) {
     const Language language = viewer.language;
     if (viewer.user.empty()) return {};
@@ -16,10 +18,11 @@ Html navigation(const Viewer& viewer) {
                 in(language, "Sign out"));
 }
 
-Html row_of(Language language, const Change& change) {
-    return html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n",
-                label_of(language, change.field), change.before.empty() ? "–" : change.before,
-                change.after.empty() ? "–" : change.after);
+Html row_of(Language language, const Change& change, const std::string& typed) {
+    const auto shown = [](const std::string& text) { return text.empty() ? "–" : text; };
+    return html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                label_of(language, change.field), shown(change.before), shown(change.after),
+                shown(typed == change.before || typed == change.after ? "" : typed));
 }
 
 }  // namespace
@@ -47,10 +50,9 @@ Response page(const Viewer& viewer, std::string_view title, const Html& body, in
 </body>
 </html>
 )",
-        code_of(language), title, in(language, "Customers"), in(language, "To the content"),
-        in(language, "Customers"), navigation(viewer), body,
-        viewer.user.empty() ? "/sign-in" : "/customers", language == Language::korean ? "en" : "ko",
-        language == Language::korean ? "en" : "ko",
+        code_of(language), title, shop, in(language, "To the content"), shop, navigation(viewer),
+        body, viewer.user.empty() ? "/sign-in" : "/customers",
+        language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
         language == Language::korean ? "English" : "한국어");
     return {.status = status, .body = whole.text()};
 }
@@ -111,11 +113,12 @@ std::int64_t milliseconds(leasehold::Duration duration) {
 
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
     return html(
-        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}">
+        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-held="{}">
 {}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
-        leasehold::to_string(lock.mode), milliseconds(lock.ttl), content);
+        leasehold::to_string(lock.mode), milliseconds(lock.ttl),
+        in(viewer.language, lock.held_text), content);
 }
 
 Html setback(const Viewer& viewer, const Form& form) {
@@ -135,15 +138,18 @@ Html setback(const Viewer& viewer, const Form& form) {
         body += html("<p>{}</p>\n", in(language, "Nobody has changed it since you opened it."));
     } else {
         Html rows;
-        for (const Change& change : setback.changes) rows += row_of(language, change);
+        for (const Change& change : setback.changes) {
+            rows += row_of(language, change, form.filled.get(change.field));
+        }
         body += html(
             R"(<p>{}</p>
-<div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
+<div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
 <tbody>{}</tbody></table></div>
 )",
             say(language, "{} has changed it meanwhile, {}:",
                 html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at)),
-            in(language, "Field"), in(language, "When you opened it"), in(language, "Now"), rows);
+            in(language, "Field"), in(language, "When you opened it"), in(language, "Now"),
+            in(language, "You typed"), rows);
     }
     body += html("</section>\n");
     return body;

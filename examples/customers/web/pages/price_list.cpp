@@ -83,7 +83,9 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
              in(language, "Edit"),
              say(language, "Version {}, by {}, {}", list.revision.version, list.revision.changed_by,
                  moment(list.revision.changed_at)));
-    return page(viewer, in(language, "Price list"), guarded(viewer, lock, content));
+    PageLock reading = lock;
+    reading.held_text = "You are reading this. Nobody can change it meanwhile.";
+    return page(viewer, in(language, "Price list"), guarded(viewer, reading, content));
 }
 
 Response price_list_form(const Viewer& viewer, const Form& form, int status) {

@@ -1,6 +1,15 @@
 #include "web/pages/parts.hpp"
 
 namespace customers::web::pages {
+namespace {
+
+// For the guard, which fills the names in.
+std::string_view refusal_text(Language language, const std::vector<leasehold::Holder>& holders) {
+    const bool shared = !holders.empty() && holders.front().mode == leasehold::Mode::shared;
+    return shared ? in(language, "{name} has been reading this since {since}.") : "";
+}
+
+}  // namespace
 
 // With its script the page waits by itself and opens the form when it is its turn; without, there
 // are plain buttons.
@@ -15,7 +24,7 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
     const Html body =
         html(R"(<section class="card">
 <h1>{}</h1>
-<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-open>
+<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-open data-refused="{}">
 <p class="notice plain">{}{}</p>
 <form class="plain" method="post" action="{}">{}<button class="main">{}</button></form>
 </leasehold-guard>
@@ -27,9 +36,10 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
 )",
              refusal.title, refusal.key.type(), refusal.key.id(), viewer.user, viewer.session,
              leasehold::to_string(refusal.mode), milliseconds(refusal.ttl),
-             held_by(viewer, refusal.holders), until, refusal.open_path, session_fields(viewer),
-             in(language, "Try again"), refusal.view_path, in(language, "View only"),
-             refusal.key.type(), refusal.key.id(), session_fields(viewer), in(language, "Knock"));
+             refusal_text(language, refusal.holders), held_by(viewer, refusal.holders), until,
+             refusal.open_path, session_fields(viewer), in(language, "Try again"),
+             refusal.view_path, in(language, "View only"), refusal.key.type(), refusal.key.id(),
+             session_fields(viewer), in(language, "Knock"));
     return page(viewer, refusal.title, body, 409);
 }
 

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { at, startCustomers } from './support/customers.js';
+import { picture } from './support/people.js';
+import { eventually } from './support/waiting.js';
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+test('two people and one customer: marked, refused, waits, knocks, gets it, saves', async (t) => {
+  const app = await startCustomers(t);
+  const kim = await app.signIn('Kim');
+  const lee = await app.signIn('Lee');
+
+  await kim.edit('Baker Street Books');
+  await kim.is('held');
+  await kim.field('Phone').fill('+44 20 5550 9999');
+  // The list tells by itself.
+  await lee.row('Baker Street Books').getByText('Kim edits').waitFor();
+  await picture(lee.page, 'customers-list');
+  await picture(kim.page, 'customers-form');
+
+  await lee.edit('Baker Street Books');
+  await lee.reads('Kim has been editing this since');
+  await lee.press('Wait in line');
+  await lee.reads('You are next.');
+  await lee.press('Ask for it');
+  await lee.page.getByLabel('Message to Kim').fill('Five minutes only?');
+  await lee.press('Send');
+  await lee.reads('Kim has been asked.');
+  await picture(lee.page, 'customers-waiting');
+
+  await kim.reads('Lee would like to edit this: “Five minutes only?”');
+  await picture(kim.page, 'customers-knocked');
+  await kim.press('Finish and hand over');
+  await kim.reads('Saved.');
+  await picture(kim.page, 'customers-saved');
+
+  // Lee's page opens the form by itself, with what Kim has saved.
+  await lee.is('held');
+  assert.equal(await lee.field('Phone').inputValue(), '+44 20 5550 9999');
+  await lee.field('Note').fill('Ask for Lee.');
+  await lee.press('Save');
+  await lee.reads('Saved.');
+  await lee.reads('Ask for Lee.');
+  await lee.reads('+44 20 5550 9999');
+});
+
+test('without scripts: a save after the lock ran out keeps the draft and tells what changed', async (t) => {
+  const app = await startCustomers(t, { ttlS: 2 });
+  const kim = await app.signIn('Kim', { javaScriptEnabled: false });
+  const lee = await app.signIn('Lee');
+  await kim.edit('Delta Pumps');
+  await kim.field('Note').fill('Twenty minutes of typing.');
+
+  await lee.edit('Delta Pumps');
+  await lee.press('Wait in line');
+  await lee.is('held');
+  await lee.page.locator('form[action$="/save"]').waitFor();
+  await lee.field('Phone').fill('555-LEE');
+  await lee.press('Save');
+  await lee.reads('Saved.');
+
+  await kim.press('Save');
+  await kim.reads('Not saved: the time of your lock was up.');
+  await kim.reads('has changed it meanwhile');
+  assert.equal(await kim.field('Note').inputValue(), 'Twenty minutes of typing.');
+  assert.deepEqual(await kim.page.locator('main table tbody tr').allInnerTexts(), ['Phone\t+1 312 555 0144\t555-LEE\t–']);
+  await picture(kim.page, 'customers-late');
+
+  await kim.press('Take the lock again and look it over');
+  assert.equal(await kim.field('Phone').inputValue(), '555-LEE');
+  await kim.press('Save');
+  await kim.reads('Twenty minutes of typing.');
+  await kim.reads('555-LEE');
+});
+
+test('offline and back: the form waits read-only with its draft', async (t) => {
+  const app = await startCustomers(t, { ttlS: 3 });
+  const kim = await app.signIn('Kim');
+  await kim.edit('Hansen Fisk');
+  await kim.is('held');
+  await kim.field('Note').fill('Typed before the tunnel.');
+  await kim.context.setOffline(true);
+  await kim.is('lost');
+  assert.equal(await kim.field('Note').isEditable(), false);
+  assert.equal(await kim.field('Note').inputValue(), 'Typed before the tunnel.');
+  await kim.context.setOffline(false);
+  await kim.press('Take it again');
+  await kim.is('held');
+  await kim.press('Save');
+  await kim.reads('Saved.');
+  await kim.reads('Typed before the tunnel.');
+});
+
+test('a reload keeps the lock, a second tab is another owner, and closing lets go', async (t) => {
+  const app = await startCustomers(t);
+  const kim = await app.signIn('Kim');
+  const lee = await app.signIn('Lee');
+  await kim.edit('Eastern Tea');
+  await kim.is('held');
+  const lock = () => kim.page.locator('input[name=lock_id]').inputValue();
+  const before = await lock();
+  await kim.page.reload();
+  await kim.is('held');
+  assert.equal(await lock(), before);
+
+  const second = at(await kim.context.newPage(), kim.context);
+  await second.page.goto(app.url + '/customers');
+  await second.edit('Eastern Tea');
+  await second.reads('You are editing this in another tab or window');
+  await second.page.close();
+
+  await kim.page.close();
+  // Without a request from anybody: the mark disappears when the lock has ended.
+  await lee.row('Eastern Tea').getByText('Kim edits').waitFor();
+  await lee.row('Eastern Tea').getByText('Kim edits').waitFor({ state: 'detached' });
+});
+
+test('prices: many read, one edits; the counter is for one', async (t) => {
+  const app = await startCustomers(t);
+  const kim = await app.signIn('Kim');
+  const lee = await app.signIn('Lee');
+  const open = (who, path) => who.page.goto(app.url + path);
+  await open(kim, '/price-list');
+  await kim.press('Read');
+  await kim.reads('Fountain pen');
+  await open(lee, '/price-list');
+  await lee.press('Read');
+  await lee.reads('Fountain pen');
+  await picture(lee.page, 'customers-prices');
+  await lee.press('Edit');
+  await lee.reads('Kim has been reading this since');
+  await lee.press('Wait in line');
+  await kim.press('Done reading');
+  await lee.page.getByLabel('Price 3').fill('41.50');
+  await picture(lee.page, 'customers-prices-edit');
+  await lee.press('Save');
+  await lee.reads('Saved.');
+
+  await open(kim, '/counter');
+  await kim.press('Look at the next number');
+  await kim.reads('1001');
+  await picture(kim.page, 'customers-counter');
+  await open(lee, '/counter');
+  await lee.press('Look at the next number');
+  await lee.press('Wait in line');
+  await kim.press('Use this number');
+  await kim.reads('Number 1001 is used.');
+  await lee.reads('1002');
+});
+
+test('hostile names and messages are only text', async (t) => {
+  const app = await startCustomers(t);
+  const evil = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>`;
+  const hostile = `"><script>window.hacked=3</script>${evil}{}`;
+  const mallory = await app.signIn('<b onclick="hacked=1">M');
+  const kim = await app.signIn('Kim');
+  const unharmed = async (who) => {
+    assert.equal(await who.page.evaluate(() => window.hacked), undefined);
+    assert.equal(await who.page.locator('main img, main b, main script').count(), 0);
+  };
+
+  await mallory.edit('Café Zwölf');
+  await mallory.is('held');
+  for (const label of ['Name', 'Note']) await mallory.field(label).fill(hostile);
+  await mallory.press('Save');
+  await mallory.reads('Saved.');
+  await unharmed(mallory);
+  assert.equal(await mallory.page.getByRole('heading', { level: 1 }).innerText(), hostile);
+  await mallory.press('Edit');
+  await mallory.is('held');
+  assert.equal(await mallory.field('Name').inputValue(), hostile);
+  await unharmed(mallory);
+
+  await kim.page.reload();
+  await kim.row('<script>').getByText('M edits').waitFor();
+  await unharmed(kim);
+  await kim.edit('<script>');
+  await kim.reads('has been editing this since');
+  await unharmed(kim);
+  await kim.press('Ask for it');
+  await kim.page.getByLabel(/^Message to/).fill(evil);
+  await kim.press('Send');
+  await mallory.reads('Kim would like to edit this');
+  await unharmed(mallory);
+});
+
+test('every page can be used by everybody', async (t) => {
+  const app = await startCustomers(t);
+  const serious = async (page) => {
+    // Not by a script tag: the policy of the page would refuse it.
+    await page.evaluate(readFileSync(axe, 'utf8'));
+    const { violations } = await page.evaluate(() => window.axe.run());
+    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, any }) => html + ' ' + (any[0]?.message ?? '')).join(' | ')}`);
+  };
+  for (const colorScheme of ['light', 'dark']) {
+    const look = { colorScheme, viewport: { width: 390, height: 844 } };
+    const kim = await app.signIn('Kim ' + colorScheme, look);
+    const lee = await app.signIn('Lee ' + colorScheme, look);
+    const check = async (who, name) => {
+      await picture(who.page, `customers-${name}-phone-${colorScheme}`);
+      assert.deepEqual(await serious(who.page), [], name);
+    };
+    await kim.edit('Gardens of Lyon');
+    await kim.is('held');
+    await check(kim, 'form');
+    await eventually(() => lee.row('Gardens of Lyon').getByText('Kim').isVisible());
+    await check(lee, 'list');
+    await lee.row('Gardens of Lyon').getByRole('link').click();
+    await lee.reads('It is being edited by');
+    await check(lee, 'view');
+    await lee.press('Edit');
+    await lee.is('refused');
+    await check(lee, 'refused');
+    await lee.page.goto(app.url + '/price-list');
+    await check(lee, 'price-list');
+    await lee.press('Edit');
+    await lee.is('held');
+    await check(lee, 'prices');
+    await lee.press('Cancel');
+    await lee.page.goto(app.url + '/counter');
+    await check(lee, 'counter');
+    await lee.page.getByRole('button', { name: 'Sign out' }).click();
+    await lee.page.getByRole('heading', { name: 'Who are you?' }).waitFor();
+    await check(lee, 'sign-in');
+    await kim.press('Cancel');
+    await kim.reads('Gardens of Lyon');
+  }
+});
