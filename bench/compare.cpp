@@ -42,6 +42,21 @@ const std::vector<Group>& groups() {
 #else
         {"mariadb", {}},
 #endif
+#if defined(LEASEHOLD_WITH_HTTP)
+        {"server-memory", run_server_memory},
+#else
+        {"server-memory", {}},
+#endif
+#if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_SQLITE)
+        {"server-sqlite", run_server_sqlite},
+#else
+        {"server-sqlite", {}},
+#endif
+#if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_POSTGRES)
+        {"server-postgres", run_server_postgres},
+#else
+        {"server-postgres", {}},
+#endif
         {"growth", run_growth},
     };
     return all;
@@ -52,7 +67,8 @@ constexpr const char* usage =
                          [--leases N] [group ...]
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
-Groups: memory sqlite postgres mariadb growth; without any, all of them.
+Groups: memory sqlite postgres mariadb server-memory server-sqlite server-postgres growth; without
+any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)
@@ -91,8 +107,8 @@ const Group& group_named(std::string_view name) {
     const auto found = std::ranges::find(groups(), name, &Group::name);
     if (found == groups().end()) throw UsageError{"there is no group '" + std::string{name} + "'"};
     if (!found->run) {
-        throw UsageError{"the " + std::string{name} +
-                         " store was not built; see the CMake options"};
+        throw UsageError{"what the group " + std::string{name} +
+                         " needs was not built; see the CMake options"};
     }
     return *found;
 }

@@ -12,7 +12,6 @@ namespace leasehold::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
 
 // Alone in its cache line, or the threads would slow each other down by counting.
 struct alignas(128) Counter {
@@ -97,17 +96,23 @@ void wait_for_quiet(Seconds patience) {
 
 }  // namespace
 
-double rate(const Side& side, Seconds duration) {
+Pace pace(const Side& side, Seconds duration) {
+    constexpr double us = 1e6;
     Running running{side};
     // Starting threads is not part of it.
     std::this_thread::sleep_for(std::min(Seconds{0.1}, duration / 5));
+    const auto used_before = side.contender.processor_time();
     const auto cycles_before = running.cycles();
     const auto start = Clock::now();
     std::this_thread::sleep_for(duration);
-    const auto cycles = running.cycles() - cycles_before;
+    const auto cycles = static_cast<double>(running.cycles() - cycles_before);
     const Seconds took = Clock::now() - start;
+    const auto used = side.contender.processor_time();
     running.finish();
-    return static_cast<double>(cycles) / took.count();
+    Pace result{.cycles_per_s = cycles / took.count()};
+    if (used) result.processor_us = us * (*used - *used_before).count() / (cycles * cycle_requests);
+    if (const auto p99 = side.contender.p99()) result.p99_us = us * p99->count();
+    return result;
 }
 
 Spread spread_of(std::vector<double> values) {
@@ -118,43 +123,82 @@ Spread spread_of(std::vector<double> values) {
     return {.median = median, .min = values.front(), .max = values.back()};
 }
 
+namespace {
+
+// Of each figure by itself.
+Pace median_of(const std::vector<Pace>& paces) {
+    const auto median = [&](auto figure) -> std::optional<double> {
+        std::vector<double> values;
+        for (const Pace& one : paces) {
+            if (const std::optional<double> value = figure(one)) values.push_back(*value);
+        }
+        if (values.empty()) return std::nullopt;
+        return spread_of(std::move(values)).median;
+    };
+    return {.cycles_per_s = *median([](const Pace& p) { return std::optional{p.cycles_per_s}; }),
+            .processor_us = median([](const Pace& p) { return p.processor_us; }),
+            .p99_us = median([](const Pace& p) { return p.p99_us; })};
+}
+
+double ratio_of(Ratio kind, const Pace& leasehold, const Pace& peer) {
+    switch (kind) {
+        case Ratio::speed: return leasehold.cycles_per_s / peer.cycles_per_s;
+        case Ratio::cost: return peer.cycles_per_s / leasehold.cycles_per_s;
+        case Ratio::p99: return *leasehold.p99_us / *peer.p99_us;
+    }
+    return 0;
+}
+
+std::string unit_of(Ratio kind) {
+    switch (kind) {
+        case Ratio::speed: return "times as fast";
+        case Ratio::cost: return "times as dear";
+        case Ratio::p99: return "times the p99 of a request";
+    }
+    return {};
+}
+
+}  // namespace
+
 Row compare(const Comparison& comparison, const Settings& settings) {
     const auto& [group, name, leasehold, peer, kind, goal] = comparison;
     const Seconds warm_up = std::min(Seconds{0.5}, settings.round);
     std::fprintf(stderr, "%s, %s\n", group.c_str(), name.c_str());
-    (void)rate(peer, warm_up);
-    (void)rate(leasehold, warm_up);
+    (void)pace(peer, warm_up);
+    (void)pace(leasehold, warm_up);
 
-    std::vector<double> ratios, leasehold_rates, peer_rates, busy;
+    std::vector<double> ratios, busy;
+    std::vector<Pace> leasehold_paces, peer_paces;
     for (std::size_t round = 0; round < settings.rounds; ++round) {
         wait_for_quiet(settings.patience);
-        double ours = 0;
-        double theirs = 0;
+        Pace ours;
+        Pace theirs;
         // Who goes first changes, so that a steady drift favours nobody.
         if (round % 2 == 0) {
-            theirs = rate(peer, settings.round);
-            ours = rate(leasehold, settings.round);
+            theirs = pace(peer, settings.round);
+            ours = pace(leasehold, settings.round);
         } else {
-            ours = rate(leasehold, settings.round);
-            theirs = rate(peer, settings.round);
+            ours = pace(leasehold, settings.round);
+            theirs = pace(peer, settings.round);
         }
         // A disturbance that came in the middle is mostly still there.
         busy.push_back(busy_now());
-        leasehold_rates.push_back(ours);
-        peer_rates.push_back(theirs);
-        ratios.push_back(kind == Ratio::speed ? ours / theirs : theirs / ours);
+        leasehold_paces.push_back(ours);
+        peer_paces.push_back(theirs);
+        ratios.push_back(ratio_of(kind, ours, theirs));
         std::fprintf(
             stderr,
             "  round %zu of %zu: %.0f against %.0f cycles/s, ratio %.2f; others used %.0f %%\n",
-            round + 1, settings.rounds, ours, theirs, ratios.back(), 100 * busy.back());
+            round + 1, settings.rounds, ours.cycles_per_s, theirs.cycles_per_s, ratios.back(),
+            100 * busy.back());
     }
     return {.group = group,
             .name = name,
             .leasehold = leasehold.name,
             .peer = peer.name,
-            .leasehold_per_s = spread_of(leasehold_rates).median,
-            .peer_per_s = spread_of(peer_rates).median,
-            .unit = kind == Ratio::speed ? "times as fast" : "times as dear",
+            .leasehold_pace = median_of(leasehold_paces),
+            .peer_pace = median_of(peer_paces),
+            .unit = unit_of(kind),
             .value = spread_of(ratios),
             .goal = goal,
             .busy = spread_of(busy).median};

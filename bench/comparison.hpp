@@ -12,10 +12,10 @@ namespace leasehold::bench {
 
 // What the arguments say.
 struct Settings {
-    std::chrono::duration<double> round{1};  // how long a side runs in each round
+    Seconds round{1};  // how long a side runs in each round
     std::size_t rounds = 5;
-    std::chrono::duration<double> patience{10};  // how long each round waits for a quiet machine
-    std::size_t many_leases = 1'000'000;         // how many are held in the growth rows
+    Seconds patience{10};                 // how long each round waits for a quiet machine
+    std::size_t many_leases = 1'000'000;  // how many are held in the growth rows
 };
 
 struct Goal {
@@ -39,6 +39,7 @@ struct Side {
 enum class Ratio {
     speed,  // so many times as fast as the peer
     cost,   // so many times as dear as the peer
+    p99,    // its slowest requests take so many times as long as the peer's
 };
 
 struct Spread {
@@ -47,14 +48,22 @@ struct Spread {
     double max = 0;
 };
 
+// How a side did.
+struct Pace {
+    double cycles_per_s = 0;
+    // Where a server was asked:
+    std::optional<double> processor_us{};  // of the server, for a request
+    std::optional<double> p99_us{};        // of a request
+};
+
 // One line of the report.
 struct Row {
     std::string group;
     std::string name;
     std::string leasehold;  // who the two sides are
     std::string peer;
-    std::optional<double> leasehold_per_s;  // medians; none where something else was measured
-    std::optional<double> peer_per_s;
+    std::optional<Pace> leasehold_pace;  // medians; none where something else was measured
+    std::optional<Pace> peer_pace;
     std::string unit;  // of `value`: "times as fast", "times as dear", "bytes a lease"
     Spread value;
     std::optional<Goal> goal;
@@ -83,8 +92,7 @@ struct Comparison {
 // side is not counted. Reports each round on standard error.
 [[nodiscard]] Row compare(const Comparison& comparison, const Settings& settings);
 
-// Cycles a second.
-[[nodiscard]] double rate(const Side& side, std::chrono::duration<double> duration);
+[[nodiscard]] Pace pace(const Side& side, Seconds duration);
 
 [[nodiscard]] Spread spread_of(std::vector<double> values);
 

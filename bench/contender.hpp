@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace leasehold {
@@ -11,6 +13,11 @@ class LockManager;
 }
 
 namespace leasehold::bench {
+
+using Seconds = std::chrono::duration<double>;
+
+// A cycle is so many requests.
+inline constexpr double cycle_requests = 4;
 
 // Something that does lock cycles: try, check, extend, release, on one key after the other.
 struct Contender {
@@ -24,6 +31,11 @@ struct Contender {
     // Throws std::exception when anything but success comes back.
     virtual void run_cycles(std::size_t thread, const std::atomic<bool>& stop,
                             std::atomic<std::uint64_t>& cycles) = 0;
+
+    // Where a server is asked: the processor time that its process has used so far, and how long a
+    // request of the latest run took, of all but one in a hundred at most.
+    [[nodiscard]] virtual std::optional<Seconds> processor_time() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<Seconds> p99() const { return std::nullopt; }
 };
 
 // For any number of threads. `locks` outlives it.

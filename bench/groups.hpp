@@ -10,6 +10,9 @@ void run_memory(const Settings& settings, Report& report);
 void run_sqlite(const Settings& settings, Report& report);
 void run_postgres(const Settings& settings, Report& report);
 void run_mariadb(const Settings& settings, Report& report);
+void run_server_memory(const Settings& settings, Report& report);
+void run_server_sqlite(const Settings& settings, Report& report);
+void run_server_postgres(const Settings& settings, Report& report);
 // Every store that was built.
 void run_growth(const Settings& settings, Report& report);
 

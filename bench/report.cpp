@@ -37,6 +37,16 @@ std::string json_text(const std::string& text) {
     return '"' + text + '"';
 }
 
+std::string json_pace(const std::string& side, const std::optional<Pace>& pace) {
+    const auto figure = [&](const char* name, const std::optional<double>& value) {
+        return '"' + side + name + "\":" + json_number(value);
+    };
+    const std::optional<double> per_s = pace ? std::optional{pace->cycles_per_s} : std::nullopt;
+    const Pace figures = pace.value_or(Pace{});
+    return figure("_per_s", per_s) + ',' + figure("_processor_us", figures.processor_us) + ',' +
+           figure("_p99_us", figures.p99_us);
+}
+
 }  // namespace
 
 void Report::add(const Row& row) {
@@ -51,14 +61,28 @@ void Report::print_table_line(const Row& row) {
         std::printf(line, "row", "cycles/s", "cycles/s", "ratio", "min .. max", "used", "goal");
         begun_ = true;
     }
-    const auto rate = [](const std::optional<double>& value) {
-        return value ? formatted("%.0f", *value) : std::string{"-"};
+    const auto rate = [](const std::optional<Pace>& pace) {
+        return pace ? formatted("%.0f", pace->cycles_per_s) : std::string{"-"};
     };
-    std::printf(line, (row.group + ", " + row.name).c_str(), rate(row.leasehold_per_s).c_str(),
-                rate(row.peer_per_s).c_str(), short_number(row.value.median).c_str(),
+    std::printf(line, (row.group + ", " + row.name).c_str(), rate(row.leasehold_pace).c_str(),
+                rate(row.peer_pace).c_str(), short_number(row.value.median).c_str(),
                 (short_number(row.value.min) + " .. " + short_number(row.value.max)).c_str(),
                 row.busy ? formatted("%.0f %%", 100 * *row.busy).c_str() : "-",
                 goal_text(row).c_str());
+    print_requests(row);
+}
+
+void Report::print_requests(const Row& row) {
+    const auto figure = [](const std::optional<Pace>& pace, std::optional<double> Pace::* member) {
+        return pace && (*pace).*member ? short_number(*((*pace).*member)) : std::string{"-"};
+    };
+    if (!row.leasehold_pace || !row.leasehold_pace->p99_us) return;
+    std::printf(
+        "    a request: %s against %s us of the server's processor time, p99 %s against %s us\n",
+        figure(row.leasehold_pace, &Pace::processor_us).c_str(),
+        figure(row.peer_pace, &Pace::processor_us).c_str(),
+        figure(row.leasehold_pace, &Pace::p99_us).c_str(),
+        figure(row.peer_pace, &Pace::p99_us).c_str());
 }
 
 void Report::print_json_line(const Row& row) const {
@@ -71,17 +95,17 @@ void Report::print_json_line(const Row& row) const {
                 : row.goal->met_by(row.value.median) ? "true"
                                                      : "false");
     }
-    std::printf(R"({"group":%s,"row":%s,"leasehold":%s,"peer":%s,"leasehold_per_s":%s,)"
-                R"("peer_per_s":%s,"unit":%s,"median":%s,"min":%s,"max":%s,%s,)"
+    std::printf(R"({"group":%s,"row":%s,"leasehold":%s,"peer":%s,%s,%s,)"
+                R"("unit":%s,"median":%s,"min":%s,"max":%s,%s,)"
                 R"("others_used":%s,"rounds":%zu,"round_s":%s})"
                 "\n",
                 json_text(row.group).c_str(), json_text(row.name).c_str(),
                 json_text(row.leasehold).c_str(), json_text(row.peer).c_str(),
-                json_number(row.leasehold_per_s).c_str(), json_number(row.peer_per_s).c_str(),
-                json_text(row.unit).c_str(), json_number(row.value.median).c_str(),
-                json_number(row.value.min).c_str(), json_number(row.value.max).c_str(),
-                goal.c_str(), json_number(row.busy).c_str(), settings_.rounds,
-                json_number(settings_.round.count()).c_str());
+                json_pace("leasehold", row.leasehold_pace).c_str(),
+                json_pace("peer", row.peer_pace).c_str(), json_text(row.unit).c_str(),
+                json_number(row.value.median).c_str(), json_number(row.value.min).c_str(),
+                json_number(row.value.max).c_str(), goal.c_str(), json_number(row.busy).c_str(),
+                settings_.rounds, json_number(settings_.round.count()).c_str());
 }
 
 }  // namespace leasehold::bench

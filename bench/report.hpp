@@ -15,6 +15,8 @@ public:
 
 private:
     void print_table_line(const Row& row);
+    // What a server was asked for.
+    static void print_requests(const Row& row);
     void print_json_line(const Row& row) const;
 
     const Format format_;
