@@ -1,6 +1,7 @@
 #include "server/bodies.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <leasehold/errors.hpp>
 
@@ -24,17 +25,17 @@ void refuse_token(const HttpRequest& request) {
     if (request.lock_token) throw BadRequest{"this request takes no Lock-Token"};
 }
 
-json::value json_body(const HttpRequest& request) {
+json::value json_body(const HttpRequest& request, json::storage_ptr storage) {
     if (media_type(request.content_type) != "application/json") {
         throw Refused{problem(415, "unsupported_media_type",
                               "the body must be JSON, with Content-Type: application/json")};
     }
-    return wire::parse(request.body);
+    return wire::parse(request.body, std::move(storage));
 }
 
-json::object optional_fields(const HttpRequest& request) {
-    if (request.body.empty()) return {};
-    json::value body = json_body(request);
+json::object optional_fields(const HttpRequest& request, json::storage_ptr storage) {
+    if (request.body.empty()) return json::object{std::move(storage)};
+    json::value body = json_body(request, std::move(storage));
     if (!body.is_object()) throw BadRequest{"the body must be a JSON object"};
     return std::move(body.get_object());
 }

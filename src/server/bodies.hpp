@@ -21,10 +21,12 @@ struct Refused {
 void refuse_token(const HttpRequest& request);
 
 // Throws Refused where the content type is not JSON's, BadRequest where the body is not JSON.
-[[nodiscard]] boost::json::value json_body(const HttpRequest& request);
+[[nodiscard]] boost::json::value json_body(const HttpRequest& request,
+                                           boost::json::storage_ptr storage = {});
 
 // The fields of the body, none where there is no body.
-[[nodiscard]] boost::json::object optional_fields(const HttpRequest& request);
+[[nodiscard]] boost::json::object optional_fields(const HttpRequest& request,
+                                                  boost::json::storage_ptr storage = {});
 
 // A request as the wire has it, with the ttl of these limits where it names none.
 void put_default_ttl(boost::json::object& message, const Limits& limits);

@@ -1,6 +1,8 @@
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -78,36 +80,72 @@ bool mentions(const Holder& holder, std::string_view text) {
            in(holder.key.to_string());
 }
 
+// Where a small body is taken apart without asking for memory.
+struct Scratch {
+    std::array<unsigned char, 2048> space;
+    json::monotonic_resource resource{space.data(), space.size()};
+};
+
+struct Wish {
+    Request request;
+    Duration patience;
+};
+
+Wish read_try(const HttpRequest& request, const Target& target, const LockManager& locks,
+              const ServerOptions& options) {
+    // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
+    std::optional<LockId> lock_id;
+    if (request.lock_token) lock_id = lock_id_of(request);
+    Scratch scratch;
+    json::object fields = optional_fields(request, &scratch.resource);
+    const Duration patience = take_patience(fields, options);
+    return {read(std::move(fields), "try", target.key(), locks, lock_id), patience};
+}
+
+Request read_prolonging(const HttpRequest& request, const Target& target,
+                        const LockManager& locks) {
+    const LockId lock_id = lock_id_of(request);
+    Scratch scratch;
+    json::object fields = optional_fields(request, &scratch.resource);
+    if (fields.contains("extend_ms") == fields.contains("ttl_ms")) {
+        throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
+    }
+    const std::string_view op = fields.contains("extend_ms") ? "extend" : "renew";
+    return read(std::move(fields), op, target.key(), locks, lock_id);
+}
+
+template <class Answer>
+Reply printed(unsigned status, const Answer& answer) {
+    constexpr std::size_t usual_bytes = 512;
+    Reply reply{.status = status};
+    reply.body.reserve(usual_bytes);
+    wire::print(reply.body, answer);
+    return reply;
+}
+
 // A lease, or why there is none.
 Reply reply_of(const Outcome& outcome, unsigned status = 200) {
-    if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        return json_reply(status, wire::to_json(*lease));
-    }
+    if (const auto* lease = std::get_if<Lease>(&outcome)) return printed(status, *lease);
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) return problem(*refusal);
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) return problem(*fault);
-    return json_reply(status, wire::to_json(outcome));
+    return printed(status, outcome);
 }
 
 }  // namespace
 
 Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
                               Connection& connection) {
-    // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
-    std::optional<LockId> lock_id;
-    if (request.lock_token) lock_id = lock_id_of(request);
-    json::object fields = optional_fields(request);
-    const Duration patience = take_patience(fields, options_);
-    Request wanted = read(std::move(fields), "try", target.key(), locks_, lock_id);
-    if (patience == Duration::zero()) {
-        const Outcome outcome = co_await door_.ask(std::move(wanted));
+    Wish wish = read_try(request, target, locks_, options_);
+    if (wish.patience == Duration::zero()) {
+        const Outcome outcome = co_await door_.ask(std::move(wish.request));
         co_return reply_of(outcome, 201);
     }
-    locks_.validate(wanted);
+    locks_.validate(wish.request);
     const Statistics::Waiting waiting{statistics_};
-    auto asked = std::get<TryLock>(wanted);
-    const Outcome outcome = co_await room_.wait(std::move(asked), patience, connection);
-    options_.observer->answered(wanted, outcome);
-    statistics_.answered(wanted, std::get<TryLock>(wanted).owner, outcome);
+    auto asked = std::get<TryLock>(wish.request);
+    const Outcome outcome = co_await room_.wait(std::move(asked), wish.patience, connection);
+    options_.observer->answered(wish.request, outcome);
+    statistics_.answered(wish.request, std::get<TryLock>(wish.request).owner, outcome);
     Reply reply = reply_of(outcome, 201);
     reply.waited = true;
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
@@ -137,13 +175,7 @@ Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
 }
 
 Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
-    const LockId lock_id = lock_id_of(request);
-    json::object fields = optional_fields(request);
-    if (fields.contains("extend_ms") == fields.contains("ttl_ms")) {
-        throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
-    }
-    const std::string_view op = fields.contains("extend_ms") ? "extend" : "renew";
-    Request wanted = read(std::move(fields), op, target.key(), locks_, lock_id);
+    Request wanted = read_prolonging(request, target, locks_);
     const Outcome outcome = co_await door_.ask(std::move(wanted));
     co_return reply_to_holder(outcome);
 }
@@ -161,7 +193,7 @@ Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
     // What it was, whether it ended now or before.
-    if (ended) co_return json_reply(200, wire::to_json(outcome));
+    if (ended) co_return printed(200, outcome);
     co_return reply_of(outcome);
 }
 

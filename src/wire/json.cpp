@@ -12,47 +12,27 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace leasehold::wire {
 namespace {
 
-// Sees to it that no object has a field twice. (The parser would keep the last one and say
-// nothing.)
-class DuplicateFinder {
-public:
+// What the parser tells of, of which only the names of fields matter here.
+struct NameHandler {
     static constexpr std::size_t max_object_size = 10'000;
     static constexpr std::size_t max_array_size = 10'000;
     static constexpr std::size_t max_key_size = 1'000;
     static constexpr std::size_t max_string_size = 1'000'000;
 
-    [[nodiscard]] const std::optional<std::string>& twice() const { return twice_; }
-
     bool on_document_begin(json::error_code&) { return true; }
     bool on_document_end(json::error_code&) { return true; }
-    bool on_object_begin(json::error_code&) {
-        names_.emplace_back();
-        return true;
-    }
-    bool on_object_end(std::size_t, json::error_code&) {
-        names_.pop_back();
-        return true;
-    }
+    bool on_object_begin(json::error_code&) { return true; }
+    bool on_object_end(std::size_t, json::error_code&) { return true; }
     bool on_array_begin(json::error_code&) { return true; }
     bool on_array_end(std::size_t, json::error_code&) { return true; }
-    bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
-        name_.append(part);
-        return true;
-    }
-    bool on_key(json::string_view part, std::size_t, json::error_code& error) {
-        name_.append(part);
-        if (!names_.back().insert(name_).second) {
-            twice_ = name_;
-            error = json::error::syntax;
-            return false;
-        }
-        name_.clear();
-        return true;
-    }
+    bool on_key_part(json::string_view, std::size_t, json::error_code&) { return true; }
+    bool on_key(json::string_view, std::size_t, json::error_code&) { return true; }
     bool on_string_part(json::string_view, std::size_t, json::error_code&) { return true; }
     bool on_string(json::string_view, std::size_t, json::error_code&) { return true; }
     bool on_number_part(json::string_view, json::error_code&) { return true; }
@@ -63,11 +43,45 @@ public:
     bool on_null(json::error_code&) { return true; }
     bool on_comment_part(json::string_view, json::error_code&) { return true; }
     bool on_comment(json::string_view, json::error_code&) { return true; }
+};
 
-private:
-    std::vector<std::set<std::string, std::less<>>> names_;
-    std::string name_;
-    std::optional<std::string> twice_;
+struct NameCounter : NameHandler {
+    std::size_t names = 0;
+
+    bool on_key(json::string_view, std::size_t, json::error_code&) {
+        ++names;
+        return true;
+    }
+};
+
+// Finds the field that an object has twice.
+struct DuplicateFinder : NameHandler {
+    std::vector<std::set<std::string, std::less<>>> names;
+    std::string name;
+    std::optional<std::string> twice;
+
+    bool on_object_begin(json::error_code&) {
+        names.emplace_back();
+        return true;
+    }
+    bool on_object_end(std::size_t, json::error_code&) {
+        names.pop_back();
+        return true;
+    }
+    bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
+        name.append(part);
+        return true;
+    }
+    bool on_key(json::string_view part, std::size_t, json::error_code& error) {
+        name.append(part);
+        if (!names.back().insert(name).second) {
+            twice = name;
+            error = json::error::syntax;
+            return false;
+        }
+        name.clear();
+        return true;
+    }
 };
 
 json::parse_options strict() {
@@ -76,16 +90,31 @@ json::parse_options strict() {
     return options;
 }
 
-void refuse_duplicates(std::string_view text) {
-    json::basic_parser<DuplicateFinder> parser{strict()};
+std::size_t count_names(std::string_view text) {
+    json::basic_parser<NameCounter> parser{strict()};
     json::error_code error;
     const std::size_t read = parser.write_some(false, text.data(), text.size(), error);
-    if (const auto& twice = parser.handler().twice()) {
-        throw BadRequest{"the field \"" + *twice + "\" is given twice"};
-    }
     if (error) {
         throw BadRequest{"not valid JSON at byte " + std::to_string(read) + ": " + error.message()};
     }
+    return parser.handler().names;
+}
+
+std::size_t count_fields(const json::value& value) {
+    std::size_t fields = 0;
+    if (const json::array* list = value.if_array()) {
+        for (const json::value& item : *list) fields += count_fields(item);
+    } else if (const json::object* object = value.if_object()) {
+        for (const auto& field : *object) fields += 1 + count_fields(field.value());
+    }
+    return fields;
+}
+
+std::string name_given_twice(std::string_view text) {
+    json::basic_parser<DuplicateFinder> parser{strict()};
+    json::error_code ignored;
+    parser.write_some(false, text.data(), text.size(), ignored);
+    return parser.handler().twice.value_or("");
 }
 
 void print_text(std::string& out, std::string_view text) {
@@ -156,11 +185,15 @@ std::optional<Time> time_from(std::string_view text) {
 
 }  // namespace
 
-json::value parse(std::string_view text) {
-    refuse_duplicates(text);
+json::value parse(std::string_view text, json::storage_ptr storage) {
+    const std::size_t names = count_names(text);
     json::error_code error;
-    json::value value = json::parse(text, error, {}, strict());
+    json::value value = json::parse(text, error, std::move(storage), strict());
     if (error) throw BadRequest{"not valid JSON: " + error.message()};
+    // Of two fields with one name only the last is there.
+    if (count_fields(value) != names) {
+        throw BadRequest{"the field \"" + name_given_twice(text) + "\" is given twice"};
+    }
     return value;
 }
 
@@ -190,6 +223,40 @@ void print(std::string& out, const json::object& object) {
     out.append(object.empty() ? "{}" : "}");
 }
 
+void ObjectPrinter::name(std::string_view name) {
+    out_.push_back(std::exchange(before_, ','));
+    print_text(out_, name);
+    out_.push_back(':');
+}
+
+void ObjectPrinter::operator()(std::string_view field, std::string_view text) {
+    name(field);
+    print_text(out_, text);
+}
+
+void ObjectPrinter::operator()(std::string_view field, std::int64_t number) {
+    name(field);
+    print_number(out_, number);
+}
+
+void ObjectPrinter::operator()(std::string_view field, Duration duration) {
+    name(field);
+    print(out_, to_json(duration));
+}
+
+void ObjectPrinter::operator()(std::string_view field, Time time) {
+    name(field);
+    if (time == never) {
+        out_.append("null");
+    } else {
+        print_text(out_, to_string(time));
+    }
+}
+
+void ObjectPrinter::close() {
+    out_.append(before_ == '{' ? "{}" : "}");
+}
+
 std::string print(const json::value& value) {
     std::string out;
     print(out, value);
@@ -208,7 +275,7 @@ Fields::Fields(const json::value& value, std::string_view what)
       what_{what} {}
 
 void Fields::refuse(std::string_view name, std::string_view problem) const {
-    std::string text = what_;
+    std::string text{what_};
     text.append(": \"").append(name).append("\" ").append(problem);
     throw BadRequest{text};
 }
@@ -235,10 +302,16 @@ std::string Fields::text(std::string_view name) {
 }
 
 std::optional<std::string> Fields::optional_text(std::string_view name) {
+    const auto view = optional_view(name);
+    if (!view) return std::nullopt;
+    return std::string{*view};
+}
+
+std::optional<std::string_view> Fields::optional_view(std::string_view name) {
     const json::value* value = optional(name);
     if (value == nullptr) return std::nullopt;
     if (!value->is_string()) refuse(name, "must be a string");
-    return std::string{std::string_view{value->get_string()}};
+    return std::string_view{value->get_string()};
 }
 
 std::int64_t Fields::integer(std::string_view name) {
@@ -264,7 +337,7 @@ std::optional<Duration> Fields::optional_duration(std::string_view name) {
 }
 
 std::optional<Time> Fields::optional_time(std::string_view name) {
-    const auto written = optional_text(name);
+    const auto written = optional_view(name);
     if (!written) return std::nullopt;
     const auto time = time_from(*written);
     if (!time) refuse(name, "must be a time such as 2026-11-15T09:20:00.000000Z");

@@ -40,18 +40,20 @@ std::string_view name_of(T value, const Names<T, N>& names) {
 
 template <class T, std::size_t N>
 std::optional<T> optional_name(Fields& fields, std::string_view field, const Names<T, N>& names) {
-    const auto text = fields.optional_text(field);
+    const auto text = fields.optional_view(field);
     if (!text) return std::nullopt;
-    std::string choices;
     for (const auto& [value, name] : names) {
         if (*text == name) return value;
+    }
+    std::string choices;
+    for (const auto& [value, name] : names) {
         choices.append(choices.empty() ? "\"" : ", \"").append(name).append("\"");
     }
     std::string problem{"\""};
     throw BadRequest{problem.append(field).append("\" must be one of ").append(choices)};
 }
 
-LockId lock_id_from(const std::string& text) {
+LockId lock_id_from(std::string_view text) {
     auto id = LockId::parse(text);
     if (!id) throw BadRequest{id.error()};
     return *id;
@@ -151,6 +153,22 @@ StoreFault fault_from(const json::value& value) {
     return {optional_name(fields, "effect", effects).value_or(StoreFault::Effect::unknown),
             optional_name(fields, "cause", causes).value_or(StoreFault::Cause::unavailable),
             fields.text("detail")};
+}
+
+// A lease, field by field.
+template <class Put>
+void put_fields(Put&& put, const Lease& lease) {
+    put("type", std::string_view{lease.key.type()});
+    put("id", std::string_view{lease.key.id()});
+    if (!lease.lock_id.is_nil()) put("lock_id", std::string_view{lease.lock_id.to_string()});
+    put("owner", std::string_view{lease.owner});
+    put("mode", name_of(lease.mode, modes));
+    put("fence", lease.fence);
+    put("granted_at", lease.granted_at);
+    put("expires_at", lease.expires_at);
+    put("remaining_ms", lease.remaining());
+    put("note", std::string_view{lease.note});
+    put("store_now", lease.store_now);
 }
 
 // --- requests
@@ -288,7 +306,7 @@ std::size_t read_limit(Fields& fields, std::size_t otherwise) {
 
 Request read_try(Fields& fields) {
     TryLock request{.key = key_from(fields)};
-    if (const auto id = fields.optional_text("lock_id")) {
+    if (const auto id = fields.optional_view("lock_id")) {
         request.lock_id = lock_id_from(*id);
     } else {
         request.lock_id = LockId::random();
@@ -397,17 +415,22 @@ json::object to_json(const Lease& lease) {
     constexpr std::size_t fields = 11;
     json::object object;
     object.reserve(fields);
-    put_key(object, lease.key);
-    if (!lease.lock_id.is_nil()) object["lock_id"] = lease.lock_id.to_string();
-    object["owner"] = lease.owner;
-    object["mode"] = name_of(lease.mode, modes);
-    object["fence"] = lease.fence;
-    object["granted_at"] = to_json(lease.granted_at);
-    object["expires_at"] = to_json(lease.expires_at);
-    object["remaining_ms"] = to_json(lease.remaining());
-    object["note"] = lease.note;
-    object["store_now"] = to_json(lease.store_now);
+    put_fields(
+        [&object]<class T>(std::string_view name, const T& value) {
+            if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>) {
+                object[name] = to_json(value);
+            } else {
+                object[name] = value;
+            }
+        },
+        lease);
     return object;
+}
+
+void print(std::string& out, const Lease& lease) {
+    ObjectPrinter printer{out};
+    put_fields(printer, lease);
+    printer.close();
 }
 
 json::object to_json(const Holder& holder) {
@@ -461,7 +484,8 @@ json::object to_json(const Request& request) {
 
 Request request_from(const json::value& value) {
     Fields fields{value, "a request"};
-    const std::string op = fields.text("op");
+    (void)fields.required("op");
+    const std::string_view op = *fields.optional_view("op");
     const auto known = std::ranges::find(operations, op, &Operation::name);
     if (known == operations.end()) throw BadRequest{"\"op\" names no operation"};
     Request request = known->read(fields);
@@ -491,6 +515,15 @@ json::object to_json(const Outcome& outcome) {
         },
         outcome);
     return object;
+}
+
+void print(std::string& out, const Outcome& outcome) {
+    const auto* lease = std::get_if<Lease>(&outcome);
+    if (lease == nullptr) return print(out, to_json(outcome));
+    ObjectPrinter printer{out};
+    printer.name("lease");
+    print(out, *lease);
+    printer.close();
 }
 
 Outcome outcome_from(const json::value& value) {

@@ -11,6 +11,8 @@ namespace leasehold::wire {
 
 // A lease with its secret, for its holder.
 [[nodiscard]] json::object to_json(const Lease& lease);
+// The same as text, without the object in between.
+void print(std::string& out, const Lease& lease);
 // What everybody may know.
 [[nodiscard]] json::object to_json(const Holder& holder);
 [[nodiscard]] json::object to_json(const PastLease& past);
@@ -25,6 +27,7 @@ namespace leasehold::wire {
 // {"lease": {...}}, {"leases": [...]}, {"holders": [...]}, {"history": [...]}, {"purged": {...}},
 // {"refused": {...}} or {"fault": {...}}.
 [[nodiscard]] json::object to_json(const Outcome& outcome);
+void print(std::string& out, const Outcome& outcome);
 // Throws BadRequest where it is none.
 [[nodiscard]] Outcome outcome_from(const json::value& message);
 
