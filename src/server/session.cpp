@@ -128,7 +128,8 @@ Task<void> Session::run() {
             if (!reader_.request().keep_alive || reply.events) last_ = true;
         }
         print_reply(reply);
-        bool sent = send_at_once();
+        co_await send_with_others();
+        bool sent = unsent_ == 0;
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
         if (sent && reply.events) co_await send_events(std::move(reply.events));
@@ -186,6 +187,12 @@ bool Session::send_at_once() {
     error_code error;
     unsent_ = out_.size() - socket_.write_some(asio::buffer(out_), error);
     return unsent_ == 0;
+}
+
+Task<void> Session::send_with_others() {
+    auto initiate = [this](Resume resume) { worker_.send_soon(*this, std::move(resume)); };
+    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
+                                                                                 use_task);
 }
 
 Task<bool> Session::send_rest() {

@@ -33,6 +33,8 @@ public:
     void stop();
     // Closes it now.
     void cut();
+    // What fits into the socket's buffer. True where that is all.
+    bool send_at_once();
 
     void watch(std::function<void()> gone) override;
     [[nodiscard]] bool unwatch() override;
@@ -50,8 +52,8 @@ private:
     void enter(Phase phase, std::chrono::milliseconds limit);
     // A whole request, or one that is refused. False where the connection is to be closed instead.
     [[nodiscard]] Task<bool> receive();
-    // Most answers fit into the socket's buffer.
-    [[nodiscard]] bool send_at_once();
+    // What does not fit into the socket's buffer is left; most answers fit.
+    [[nodiscard]] Task<void> send_with_others();
     // False where the client is gone, or does not read.
     [[nodiscard]] Task<bool> send_rest();
     // Sends events until the client is gone or lost, or the server stops.

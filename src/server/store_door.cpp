@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include "server/observer.hpp"
@@ -44,20 +44,29 @@ StoreDoor::Urgency StoreDoor::urgency_of(std::span<const Request> requests) {
 }
 
 // Resumes when nobody is left to answer. One of those counted is the caller itself, who may find
-// that it need not wait at all.
-struct StoreDoor::Call {
+// that it need not wait at all. Lives where the caller waits.
+class StoreDoor::Call {
+public:
     Call(const Executor& executor, std::size_t requests)
-        : work{asio::make_work_guard(executor)}, unanswered{requests + 1} {}
+        : work_{asio::make_work_guard(executor)}, unanswered_{requests + 1} {}
 
-    [[nodiscard]] bool answered() const noexcept { return unanswered == 1; }
-    static void count_down(const std::shared_ptr<Call>& call) {
-        if (--call->unanswered > 0) return;
-        asio::post(call->work.get_executor(), [call] { call->resume(); });
+    [[nodiscard]] bool answered() const noexcept { return unanswered_ == 1; }
+    void count_down() {
+        if (--unanswered_ > 0) return;
+        // This is gone as soon as the caller goes on.
+        const auto work = std::move(work_);
+        Resume resume = *std::move(resume_);
+        asio::post(work.get_executor(), std::move(resume));
+    }
+    void wait(Resume resume) {
+        resume_.emplace(std::move(resume));
+        count_down();
     }
 
-    asio::executor_work_guard<Executor> work;
-    std::atomic<std::size_t> unanswered;
-    Resume resume;
+private:
+    asio::executor_work_guard<Executor> work_;
+    std::atomic<std::size_t> unanswered_;
+    std::optional<Resume> resume_;
 };
 
 Task<Outcome> StoreDoor::ask(Request request) {
@@ -68,8 +77,9 @@ Task<Outcome> StoreDoor::ask(Request request) {
     Outcome outcome;
     const std::string asker = asker_of(request);
     const Executor executor = co_await asio::this_coro::executor;
-    std::shared_ptr<Call> call = hand_over({&request, 1}, {&outcome, 1}, executor);
-    if (!call->answered()) co_await wait_for(std::move(call));
+    Call call{executor, 1};
+    hand_over(call, {&request, 1}, {&outcome, 1});
+    if (!call.answered()) co_await wait_for(call);
     leave();
     tell(request, asker, outcome);
     co_return outcome;
@@ -84,8 +94,9 @@ Task<bool> StoreDoor::pass(std::span<Request> requests, std::span<Outcome> outco
         co_return false;
     }
     const Executor executor = co_await asio::this_coro::executor;
-    std::shared_ptr<Call> call = hand_over(requests, outcomes, executor);
-    if (!call->answered()) co_await wait_for(std::move(call));
+    Call call{executor, requests.size()};
+    hand_over(call, requests, outcomes);
+    if (!call.answered()) co_await wait_for(call);
     leave();
     co_return true;
 }
@@ -164,7 +175,7 @@ Task<bool> StoreDoor::queue_up(Urgency urgency) {
 }
 
 void StoreDoor::leave() {
-    Resume next;
+    Enter next;
     {
         const std::lock_guard lock{mutex_};
         auto& queue = urgent_.empty() ? patient_ : urgent_;
@@ -178,25 +189,17 @@ void StoreDoor::leave() {
     next();
 }
 
-std::shared_ptr<StoreDoor::Call> StoreDoor::hand_over(std::span<Request> requests,
-                                                      std::span<Outcome> outcomes,
-                                                      const Executor& executor) {
-    auto call = std::make_shared<Call>(executor, requests.size());
+void StoreDoor::hand_over(Call& call, std::span<Request> requests, std::span<Outcome> outcomes) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        locks_.submit(std::move(requests[i]), [call, &to = outcomes[i]](Outcome outcome) {
+        locks_.submit(std::move(requests[i]), [&call, &to = outcomes[i]](Outcome outcome) {
             to = std::move(outcome);
-            Call::count_down(call);
+            call.count_down();
         });
     }
-    return call;
 }
 
-Task<void> StoreDoor::wait_for(std::shared_ptr<Call> call) {
-    auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        call->resume = [shared] { std::move (*shared)(); };
-        Call::count_down(call);
-    };
+Task<void> StoreDoor::wait_for(Call& call) {
+    auto initiate = [&call](Resume resume) { call.wait(std::move(resume)); };
     co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
                                                                                  use_task);
 }

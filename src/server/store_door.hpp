@@ -53,7 +53,7 @@ public:
 
 private:
     enum class Urgency : std::uint8_t { keeps_or_ends, asks_anew };
-    using Resume = std::function<void()>;
+    using Enter = std::function<void()>;
 
     static Urgency urgency_of(std::span<const Request> requests);
 
@@ -66,11 +66,9 @@ private:
     [[nodiscard]] Task<bool> pass(std::span<Request> requests, std::span<Outcome> outcomes);
 
     // Requests that are with the store, and who waits for their answers.
-    struct Call;
-    [[nodiscard]] std::shared_ptr<Call> hand_over(std::span<Request> requests,
-                                                  std::span<Outcome> outcomes,
-                                                  const Executor& executor);
-    [[nodiscard]] static Task<void> wait_for(std::shared_ptr<Call> call);
+    class Call;
+    void hand_over(Call& call, std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] static Task<void> wait_for(Call& call);
 
     void tell(const Request& request, std::string_view asker, const Outcome& outcome);
     void tell_room(const Request& request, const Outcome& outcome);
@@ -81,9 +79,9 @@ private:
     Reporter& reporter_;
     const ServerOptions& options_;
     std::mutex mutex_;
-    std::size_t under_way_ = 0;   // guarded by mutex_
-    std::deque<Resume> urgent_;   // guarded by mutex_; one per connection at most
-    std::deque<Resume> patient_;  // guarded by mutex_; at most options_.queued_tries
+    std::size_t under_way_ = 0;  // guarded by mutex_
+    std::deque<Enter> urgent_;   // guarded by mutex_; one per connection at most
+    std::deque<Enter> patient_;  // guarded by mutex_; at most options_.queued_tries
 };
 
 }  // namespace leasehold::server

@@ -22,4 +22,7 @@ using Task = asio::awaitable<T, Executor>;
 
 inline constexpr asio::use_awaitable_t<Executor> use_task{};
 
+// Continues a task that waits for nothing but to be continued.
+using Resume = asio::async_result<asio::use_awaitable_t<Executor>, void()>::handler_type;
+
 }  // namespace leasehold::server

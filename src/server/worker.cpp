@@ -72,6 +72,17 @@ void Worker::tick() {
     });
 }
 
+void Worker::send_soon(Session& session, Resume resume) {
+    if (answered_.empty()) asio::post(context_, [this] { send_all(); });
+    answered_.emplace_back(&session, std::move(resume));
+}
+
+void Worker::send_all() {
+    auto answered = std::exchange(answered_, {});
+    for (auto& [session, resume] : answered) session->send_at_once();
+    for (auto& [session, resume] : answered) std::move(resume)();
+}
+
 std::string_view Worker::date() {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     if (now != date_of_) {

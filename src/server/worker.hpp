@@ -7,6 +7,8 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "server/session.hpp"
 
@@ -30,6 +32,10 @@ public:
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
+    // Sends the session's answer and then resumes it, together with all others that are answered in
+    // this turn of the loop: whoever reads them is woken once, and has time to ask again.
+    void send_soon(Session& session, Resume resume);
+
     // The Date of an answer made now.
     [[nodiscard]] std::string_view date();
 
@@ -38,6 +44,7 @@ private:
 
     [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session);
     void tick();
+    void send_all();
 
     asio::io_context context_{1};
     const ServerOptions& options_;
@@ -45,6 +52,7 @@ private:
     std::optional<asio::executor_work_guard<Executor>> open_;  // until it is stopped
     Ticks ticks_{context_.get_executor()};
     bool ticking_ = false;
+    std::vector<std::pair<Session*, Resume>> answered_;  // in this turn
     Clock::time_point cut_at_ = Clock::time_point::max();
     std::chrono::sys_seconds date_of_{};
     std::string date_;
