@@ -222,7 +222,10 @@ std::optional<RequestReader::State> RequestReader::check_header() {
     if (const auto ambiguity = ambiguity_of(whole ? received.substr(0, end + 2) : received)) {
         return refuse(bad_framing(*ambiguity));
     }
-    if (whole) return std::nullopt;
+    if (whole) {
+        header_size_ = end + 4;
+        return std::nullopt;
+    }
     if (filled_ >= options_.header_bytes) {
         return refuse(problem(431, "header_too_large",
                               "a request's header has at most " +
@@ -236,9 +239,24 @@ RequestReader::State RequestReader::advance() {
     if (!header_checked_) {
         if (const auto state = check_header()) return *state;
         header_checked_ = true;
+        // By itself: what follows must not change how it is read.
+        if (const auto state = parse(header_size_)) return *state;
+        if (!parser_->is_header_done())
+            return refuse(bad_framing("not valid HTTP: bad start line"));
     }
+    if (!parser_->is_done()) {
+        if (const auto state = parse(filled_)) return *state;
+    }
+    if (parser_->is_done()) return state_ = State::whole;
+    if (filled_ >= options_.header_bytes) {
+        return refuse(bad_framing("a line within the body is too long"));
+    }
+    return state_ = State::body;
+}
+
+std::optional<RequestReader::State> RequestReader::parse(std::size_t bytes) {
     beast::error_code error;
-    const std::size_t used = parser_->put(boost::asio::buffer(buffer_.data(), filled_), error);
+    const std::size_t used = parser_->put(boost::asio::buffer(buffer_.data(), bytes), error);
     filled_ -= used;
     std::memmove(buffer_.data(), buffer_.data() + used, filled_);
     if (parser_->refusal) return refuse(*std::move(parser_->refusal));
@@ -253,11 +271,7 @@ RequestReader::State RequestReader::advance() {
     if (error && error != http::error::need_more) {
         return refuse(bad_framing("not valid HTTP: " + error.message()));
     }
-    if (parser_->is_done()) return state_ = State::whole;
-    if (filled_ >= options_.header_bytes) {
-        return refuse(bad_framing("a line within the body is too long"));
-    }
-    return state_ = State::body;
+    return std::nullopt;
 }
 
 }  // namespace leasehold::server

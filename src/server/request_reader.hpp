@@ -53,12 +53,15 @@ private:
     State refuse(Reply reply);
     // The whole header is there and can be read in one way.
     [[nodiscard]] std::optional<State> check_header();
+    // Of the first so many bytes of the buffer; a state where they are refused.
+    [[nodiscard]] std::optional<State> parse(std::size_t bytes);
 
     const ServerOptions& options_;
     State state_ = State::idle;
     std::string buffer_;      // what is not parsed yet, and space
     std::size_t filled_ = 0;  // bytes of buffer_ that were received
     bool header_checked_ = false;
+    std::size_t header_size_ = 0;  // once it is checked
     HttpRequest request_;
     Reply refusal_;
     std::unique_ptr<Parser> parser_;

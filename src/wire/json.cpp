@@ -52,6 +52,11 @@ struct NameCounter : NameHandler {
         ++names;
         return true;
     }
+    bool on_double(double number, json::string_view, json::error_code& error) {
+        if (std::isfinite(number)) return true;
+        error = json::error::exponent_overflow;
+        return false;
+    }
 };
 
 // Finds the field that an object has twice.
@@ -204,7 +209,8 @@ void print(std::string& out, const json::value& value) {
         case json::kind::int64: return print_number(out, value.get_int64());
         case json::kind::uint64: return print_number(out, value.get_uint64());
         case json::kind::double_:
-            return print_number(out, value.get_double(), std::chars_format::fixed);
+            // A minus in front of nothing would not be read back.
+            return print_number(out, value.get_double() + 0.0, std::chars_format::fixed);
         case json::kind::string: return print_text(out, value.get_string());
         case json::kind::array: return print_list(out, value.get_array());
         case json::kind::object: return print(out, value.get_object());

@@ -111,6 +111,14 @@ TEST_F(Malformed, ABodyMayComeInChunks) {
     EXPECT_EQ(client.receive().status, 200U);
 }
 
+TEST_F(Malformed, AHeaderIsJudgedByItselfWhateverFollows) {
+    for (const std::string header : {"GET /healthz\r\n\r\n", "GET /healthz x: 1\r\n\r\n"}) {
+        const unsigned status = last_words(header).status;
+        EXPECT_GE(status, 400U);
+        EXPECT_EQ(last_words(header + "and more than the end of a line").status, status);
+    }
+}
+
 TEST_F(Malformed, SizesAreBounded) {
     const std::string huge(20'000, 'x');
     EXPECT_EQ(last_words("GET /" + huge).status, 431U);

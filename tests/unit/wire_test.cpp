@@ -197,9 +197,31 @@ TEST(Wire, RefusesWhatIsNotStrictlyJson) {
     EXPECT_EQ(problem_of(R"({"a":{"b":1,"b":2}})"), "the field \"b\" is given twice");
     for (const std::string_view bad :
          {"", " ", "{", "{}}", "{} x", "{\"op\":}", "{'op':1}", "{\"op\":1,}", "{/**/}", "nul",
-          "{\"op\":\"\xff\"}", "{\"op\":\"a\nb\"}", "[[[[[[[[[[1]]]]]]]]]]", "01", "\"\\ud800\""}) {
+          "{\"op\":\"\xff\"}", "{\"op\":\"a\nb\"}", "[[[[[[[[[[1]]]]]]]]]]", "01", "\"\\ud800\"",
+          "1e400"}) {
         EXPECT_TRUE(problem_of(bad).starts_with("not valid JSON"))
             << bad << ": " << problem_of(bad);
+    }
+}
+
+TEST(Wire, PrintsTheSameWithoutAnObjectInBetween) {
+    const Time moment{1'794'820'000'123'456us};
+    const Lease lease{.key = {"Order", "\"1\""},
+                      .lock_id = LockId::random(),
+                      .owner = "alice\n",
+                      .fence = 7,
+                      .granted_at = moment,
+                      .expires_at = moment + 1500us,
+                      .note = "n",
+                      .store_now = moment};
+    Lease endless = lease;
+    endless.lock_id = {};
+    endless.expires_at = never;
+    for (const Outcome& outcome :
+         {Outcome{lease}, Outcome{endless}, Outcome{Purged{.forgotten = 3}}}) {
+        std::string printed;
+        print(printed, outcome);
+        EXPECT_EQ(printed, print(to_json(outcome)));
     }
 }
 
