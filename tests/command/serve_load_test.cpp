@@ -33,7 +33,7 @@ Granted granted(const Answer& answer) {
             .fence = boost::json::value_to<Fence>(lease.at("fence"))};
 }
 
-// Clients that take one key after the other, until their server is gone.
+// Clients that take one key after the other and give every third back, until their server is gone.
 class Load {
 public:
     explicit Load(const Serving& server) {
@@ -45,10 +45,19 @@ public:
     [[nodiscard]] bool has_grants(std::size_t count) {
         return faults::eventually([&] { return grants_so_far_ >= count; });
     }
-    // By the keys' ids; waits for the clients' end.
+    // By the keys' ids: what is held, what was given back, and whose end was not answered. All wait
+    // for the clients' end.
     std::map<std::string, Granted> grants() {
         threads_.clear();
         return grants_;
+    }
+    std::map<std::string, Granted> released() {
+        threads_.clear();
+        return released_;
+    }
+    std::map<std::string, Granted> not_released() {
+        threads_.clear();
+        return not_released_;
     }
 
 private:
@@ -56,22 +65,42 @@ private:
         Client client = server.connect();
         for (int n = 0;; ++n) {
             const std::string id = prefix + std::to_string(n);
-            Answer answer;
-            try {
-                answer = client.ask("POST", "/v1/locks/Order/" + id, "{}");
-            } catch (const std::runtime_error&) {  // cut while it was sent
-                return;
-            }
+            const Answer answer = ask(client, "POST", id, {});
             if (answer.status == 0) return;
             ASSERT_EQ(answer.status, 201U) << answer.body;
-            const std::lock_guard lock{mutex_};
-            grants_.emplace(id, granted(answer));
-            ++grants_so_far_;
+            const Granted lease = granted(answer);
+            if (n % 3 != 0) {
+                keep(grants_, id, lease);
+                continue;
+            }
+            const Answer end =
+                ask(client, "DELETE", id, "Lock-Token: " + lease.lock_id.to_string() + "\r\n");
+            if (end.status == 0) return keep(not_released_, id, lease);
+            ASSERT_EQ(end.status, 200U) << end.body;
+            keep(released_, id, lease);
         }
     }
 
+    static Answer ask(Client& client, std::string_view method, const std::string& id,
+                      const std::string& fields) {
+        try {
+            return client.ask(method, "/v1/locks/Order/" + id, method == "POST" ? "{}" : "",
+                              fields);
+        } catch (const std::runtime_error&) {  // cut while it was sent
+            return {};
+        }
+    }
+
+    void keep(std::map<std::string, Granted>& where, const std::string& id, const Granted& lease) {
+        const std::lock_guard lock{mutex_};
+        where.emplace(id, lease);
+        ++grants_so_far_;
+    }
+
     std::mutex mutex_;
-    std::map<std::string, Granted> grants_;  // guarded by mutex_
+    std::map<std::string, Granted> grants_;        // guarded by mutex_
+    std::map<std::string, Granted> released_;      // guarded by mutex_
+    std::map<std::string, Granted> not_released_;  // guarded by mutex_
     std::atomic<std::size_t> grants_so_far_{0};
     std::vector<std::jthread> threads_;
 };
@@ -86,7 +115,8 @@ TEST_P(ServeOnAnyStore, DoesExactlyWhatItHasAnsweredWhenItIsStoppedUnderLoad) {
     ASSERT_TRUE(load.has_grants(300));
     EXPECT_EQ(server.stop(), 0);
 
-    const auto grants = load.grants();
+    auto grants = load.grants();
+    grants.merge(load.not_released());
     LockManager locks{open_store(url())};
     std::map<std::string, Fence> held;
     List page{.limit = 1000};
@@ -100,7 +130,7 @@ TEST_P(ServeOnAnyStore, DoesExactlyWhatItHasAnsweredWhenItIsStoppedUnderLoad) {
     for (const auto& [id, grant] : grants) EXPECT_EQ(held[id], grant.fence) << id;
 }
 
-TEST_P(ServeOnAnyStore, LosesNoAnsweredGrantWhenItIsKilledUnderLoad) {
+TEST_P(ServeOnAnyStore, LosesNoAnsweredGrantOrReleaseWhenItIsKilledUnderLoad) {
     Serving server{url()};
     Load load{server};
     ASSERT_TRUE(load.has_grants(300));
@@ -112,8 +142,13 @@ TEST_P(ServeOnAnyStore, LosesNoAnsweredGrantWhenItIsKilledUnderLoad) {
         ASSERT_TRUE(lease) << id << ": " << lease.error().message();
         EXPECT_EQ(lease->fence, grant.fence);
     }
+    for (const auto& [id, grant] : load.released()) {
+        const auto lease = locks.check({"Order", id}, grant.lock_id);
+        ASSERT_FALSE(lease) << id;
+        EXPECT_EQ(lease.error().reason, Gone::released) << id;
+    }
     const Serving next{url()};
-    EXPECT_EQ(next.connect().ask("POST", "/v1/locks/Order/0-0", "{}").status, 409U);
+    EXPECT_EQ(next.connect().ask("POST", "/v1/locks/Order/0-1", "{}").status, 409U);
 }
 
 TEST_P(ServeOnAnyStore, ExcludesTheClientsOfAnotherServer) {
