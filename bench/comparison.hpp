@@ -16,6 +16,7 @@ struct Settings {
     std::size_t rounds = 5;
     Seconds patience{10};                 // how long each round waits for a quiet machine
     std::size_t many_leases = 1'000'000;  // how many are held in the growth rows
+    std::size_t crowd = 10'000;           // how many are connected in the crowd rows
 };
 
 struct Goal {
