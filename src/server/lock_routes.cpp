@@ -156,7 +156,7 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
 
 Reply Service::reply_to_holder(const Outcome& outcome) const {
     const auto* lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr) return reply_of(outcome);
+    if (lease == nullptr || knocks_.on(lease->key, lease->fence).empty()) return reply_of(outcome);
     json::object body = wire::to_json(*lease);
     put_knocks(body, *lease);
     return json_reply(200, body);
