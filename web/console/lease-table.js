@@ -9,7 +9,16 @@ import { TimeLeft } from './time-left.js';
 import { keyName, number, ownerName, t } from './words.js';
 
 const endedStays = 1_400;
+const longestSearch = 10; // requests
+const firstPlace = { after: null, page: 1 };
 const rowKey = (lease) => JSON.stringify([lease.type, lease.id, lease.fence]);
+
+// A place in the parameters of an address.
+export const parametersOf = ({ after, page }) => (after ? { after, page } : {});
+export const placeIn = (parameters) => ({
+  after: parameters.get('after'),
+  page: Math.max(2, Number(parameters.get('page')) || 2),
+});
 
 function cell(name, label, ...children) {
   return h('td', { class: `cell-${name}`, role: 'cell', 'data-label': label }, ...children);
@@ -83,7 +92,7 @@ export class LeaseTable {
 
   #actions;
   #filter = {};
-  #places = [null]; // the cursors of the pages before, and of this one
+  #places = [firstPlace]; // of the pages before, and of this one
   #next = null;
   #ending = new Map();
   #events = new Map(); // how a row that is shown ended
@@ -98,7 +107,7 @@ export class LeaseTable {
   #options;
   #loaded = false;
 
-  // `onPage(cursor)` is told where it is; `shown(rows)` what is shown.
+  // `onPage({after, page})` is told where it is, `onRead(leases)` what is there.
   constructor(
     actions,
     { pageSize = 50, emptyText, onPage = () => {}, onRead = () => {}, onError = () => {} } = {},
@@ -130,7 +139,7 @@ export class LeaseTable {
       'button',
       { class: 'button quiet', type: 'button', onclick: () => this.#turn(-1) },
       icon('back'),
-      t('previous'),
+      h('span', {}, t('previous')),
     );
     this.#nextButton = h(
       'button',
@@ -159,10 +168,10 @@ export class LeaseTable {
     this.#stops.push(tick(() => this.#tick()));
   }
 
-  // What to show: {type, owner, scope, contains}, and from which cursor on.
-  show(filter, after = null) {
+  // What to show: {type, owner, scope, contains}, and from where on, as `onPage` was told.
+  show(filter, place) {
     this.#filter = filter;
-    this.#places = after ? [null, after] : [null];
+    this.#places = place?.after ? [firstPlace, place] : [firstPlace];
     this.#forget();
     return this.#refresher.restart();
   }
@@ -196,30 +205,38 @@ export class LeaseTable {
   }
 
   #turn(by) {
-    if (by > 0) this.#places.push(this.#next);
+    if (by > 0) this.#places.push({ after: this.#next, page: this.#place.page + 1 });
     else this.#places.pop();
     this.#forget();
-    this.#options.onPage(this.#places.at(-1));
+    this.#options.onPage(this.#place);
     this.#refresher.restart();
     this.element.scrollIntoView({ block: 'nearest' });
   }
 
   async #read(signal) {
     setAttribute(this.#table, 'aria-busy', 'true');
-    let answer;
     try {
-      answer = await get(
-        `/v1/locks${query({ ...this.#filter, after: this.#places.at(-1), limit: this.#options.pageSize })}`,
-        { signal },
-      );
+      const { leases, next } = await this.#page(signal);
+      if (signal.aborted) return;
+      this.#next = next;
+      this.#show(leases);
+      this.#options.onRead(leases);
     } catch (error) {
       if (!signal.aborted) this.#options.onError(error);
-      return;
     }
-    if (signal.aborted) return;
-    this.#next = answer.next;
-    this.#show(answer.locks);
-    this.#options.onRead(answer.locks);
+  }
+
+  // A search finds less than a page in what one request looks through, where little matches.
+  async #page(signal) {
+    const leases = [];
+    let next = this.#place.after;
+    for (let i = 0; i < longestSearch && (i === 0 || next) && leases.length < this.#options.pageSize; ++i) {
+      const limit = this.#options.pageSize - leases.length;
+      const answer = await get(`/v1/locks${query({ ...this.#filter, after: next, limit })}`, { signal });
+      leases.push(...answer.locks);
+      next = answer.next;
+    }
+    return { leases, next };
   }
 
   #show(leases) {
@@ -242,7 +259,7 @@ export class LeaseTable {
     // What has ended stays for a moment, so that the eye can follow.
     for (const [name, row] of before) this.#letGo(name, row, elements);
     for (const [name, { row }] of this.#ending) {
-      if (!elements.includes(row.element)) this.#place(row, elements);
+      if (!elements.includes(row.element)) this.#putBack(row, elements);
       if (this.rows.has(name)) this.#ending.delete(name);
     }
     arrange(this.#body, elements);
@@ -293,13 +310,17 @@ export class LeaseTable {
   }
 
   // Where it stood.
-  #place(row, elements) {
+  #putBack(row, elements) {
     const after = elements.indexOf(row.element.previousElementSibling);
     elements.splice(after + 1, 0, row.element);
   }
 
+  get #place() {
+    return this.#places.at(-1);
+  }
+
   #showCount() {
-    const from = (this.#places.length - 1) * this.#options.pageSize + 1;
+    const from = (this.#place.page - 1) * this.#options.pageSize + 1;
     const to = from + this.rows.size - 1;
     const plain = !this.#filter.type && !this.#filter.owner && !this.#filter.contains;
     const values = { from: number(from), to: number(to) };
@@ -309,6 +330,9 @@ export class LeaseTable {
       this.#count,
       this.rows.size === 0 ? '' : total ? t('rowsOf', { ...values, total }) : t('rows', values),
     );
+    // Whoever came by an address knows the way to the first page only.
+    const jumps = this.#places.length === 2 && this.#place.page > 2;
+    setText(this.#previousButton.querySelector('span'), t(jumps ? 'firstPage' : 'previous'));
     this.#previousButton.disabled = this.#places.length < 2;
     this.#nextButton.disabled = !this.#next;
     this.#previousButton.parentElement.hidden =

@@ -2,7 +2,7 @@
 
 import { gather, sparkline } from './chart.js';
 import { h, icon, setText } from './dom.js';
-import { LeaseTable } from './lease-table.js';
+import { LeaseTable, parametersOf, placeIn } from './lease-table.js';
 import { Refresher } from './refresh.js';
 import { keyHref, replaceParameters } from './routes.js';
 import { heldTotal, readStatistics, sum } from './statistics.js';
@@ -84,7 +84,7 @@ export function locksPage({ actions, parameters, report, announce }) {
   );
 
   const table = new LeaseTable(actions, {
-    onPage: (after) => replaceParameters({ ...parametersNow(), after }),
+    onPage: (place) => replaceParameters({ ...parametersNow(), ...parametersOf(place) }),
     onRead: (leases) => {
       report(null);
       for (const lease of leases) {
@@ -104,7 +104,7 @@ export function locksPage({ actions, parameters, report, announce }) {
     type: type.value.trim(),
     owner: owner.value.trim(),
   });
-  const apply = (after = null) => {
+  const apply = (place) => {
     const now = parametersNow();
     const slash = now.q.indexOf('/');
     open.hidden = slash < 1 || slash === now.q.length - 1;
@@ -115,7 +115,7 @@ export function locksPage({ actions, parameters, report, announce }) {
     clear.hidden = !Object.values(now).some(Boolean);
     table.show(
       { contains: now.q, type: now.type, owner: now.owner, scope: now.owner ? 'below' : undefined },
-      after,
+      place,
     );
   };
   let timer = 0;
@@ -181,7 +181,7 @@ export function locksPage({ actions, parameters, report, announce }) {
       h('section', { class: 'card flush' }, table.element),
     ),
     start() {
-      apply(parameters.get('after'));
+      apply(placeIn(parameters));
       numbers.now();
     },
     refresh: () => table.refresh(),

@@ -1,7 +1,7 @@
 // One owner: everything held in its name and below.
 
 import { h, icon } from './dom.js';
-import { LeaseTable } from './lease-table.js';
+import { LeaseTable, parametersOf, placeIn } from './lease-table.js';
 import { ownerHref, replaceParameters } from './routes.js';
 import { t } from './words.js';
 
@@ -15,7 +15,7 @@ export function ownerPage({ actions, names: [owner], parameters, report }) {
   ]);
   const table = new LeaseTable(actions, {
     emptyText: t('ownerEmpty'),
-    onPage: (after) => replaceParameters({ after }),
+    onPage: (place) => replaceParameters(parametersOf(place)),
     onRead: () => report(null),
     onError: report,
   });
@@ -39,7 +39,7 @@ export function ownerPage({ actions, names: [owner], parameters, report }) {
       ),
       h('section', { class: 'card flush' }, table.element),
     ),
-    start: () => table.show({ owner, scope: 'below' }, parameters.get('after')),
+    start: () => table.show({ owner, scope: 'below' }, placeIn(parameters)),
     refresh: () => table.refresh(),
     stop: () => table.stop(),
   };
