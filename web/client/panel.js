@@ -10,6 +10,7 @@ const signs = {
   bad: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 9l6 6M15 9l-6 6',
   taken: 'M5 11h14v10H5zM8 11V7a4 4 0 0 1 8 0v4',  // a padlock
   wait: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 2',
+  knock: 'M6 9a6 6 0 0 1 12 0c0 6 2 8 2 8H4s2-2 2-8M10 21h4',  // a bell
 };
 const lossTexts = {
   expired: 'lostExpired', released: 'lostReleased', idle: 'lostIdle', cap: 'lostCap', unconfirmed: 'lostUnconfirmed',
@@ -150,11 +151,11 @@ export class Panel {
   // ---- how it is shown ----
 
   #render({ tone, sign, lines, actions, urgent = false }, news) {
-    const { section, path, text, knock, knocks, ask } = this.#parts;
+    const { section, text, knock, knocks, ask } = this.#parts;
     const focused = this.#host.shadowRoot.activeElement;
     section.dataset.tone = tone;
     section.dataset.state = this.#guard.state;
-    path.setAttribute('d', signs[sign]);
+    this.#parts.sign.firstChild.setAttribute('d', signs[sign]);
     fill(text, lines.map((line, index) => element('p', { className: index > 0 ? 'more' : '', textContent: line })));
     for (const [name, button] of Object.entries(this.#buttons)) {
       if (button.parentNode === this.#parts.actions) button.hidden = !actions.includes(name);
@@ -214,15 +215,12 @@ export class Panel {
     Object.assign(latest, { href: location.href, target: '_blank', rel: 'noopener' });
     send.type = 'submit';
 
-    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    svg.setAttribute('viewBox', '0 0 24 24');
-    svg.setAttribute('aria-hidden', 'true');
-    svg.append(path);
+    const sign = picture('wait');
     const text = element('div', { className: 'text', tabIndex: -1 });
     const actions = element('div', { className: 'actions' }, ...Object.values(others), latest);
     const knocks = element('div', { className: 'text' });
-    const knock = element('div', { className: 'knock', hidden: true }, knocks,
+    const knock = element('div', { className: 'row knock', hidden: true },
+      element('div', { className: 'said' }, picture('knock'), knocks),
       element('div', { className: 'actions' }, finish, fiveMore));
     const message = element('input', { type: 'text', maxLength: 200, autocomplete: 'off' });
     const messageLabel = document.createTextNode('');
@@ -236,9 +234,10 @@ export class Panel {
     const polite = element('div', { className: 'told', role: 'status' });
     const urgent = element('div', { className: 'told', role: 'alert' });
     const section = element('section', {},
-      element('div', { className: 'bar' }, svg, text, actions), knock, ask, polite, urgent);
+      element('div', { className: 'row' }, element('div', { className: 'said' }, sign, text), actions),
+      knock, ask, polite, urgent);
     root.append(section, document.createElement('slot'));
-    return { section, path, text, actions, knock, knocks, ask, message, messageLabel, polite, urgent };
+    return { section, sign, text, actions, knock, knocks, ask, message, messageLabel, polite, urgent };
   }
 
   #openAsk() {
@@ -283,6 +282,16 @@ function element(name, properties, ...children) {
   if (role) made.setAttribute('role', role);
   made.append(...children);
   return made;
+}
+
+function picture(sign) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  path.setAttribute('d', signs[sign]);
+  svg.append(path);
+  return svg;
 }
 
 function fill(parent, children) {

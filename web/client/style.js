@@ -21,8 +21,10 @@ section[data-tone="warn"] { --back: #fff4e0; --edge: #d9680f; --mark: #a34700; }
 section[data-tone="bad"] { --back: #fff0f0; --edge: #c92a2a; --mark: #c92a2a; }
 section[data-tone="wait"] { --back: #e9f3fd; --edge: #1864ab; --mark: #1864ab; }
 
-.bar { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 0.75rem; }
-.text { flex: 1 1 24rem; min-width: 0; overflow-wrap: anywhere; }
+.row { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 0.75rem; }
+.said { display: flex; flex: 1 1 24rem; align-items: center; gap: 0.75rem; min-width: 0; }
+.text { min-width: 0; overflow-wrap: anywhere; }
+.text:lang(ko) { word-break: keep-all; }
 .text p { margin: 0; font-weight: 600; }
 .text .more { font-size: 0.925em; font-weight: inherit; }
 svg { flex: none; width: 1.25em; height: 1.25em; fill: none; stroke: var(--mark); stroke-width: 2;
@@ -31,7 +33,6 @@ svg { flex: none; width: 1.25em; height: 1.25em; fill: none; stroke: var(--mark)
 
 .knock, .ask { margin-top: 0.625rem; padding-top: 0.625rem;
   border-top: 1px solid color-mix(in srgb, var(--edge) 40%, transparent); }
-.knock { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 0.75rem; }
 .ask { display: flex; flex-wrap: wrap; align-items: end; gap: 0.5rem; }
 .ask label { flex: 1 1 14rem; font-size: 0.925em; }
 .ask input { display: block; width: 100%; margin-top: 0.2rem; padding: 0.375rem 0.5rem; font: inherit;
