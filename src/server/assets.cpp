@@ -43,7 +43,7 @@ Reply asset_reply(std::string_view path, const HttpRequest& request) {
     Reply reply{.content_type = asset->content_type,
                 .cache_control = "no-cache",
                 .etag = asset->etag,
-                .fields = page_fields};
+                .fields = std::string{page_fields}};
     if (has_tag(request.if_none_match, asset->etag)) {
         reply.status = 304;
     } else {

@@ -55,6 +55,7 @@ Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
     refuse_token(request);
     const LockKey key = target.key();
     Knock knock = read_knock(request);
+    Gate::admit(request, knock.by);
     // Nobody has this lock id: the refusal brings the store's time.
     std::vector<Request> questions;
     questions.emplace_back(Holders{key});

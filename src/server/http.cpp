@@ -18,6 +18,7 @@ std::string_view reason_of(unsigned status) {
         case 200: return "OK";
         case 201: return "Created";
         case 202: return "Accepted";
+        case 204: return "No Content";
         case 304: return "Not Modified";
         case 400: return "Bad Request";
         case 401: return "Unauthorized";
@@ -31,6 +32,7 @@ std::string_view reason_of(unsigned status) {
         case 413: return "Content Too Large";
         case 415: return "Unsupported Media Type";
         case 417: return "Expectation Failed";
+        case 421: return "Misdirected Request";
         case 429: return "Too Many Requests";
         case 431: return "Request Header Fields Too Large";
         case 500: return "Internal Server Error";
@@ -60,6 +62,7 @@ std::string_view name_of(Method method) noexcept {
         case Method::post: return "POST";
         case Method::patch: return "PATCH";
         case Method::del: return "DELETE";
+        case Method::options: return "OPTIONS";
         case Method::other: break;
     }
     return "other";
@@ -107,16 +110,17 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
                    "Cache-Control: {}\r\n"
                    "Date: {}\r\n",
                    reply.status, reason_of(reply.status), reply.cache_control, date);
-    if (reply.status != 304) fmt::format_to(to, "Content-Type: {}\r\n", reply.content_type);
+    const bool bodiless = reply.status == 204 || reply.status == 304;
+    if (!bodiless) fmt::format_to(to, "Content-Type: {}\r\n", reply.content_type);
     if (reply.open_ended) {
         out.append("X-Accel-Buffering: no\r\n");  // a proxy must not keep it back
-    } else if (reply.status != 304) {
+    } else if (!bodiless) {
         fmt::format_to(to, "Content-Length: {}\r\n", reply.body.size());
     }
     if (!reply.etag.empty()) fmt::format_to(to, "ETag: {}\r\n", reply.etag);
-    out.append(reply.fields);
     if (reply.retry_after_s > 0) fmt::format_to(to, "Retry-After: {}\r\n", reply.retry_after_s);
     if (!reply.allow.empty()) fmt::format_to(to, "Allow: {}\r\n", reply.allow);
+    out.append(reply.fields);
     if (after == AfterReply::close) out.append("Connection: close\r\n");
     out.append("\r\n");
     if (with_body == WithBody::yes) out.append(reply.body);

@@ -17,8 +17,9 @@ namespace leasehold::server {
 
 class EventStream;
 enum class Resource : std::uint8_t;  // target.hpp
+struct Token;                        // tokens.hpp
 
-enum class Method : std::uint8_t { get, head, post, patch, del, other };
+enum class Method : std::uint8_t { get, head, post, patch, del, options, other };
 
 [[nodiscard]] std::string_view name_of(Method method) noexcept;
 
@@ -30,8 +31,13 @@ struct HttpRequest {
     std::string if_none_match;
     std::string accept;
     std::optional<std::string> last_event_id;
+    std::string host;
+    std::optional<std::string> authorization;
+    std::optional<std::string> origin;  // the site of the page that asks, where it is one
+    bool asks_permission = false;       // for that page: Access-Control-Request-Method is there
     std::string body;
     bool keep_alive = true;
+    std::shared_ptr<const Token> token{};  // whose request it is, once that is known
 };
 
 struct Reply {
@@ -40,11 +46,12 @@ struct Reply {
     std::string_view content_type = "application/json";
     std::string_view cache_control = "no-store";
     std::string_view etag{};
-    std::string_view fields{};           // more of them, each a whole line
+    std::string fields{};                // more of them, each a whole line
     unsigned retry_after_s = 0;          // 0: not said
     std::optional<Resource> resource{};  // what was asked for, as Served has it
     bool waited = false;                 // for a key, as Served has it
     std::string_view allow{};            // the methods this resource has, for a 405
+    bool last = false;                   // the connection ends with it
     std::function<void()> if_unsent{};   // undoes what the client will never know of
     // The body has no end of its own: it ends with the connection.
     bool open_ended = false;

@@ -136,6 +136,7 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
                               Connection& connection) {
     Wish wish = read_try(request, target, locks_, options_);
+    Gate::admit(request, wish.request);
     if (wish.patience == Duration::zero()) {
         const Outcome outcome = co_await door_.ask(std::move(wish.request));
         co_return reply_of(outcome, 201);
@@ -200,6 +201,7 @@ Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
 Task<Reply> Service::break_lock(const HttpRequest& request, const Target& target) {
     refuse_token(request);
     Request wanted = read(optional_fields(request), "break", target.key(), locks_);
+    Gate::admit(request, wanted);
     const Outcome outcome = co_await door_.ask(std::move(wanted));
     co_return reply_of(outcome);
 }
@@ -257,9 +259,10 @@ Task<json::array> Service::with_waiters(const std::vector<Holder>& holders) {
     co_return rows;
 }
 
-Task<Reply> Service::release_all(const Target& target) {
+Task<Reply> Service::release_all(const HttpRequest& request, const Target& target) {
     target.query.refuse_all_but({"scope"});
     Request wanted = ReleaseAll{.owner = target.names.at(0), .scope = target.query.scope()};
+    Gate::admit(request, wanted);
     Outcome outcome = co_await door_.ask(std::move(wanted));
     if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
         // Whoever ends them all need not be the one who held them.

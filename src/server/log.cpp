@@ -156,6 +156,7 @@ public:
     }
 
     Seldom faults;
+    Seldom strangers;
     std::array<Seldom, connection_events> events;
     std::atomic<bool> fault_told{false};  // and not yet that the store answers again
 
@@ -185,6 +186,7 @@ void Log::served(const Served& request) noexcept {
     write(LogLevel::debug, "request",
           {{"method", name_of(request.method)},
            {"route", request.resource ? route_of(*request.resource) : "unknown"},
+           {"token", request.token},
            {"status", request.status},
            {"took_us", microseconds},
            {"bytes_in", request.bytes_in},
@@ -211,6 +213,12 @@ void Log::happened(ConnectionEvent event) noexcept {
     if (message.empty()) return;
     const auto count = lines_->events.at(static_cast<std::size_t>(event)).one_more();
     if (count) warning(message, {{"times", *count}});
+}
+
+void Log::turned_away(std::string_view address) noexcept {
+    const auto count = lines_->strangers.one_more();
+    if (!count) return;
+    warning("requests without a valid token", {{"address", address}, {"requests", *count}});
 }
 
 }  // namespace leasehold::server

@@ -53,6 +53,7 @@ public:
     // Of many in a short time only the first is written, and then how many there were.
     void store_failed(const StoreFault& fault) noexcept override;
     void happened(ConnectionEvent event) noexcept override;
+    void turned_away(std::string_view address) noexcept override;
     // Tells when the store answers again.
     void batch_applied(const Batch& batch) noexcept override;
 

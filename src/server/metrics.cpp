@@ -36,8 +36,8 @@ constexpr std::array<std::uint64_t, 11> sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 
 constexpr std::size_t resources = 32;
 constexpr std::size_t no_resource = resources - 1;
 
-constexpr std::array methods{Method::get,   Method::head, Method::post,
-                             Method::patch, Method::del,  Method::other};
+constexpr std::array methods{Method::get, Method::head,    Method::post, Method::patch,
+                             Method::del, Method::options, Method::other};
 constexpr std::array statuses{200U, 201U, 204U, 304U, 400U, 401U, 403U, 404U, 405U, 408U, 409U,
                               410U, 413U, 415U, 417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
 

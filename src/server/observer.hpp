@@ -16,6 +16,7 @@ enum class Resource : std::uint8_t;  // target.hpp
 struct Served {
     Method method{};
     std::optional<Resource> resource{};  // nothing where there is no such one
+    std::string_view token{};  // the name of the one that was shown; empty where there was none
     unsigned status = 0;
     bool waited = false;              // it asked to wait for its key
     std::chrono::nanoseconds took{};  // from the request's last byte to the answer's first
@@ -59,6 +60,8 @@ public:
     virtual void batch_applied(const Batch&) noexcept {}
     virtual void store_failed(const StoreFault&) noexcept {}
     virtual void happened(ConnectionEvent) noexcept {}
+    // Somebody at this address has shown no valid token.
+    virtual void turned_away(std::string_view /*address*/) noexcept {}
 };
 
 // Two of them.
@@ -86,6 +89,10 @@ public:
     void happened(ConnectionEvent event) noexcept override {
         one_.happened(event);
         other_.happened(event);
+    }
+    void turned_away(std::string_view address) noexcept override {
+        one_.turned_away(address);
+        other_.turned_away(address);
     }
 
 private:

@@ -28,6 +28,7 @@ Method method_of(http::verb verb) {
         case http::verb::post: return Method::post;
         case http::verb::patch: return Method::patch;
         case http::verb::delete_: return Method::del;
+        case http::verb::options: return Method::options;
         default: return Method::other;
     }
 }
@@ -79,7 +80,15 @@ private:
                        beast::error_code& error) override {
         if (in_body_) return refuse(error, bad_framing("fields after the body are not accepted"));
         switch (name) {
-            case http::field::host: return once(host_, "Host", error);
+            case http::field::host:
+                request_.host.assign(value.data(), value.size());
+                return once(host_, "Host", error);
+            case http::field::authorization:
+                return keep(request_.authorization, "Authorization", value, error);
+            case http::field::origin: return keep(request_.origin, "Origin", value, error);
+            case http::field::access_control_request_method:
+                request_.asks_permission = true;
+                return;
             case http::field::content_length:
                 if (value.find(',') != beast::string_view::npos) {
                     return refuse(error, bad_framing("Content-Length is not one number"));
@@ -198,6 +207,11 @@ RequestReader::State RequestReader::next() {
     request_.if_none_match.clear();
     request_.accept.clear();
     request_.last_event_id.reset();
+    request_.host.clear();
+    request_.authorization.reset();
+    request_.origin.reset();
+    request_.asks_permission = false;
+    request_.token.reset();
     request_.body.clear();
     if (request_.body.capacity() > kept_body_bytes) request_.body.shrink_to_fit();
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

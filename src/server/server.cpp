@@ -65,6 +65,8 @@ public:
     [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
     [[nodiscard]] std::size_t listening() const { return service_.reporter().listeners(); }
 
+    void use(std::shared_ptr<const Tokens> tokens) { service_.gate().use(std::move(tokens)); }
+
     void run() {
         asio::co_spawn(first(), accept(), asio::detached);
         asio::co_spawn(first(), wait_for_stop(), asio::detached);
@@ -98,6 +100,9 @@ private:
 
     void listen() try {
         const tcp::endpoint endpoint{asio::ip::make_address(options_.address), options_.port};
+        if (!options_.tokens && !endpoint.address().is_loopback()) {
+            throw BadRequest{"a server without tokens listens on a loopback address only"};
+        }
         acceptor_.open(endpoint.protocol());
         acceptor_.set_option(Acceptor::reuse_address{true});
         acceptor_.bind(endpoint);
@@ -173,6 +178,10 @@ std::size_t Server::listening() const {
 
 void Server::run() {
     parts_->run();
+}
+
+void Server::use(std::shared_ptr<const Tokens> tokens) {
+    parts_->use(std::move(tokens));
 }
 
 void Server::stop() noexcept {

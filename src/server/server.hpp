@@ -5,13 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <leasehold/lock_manager.hpp>
+
+#include "server/rates.hpp"
 
 namespace leasehold::server {
 
 class Metrics;
 class Observer;
+class Tokens;
 
 // Every size, time and number that a client can drive up, in one place.
 struct ServerOptions {
@@ -66,6 +70,19 @@ struct ServerOptions {
     // How long stop() waits for what is under way before connections are cut.
     std::chrono::milliseconds drain_deadline = std::chrono::seconds{20};
 
+    // Who may ask. Without, everybody may, and the server listens on a loopback address only.
+    std::shared_ptr<const Tokens> tokens{};
+    // The names the server is known by besides localhost, as a Host field has them. Without tokens
+    // it answers to no others.
+    std::vector<std::string> hosts{};
+    // The sites whose pages may ask, "https://shop.example"; its own pages always may.
+    std::vector<std::string> cors_origins{};
+    // How many requests a token may make; for renewals and releases as many again. None: any
+    // number.
+    Rate rate{};
+    // How many requests without a valid token an address may make in a minute. 0: any number.
+    std::size_t failed_tokens = 600;
+
     // Sees what happens; outlives the server.
     Observer* observer = nullptr;
     // What GET /metrics tells; outlives the server. Without it there is no such resource.
@@ -75,7 +92,8 @@ struct ServerOptions {
 // Leasehold over HTTP. Listens from its construction on, answers while run() runs.
 class Server {
 public:
-    // `locks` outlives this. Throws std::system_error where it cannot listen there.
+    // `locks` outlives this. Throws std::system_error where it cannot listen there, BadRequest
+    // where it must not.
     Server(LockManager& locks, ServerOptions options);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -90,6 +108,9 @@ public:
 
     // Serves until stop() was called and everything under way has been answered. Call it once.
     void run();
+
+    // From now on these are the tokens of a server that has some. From any thread.
+    void use(std::shared_ptr<const Tokens> tokens);
 
     // Stops accepting; what is under way is answered first. From any thread, also from a signal
     // handler.

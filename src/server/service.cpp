@@ -9,6 +9,7 @@
 #include "server/bodies.hpp"
 #include "server/description.hpp"
 #include "server/metrics.hpp"
+#include "server/site.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server {
@@ -60,13 +61,21 @@ bool keeps(const Request& request) {
            std::holds_alternative<Renew>(request);
 }
 
-std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
+Outcome asked_too_often() {
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                      "this token asks more often than it may; try again in a moment"};
+}
+
+std::vector<Request> read_batch(json::value& list, const HttpRequest& request,
+                                const LockManager& locks) {
     std::vector<Request> requests;
     requests.reserve(list.get_array().size());
     for (json::value& item : list.get_array()) {
         try {
             if (item.is_object()) put_default_ttl(item.get_object(), locks.limits());
-            locks.validate(requests.emplace_back(wire::request_from(item)));
+            Request& wanted = requests.emplace_back(wire::request_from(item));
+            if (request.token) sign(wanted, *request.token);
+            locks.validate(wanted);
         } catch (const BadRequest& bad) {
             const auto index = static_cast<std::size_t>(&item - list.get_array().data());
             json::object fields;
@@ -81,13 +90,16 @@ std::vector<Request> read_batch(json::value& list, const LockManager& locks) {
 
 }  // namespace
 
-Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) {
+Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {
     const Counted counted{under_way_};
     Reply reply;
     std::optional<Resource> resource;
     try {
+        if (auto refusal = site_refusal(request, options_)) throw Refused{*std::move(refusal)};
         const auto target = read_target(request.target);
-        if (target) {
+        if (is_preflight(request, options_)) {
+            reply = preflight_reply();
+        } else if (target) {
             resource = target->resource;
             reply = co_await perform(request, *target, connection);
         } else {
@@ -102,15 +114,18 @@ Task<Reply> Service::answer(const HttpRequest& request, Connection& connection) 
     } catch (const std::exception&) {
         reply = problem(500, "internal", "the server could not answer this request");
     }
+    permit_origin(reply, request, options_);
     reply.resource = resource;
     co_return reply;
 }
 
-Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
-                             Connection& connection) {
+Task<Reply> Service::perform(HttpRequest& request, const Target& target, Connection& connection) {
     const Method method = request.method == Method::head ? Method::get : request.method;
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
+    const auto rule = rule_of(target.resource, method, request.lock_token.has_value());
+    if (!rule) return at_once(wrong_method(target.resource));
+    gate_.admit(request, *rule, connection);
     if (takes_no_query(target.resource, method)) target.query.refuse_all_but({});
     switch (target.resource) {
         case Resource::lock:
@@ -129,7 +144,7 @@ Task<Reply> Service::perform(const HttpRequest& request, const Target& target,
             if (method == Method::post) return knock(request, target);
             break;
         case Resource::owner_locks:
-            if (method == Method::del) return release_all(target);
+            if (method == Method::del) return release_all(request, target);
             break;
         case Resource::locks:
             if (method == Method::get) return list(target);
@@ -223,16 +238,24 @@ Task<Reply> Service::batch(const HttpRequest& request) {
         throw BadRequest{"a batch has at most " + std::to_string(options_.batch_requests) +
                          " requests here"};
     }
-    std::vector<Request> requests = read_batch(list, locks_);
+    std::vector<Request> requests = read_batch(list, request, locks_);
+    Gate::admit_all(request, requests);
+    const Gate::Open open = gate_.pass(request, requests);
+    std::vector<bool> passed;
     std::vector<bool> by_holder;
-    for (const Request& one : requests) by_holder.push_back(keeps(one));
+    for (const Request& one : requests) {
+        passed.push_back(open.is_for(one));
+        by_holder.push_back(keeps(one));
+    }
+    std::erase_if(requests, [&](const Request& one) { return !open.is_for(one); });
     const std::vector<Outcome> outcomes = co_await door_.ask_all(std::move(requests));
     json::array answers;
-    answers.reserve(outcomes.size());
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-        json::object answer = wire::to_json(outcomes[i]);
-        if (const auto* lease = std::get_if<Lease>(&outcomes[i]);
-            lease != nullptr && by_holder[i]) {
+    answers.reserve(passed.size());
+    auto next = outcomes.begin();
+    for (std::size_t i = 0; i < passed.size(); ++i) {
+        const Outcome outcome = passed[i] ? *next++ : asked_too_often();
+        json::object answer = wire::to_json(outcome);
+        if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && by_holder[i]) {
             put_knocks(answer["lease"].as_object(), *lease);
         }
         answers.emplace_back(std::move(answer));

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "server/events/reporter.hpp"
+#include "server/gate.hpp"
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
 #include "server/knocks.hpp"
@@ -26,6 +27,7 @@ public:
     Service(LockManager& locks, asio::io_context& home, const ServerOptions& options)
         : locks_{locks},
           options_{options},
+          gate_{options},
           reporter_{
               locks.limits(), home, options,
               [this](std::vector<Request> requests) { return door_.look_up(std::move(requests)); }},
@@ -35,7 +37,9 @@ public:
           held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
-    [[nodiscard]] Task<Reply> answer(const HttpRequest& request, Connection& connection);
+    [[nodiscard]] Task<Reply> answer(HttpRequest& request, Connection& connection);
+
+    [[nodiscard]] Gate& gate() noexcept { return gate_; }
 
     // Sends away whoever waits; no reply waits for anything from now on.
     void close() {
@@ -48,8 +52,8 @@ public:
     [[nodiscard]] const Reporter& reporter() const noexcept { return reporter_; }
 
 private:
-    // Picks the function for it. Throws what answer() catches.
-    [[nodiscard]] Task<Reply> perform(const HttpRequest& request, const Target& target,
+    // Lets it in and picks the function for it. Throws what answer() catches.
+    [[nodiscard]] Task<Reply> perform(HttpRequest& request, const Target& target,
                                       Connection& connection);
     [[nodiscard]] static Task<Reply> at_once(Reply reply);
 
@@ -69,7 +73,7 @@ private:
     [[nodiscard]] Task<Reply> list(const Target& target);
     // As JSON, each with how many wait for its key.
     [[nodiscard]] Task<boost::json::array> with_waiters(const std::vector<Holder>& holders);
-    [[nodiscard]] Task<Reply> release_all(const Target& target);
+    [[nodiscard]] Task<Reply> release_all(const HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> history(const Target& target);
 
     // statistics_routes.cpp
@@ -84,6 +88,7 @@ private:
 
     LockManager& locks_;
     const ServerOptions& options_;
+    Gate gate_;
     Statistics statistics_;
     Reporter reporter_;
     Knocks knocks_;

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "server/events/event_log.hpp"
+#include "server/peers.hpp"
+#include "server/tokens.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -68,6 +70,11 @@ void Session::cut() {
     socket_.close(ignored);
 }
 
+std::string Session::peer() const {
+    error_code gone;
+    return name_of(socket_.remote_endpoint(gone).address());
+}
+
 void Session::watch(std::function<void()> gone) {
     watch_ = std::make_shared<Watch>(std::move(gone));
     wait_for_bytes(watch_);
@@ -106,13 +113,16 @@ void Session::happened(ConnectionEvent event) {
 }
 
 void Session::tell_observer(const Reply& reply) {
-    worker_.options().observer->served({.method = reader_.request().method,
-                                        .resource = reply.resource,
-                                        .status = reply.status,
-                                        .waited = reply.waited,
-                                        .took = Clock::now() - asked_at_,
-                                        .bytes_in = reader_.request().body.size(),
-                                        .bytes_out = out_.size()});
+    const auto& token = reader_.request().token;
+    worker_.options().observer->served(
+        {.method = reader_.request().method,
+         .resource = reply.resource,
+         .token = token ? std::string_view{token->name} : std::string_view{},
+         .status = reply.status,
+         .waited = reply.waited,
+         .took = Clock::now() - asked_at_,
+         .bytes_in = reader_.request().body.size(),
+         .bytes_out = out_.size()});
 }
 
 Task<void> Session::run() {
@@ -125,7 +135,7 @@ Task<void> Session::run() {
             last_ = lingering_ = true;
         } else {
             reply = co_await service_.answer(reader_.request(), *this);
-            if (!reader_.request().keep_alive || reply.events) last_ = true;
+            if (!reader_.request().keep_alive || reply.events || reply.last) last_ = true;
         }
         print_reply(reply);
         co_await send_with_others();

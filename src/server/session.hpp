@@ -36,6 +36,7 @@ public:
     // What fits into the socket's buffer. True where that is all.
     bool send_at_once();
 
+    [[nodiscard]] std::string peer() const override;
     void watch(std::function<void()> gone) override;
     [[nodiscard]] bool unwatch() override;
 

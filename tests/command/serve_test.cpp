@@ -45,7 +45,7 @@ std::string text(const boost::json::value& line, const char* field) {
 Client half_asked(const Serving& server, std::size_t body_bytes) {
     Client client = server.connect();
     client.send(
-        "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Expect: 100-continue\r\nContent-Length: " +
         std::to_string(body_bytes) + "\r\n\r\n");
     EXPECT_TRUE(faults::eventually([&] { return client.hears(); }));

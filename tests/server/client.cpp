@@ -94,21 +94,30 @@ bool Client::fill() {
     return true;
 }
 
-Answer Client::receive() {
+Answer Client::take_header() {
     std::size_t end = received_.find(end_of_header);
     while (end == received_.npos) {
         if (!fill()) return {};
         end = received_.find(end_of_header);
     }
     Answer answer = read_header(std::string_view{received_}.substr(0, end));
+    received_.erase(0, end + end_of_header.size());
+    return answer;
+}
+
+Answer Client::receive_head() {
+    return take_header();
+}
+
+Answer Client::receive() {
+    Answer answer = take_header();
     const std::size_t size =
         answer.fields.contains("content-length") ? std::stoul(answer.fields["content-length"]) : 0;
-    const std::size_t begin = end + end_of_header.size();
-    while (received_.size() < begin + size) {
+    while (received_.size() < size) {
         if (!fill()) return {};
     }
-    answer.body = received_.substr(begin, size);
-    received_.erase(0, begin + size);
+    answer.body = received_.substr(0, size);
+    received_.erase(0, size);
     return answer;
 }
 
@@ -136,7 +145,7 @@ bool Client::closed() {
 std::string message(std::string_view method, std::string_view target, std::string_view body,
                     std::string_view fields) {
     std::string text;
-    text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n");
+    text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: localhost\r\n");
     if (!body.empty()) {
         text.append("Content-Type: application/json\r\nContent-Length: ");
         text.append(std::to_string(body.size())).append("\r\n");

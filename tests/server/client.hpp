@@ -31,6 +31,8 @@ public:
     void send(std::string_view bytes);
     // What the server says next.
     [[nodiscard]] Answer receive();
+    // The same of an answer that has no body, whatever its header says: that of a HEAD.
+    [[nodiscard]] Answer receive_head();
     // Sends a request with what HTTP needs around it, and receives the answer.
     Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
                std::string_view fields = {});
@@ -49,6 +51,8 @@ public:
 
 private:
     [[nodiscard]] bool fill();
+    // Empty where the connection ends before.
+    [[nodiscard]] Answer take_header();
 
     int socket_;
     std::string received_;

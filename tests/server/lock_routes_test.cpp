@@ -291,12 +291,12 @@ TEST_F(LockRoutes, TakesJsonOnly) {
     for (const std::string_view type :
          {"", "Content-Type: text/plain\r\n", "Content-Type: application/x-www-form-urlencoded\r\n",
           "Content-Type: application/jsonp\r\n"}) {
-        client_.send("POST /v1/locks/Order/1 HTTP/1.1\r\nHost: test\r\n" + std::string{type} +
+        client_.send("POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\n" + std::string{type} +
                      "Content-Length: 2\r\n\r\n{}");
         EXPECT_EQ(client_.receive().status, 415U) << type;
     }
     client_.send(
-        "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: test\r\n"
+        "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\n"
         "Content-Type: Application/JSON ; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}");
     EXPECT_EQ(client_.receive().status, 201U);
 }

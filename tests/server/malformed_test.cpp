@@ -23,7 +23,7 @@ protected:
 };
 
 const std::string post =
-    "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: test\r\n"
+    "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\n"
     "Content-Type: application/json\r\n";
 
 TEST_F(Malformed, IsRefusedAndTheConnectionClosed) {

@@ -204,7 +204,7 @@ TEST_F(Description, IsTrueOfFaultsAndOfWhatIsNotThere) {
     ask("GET", "/v1/history", "/v1/history", {}, {}, 503);
     store_.heal();
     ask("GET", "/v1/locks", "/v1/nothing", {}, {}, 404);
-    client_.send("POST /v1/batch HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_.send("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const Answer wrong = client_.receive();
     EXPECT_EQ(api_.problem_with_answer("/v1/batch", "post", wrong.status,
                                        "application/problem+json", wrong.json()),

@@ -32,6 +32,7 @@ public:
         if (thread_.joinable()) thread_.join();
     }
     void begin_stop() { server_.stop(); }
+    void use(std::shared_ptr<const server::Tokens> tokens) { server_.use(std::move(tokens)); }
 
     [[nodiscard]] Client connect() const { return Client{server_.port()}; }
     [[nodiscard]] std::uint16_t port() const { return server_.port(); }

@@ -86,7 +86,7 @@ class Site {
       return response.end(JSON.stringify(ruling.body));
     }
     const { hostname, port } = new URL(this.#server.url);
-    const { connection, host, ...headers } = incoming.headers;
+    const { connection, ...headers } = incoming.headers;  // the Host stays: a page asks its own site
     const onward = request({ hostname, port, path: incoming.url, method: incoming.method, headers });
     onward.on('response', (answer) => {
       if (ruling === 'cut answer') return incoming.socket.destroy();

@@ -1,0 +1,167 @@
+#include "server/gate.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "server/bodies.hpp"
+#include "server/observer.hpp"
+#include "server/waiting_room.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t known_tokens = 100'000;
+constexpr std::size_t known_addresses = 10'000;
+constexpr std::size_t longest_token = 512;
+
+bool is_bearer(std::string_view scheme) {
+    constexpr std::string_view right = "bearer";
+    return std::ranges::equal(scheme, right,
+                              [](char given, char wanted) { return (given | 0x20) == wanted; });
+}
+
+// What follows "Bearer", in any case; nothing where it is another scheme.
+std::optional<std::string_view> token_in(std::string_view authorization) {
+    const std::size_t space = authorization.find(' ');
+    if (!is_bearer(authorization.substr(0, space))) return std::nullopt;
+    std::string_view token = authorization.substr(std::min(space, authorization.size()));
+    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+    if (token.empty() || token.size() > longest_token) return std::nullopt;
+    return token;
+}
+
+[[noreturn]] void refuse(const Denial& denied, json::object fields = {}) {
+    if (!denied.role.empty()) fields["role"] = denied.role;
+    throw Refused{problem(403, "forbidden", denied.detail, std::move(fields))};
+}
+
+Reply too_often(std::string_view detail, std::chrono::duration<double> wait) {
+    constexpr double longest_s = 3600;
+    Reply reply = problem(429, "too_many_requests", detail);
+    reply.retry_after_s =
+        static_cast<unsigned>(std::clamp(std::ceil(wait.count()), 1.0, longest_s));
+    return reply;
+}
+
+[[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
+    throw Refused{too_often("the token '" + token.name + "' asks more often than it may", wait)};
+}
+
+}  // namespace
+
+Gate::Gate(const ServerOptions& options)
+    : options_{options},
+      tokens_{options.tokens},
+      by_token_{known_tokens},
+      by_address_{known_addresses} {}
+
+void Gate::use(std::shared_ptr<const Tokens> tokens) {
+    const std::lock_guard lock{mutex_};
+    tokens_ = std::move(tokens);
+}
+
+void Gate::admit(HttpRequest& request, const Rule& rule, const Connection& connection) {
+    if (!options_.tokens || rule.need == Need::nothing) return;
+    request.token = identify(request, connection);
+    if (const auto denied = denial(*request.token, rule.need)) refuse(*denied);
+    if (rule.need == Need::a_token) return;  // counted when it is known what for
+    if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
+}
+
+std::shared_ptr<const Token> Gate::identify(const HttpRequest& request,
+                                            const Connection& connection) {
+    if (!request.authorization) {
+        refuse_unknown("this server wants a token, as in Authorization: Bearer TOKEN", false,
+                       connection);
+    }
+    const auto shown = token_in(*request.authorization);
+    if (!shown) {
+        refuse_unknown("the Authorization field must have the form: Bearer TOKEN", true,
+                       connection);
+    }
+    std::unique_lock lock{mutex_};
+    const std::shared_ptr<const Tokens> tokens = tokens_;
+    lock.unlock();
+    const Token* const token = tokens->find(*shown);
+    if (token == nullptr) refuse_unknown("this token is not known here", true, connection);
+    return {tokens, token};
+}
+
+void Gate::refuse_unknown(std::string_view detail, bool shown, const Connection& connection) {
+    const std::string address = connection.peer();
+    options_.observer->turned_away(address);
+    const double per_minute = static_cast<double>(options_.failed_tokens);
+    const Rate rate{.per_second = per_minute / 60, .at_once = per_minute};
+    if (per_minute > 0) {
+        const auto wait = by_address_.take(address, rate, 1, Buckets::Moment::clock::now());
+        if (wait) {
+            Reply reply =
+                too_often("too many requests without a valid token from your address", *wait);
+            reply.last = true;
+            throw Refused{std::move(reply)};
+        }
+    }
+    Reply reply = problem(401, "unauthorized", detail);
+    reply.fields = shown
+                       ? "WWW-Authenticate: Bearer realm=\"leasehold\", error=\"invalid_token\"\r\n"
+                       : "WWW-Authenticate: Bearer realm=\"leasehold\"\r\n";
+    throw Refused{std::move(reply)};
+}
+
+void Gate::admit(const HttpRequest& request, Request& wanted) {
+    if (!request.token) return;
+    if (const auto denied = denial(*request.token, wanted)) refuse(*denied);
+    sign(wanted, *request.token);
+}
+
+void Gate::admit(const HttpRequest& request, std::string_view owner) {
+    if (!request.token) return;
+    if (const auto denied = denial(*request.token, owner)) refuse(*denied);
+}
+
+void Gate::admit_all(const HttpRequest& request, std::span<Request> wanted) {
+    if (!request.token) return;
+    std::optional<Denial> first;
+    json::array refused;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto denied = denial(*request.token, wanted[i]);
+        if (!denied) continue;
+        refused.emplace_back(i);
+        if (!first) first = std::move(denied);
+    }
+    if (!first) return;
+    first->detail = "requests[" + std::to_string(refused.at(0).as_uint64()) + "]: " + first->detail;
+    json::object fields;
+    fields["index"] = refused.at(0);
+    fields["refused"] = std::move(refused);
+    refuse(*first, std::move(fields));
+}
+
+std::optional<std::chrono::duration<double>> Gate::take(const Token& token, Pace pace,
+                                                        std::size_t amount) {
+    const Rate rate = token.rate.value_or(options_.rate);
+    if (rate.per_second <= 0 || amount == 0) return std::nullopt;
+    const std::string_view suffix = pace == Pace::asks ? "/asks" : "/keeps";
+    return by_token_.take(token.name + std::string{suffix}, rate, static_cast<double>(amount),
+                          Buckets::Moment::clock::now());
+}
+
+Gate::Open Gate::pass(const HttpRequest& request, std::span<const Request> wanted) {
+    if (!request.token || wanted.empty()) return {};
+    const auto asks = static_cast<std::size_t>(std::ranges::count_if(
+        wanted, [](const Request& one) { return rule_of(one).pace == Pace::asks; }));
+    const std::size_t keeps = wanted.size() - asks;
+    const auto asks_wait = take(*request.token, Pace::asks, asks);
+    const auto keeps_wait = take(*request.token, Pace::keeps, keeps);
+    const bool none = (asks == 0 || asks_wait) && (keeps == 0 || keeps_wait);
+    if (none) refuse_for_now(*request.token, asks_wait ? *asks_wait : *keeps_wait);
+    return {.asks = !asks_wait, .keeps = !keeps_wait};
+}
+
+}  // namespace leasehold::server
