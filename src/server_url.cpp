@@ -9,12 +9,15 @@
 namespace leasehold {
 namespace {
 
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
 // The token stands in a file or in the environment, never in a URL that is written down somewhere.
-std::string read_token(const std::string& file) {
-    if (file.empty()) {
-        const char* token = std::getenv("LEASEHOLD_TOKEN");
-        return token != nullptr ? token : "";
-    }
+std::string read_token(std::string file) {
+    if (file.empty()) file = variable("LEASEHOLD_TOKEN_FILE");
+    if (file.empty()) return variable("LEASEHOLD_TOKEN");
     std::ifstream in{file};
     std::string token;
     if (!std::getline(in, token)) throw BadRequest{"the token file cannot be read: " + file};

@@ -17,9 +17,9 @@ namespace {
 
 // In the order of the help.
 constexpr std::array subcommands{
-    add_try,   add_check,  add_extend,  add_renew, add_release,    add_release_all,
-    add_who,   add_ls,     add_history, add_watch, add_break,      add_knock,
-    add_purge, add_doctor, add_run,     add_serve, add_completion,
+    add_try,   add_check,  add_extend,  add_renew, add_release, add_release_all,
+    add_who,   add_ls,     add_history, add_watch, add_break,   add_knock,
+    add_purge, add_doctor, add_run,     add_serve, add_token,   add_completion,
 };
 
 constexpr const char* overview_examples = R"(Examples:
@@ -106,6 +106,11 @@ Subcommand& Subcommand::duration(const char* names, std::optional<Duration>& val
                                  const char* help) {
     option(names, "DURATION", help,
            [&value](const std::string& text) { value = duration_from(text); });
+    return *this;
+}
+
+Subcommand& Subcommand::repeatable(const char* name) {
+    command_.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Join)->delimiter(',');
     return *this;
 }
 

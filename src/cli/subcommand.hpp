@@ -53,6 +53,10 @@ public:
     Subcommand& text(const char* names, const char* kind, const char* help,
                      const std::function<void(const std::string&)>& take);
 
+    // The option that was added by this name may be given several times; its texts are joined with
+    // commas.
+    Subcommand& repeatable(const char* name);
+
     // --store
     Subcommand& store(Invocation& call);
     // --json
@@ -93,6 +97,7 @@ void add_release_all(CLI::App& app, Invocation& call);
 void add_renew(CLI::App& app, Invocation& call);
 void add_run(CLI::App& app, Invocation& call);
 void add_serve(CLI::App& app, Invocation& call);
+void add_token(CLI::App& app, Invocation& call);
 void add_try(CLI::App& app, Invocation& call);
 void add_watch(CLI::App& app, Invocation& call);
 void add_who(CLI::App& app, Invocation& call);

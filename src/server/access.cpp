@@ -23,6 +23,8 @@ constexpr std::array routes{
     Route{Resource::locks, Method::get, {Need::see, Pace::asks}},
     Route{Resource::owner_locks, Method::del, {Need::use, Pace::keeps}},
     Route{Resource::history, Method::get, {Need::see, Pace::asks}},
+    Route{Resource::statistics, Method::get, {Need::see, Pace::asks}},
+    Route{Resource::refused, Method::get, {Need::see, Pace::asks}},
     Route{Resource::events, Method::get, {Need::see, Pace::asks}},
     Route{Resource::metrics, Method::get, {Need::see, Pace::asks}},
     // And what each of its requests needs.
@@ -38,7 +40,7 @@ constexpr std::array routes{
 struct RuleOfRequest {
     Rule operator()(const TryLock&) const { return {Need::use, Pace::asks}; }
     Rule operator()(const TryLockAll&) const { return {Need::use, Pace::asks}; }
-    Rule operator()(const Check&) const { return {Need::use, Pace::keeps}; }
+    Rule operator()(const Check&) const { return {Need::use_or_see, Pace::keeps}; }
     Rule operator()(const Extend&) const { return {Need::use, Pace::keeps}; }
     Rule operator()(const Renew&) const { return {Need::use, Pace::keeps}; }
     Rule operator()(const Release&) const { return {Need::use, Pace::keeps}; }
@@ -54,7 +56,8 @@ std::optional<Role> role_for(Need need) {
     switch (need) {
         case Need::nothing:
         case Need::a_token: return std::nullopt;
-        case Need::use: return Role::use;
+        case Need::use:
+        case Need::use_or_see: return Role::use;
         case Need::see: return Role::see;
         case Need::break_: return Role::break_;
     }
@@ -74,7 +77,7 @@ const std::string* owner_of(const Request& request) {
 std::optional<Rule> rule_of(Resource resource, Method method, bool with_lock_token) {
     // With the lease's secret it is a check, which the holder makes to keep it.
     if (resource == Resource::lock && method == Method::get && with_lock_token) {
-        return Rule{Need::use, Pace::keeps};
+        return Rule{Need::use_or_see, Pace::keeps};
     }
     const auto* const route = std::ranges::find_if(
         routes, [&](const Route& one) { return one.resource == resource && one.method == method; });
@@ -89,6 +92,7 @@ Rule rule_of(const Request& request) {
 std::optional<Denial> denial(const Token& token, Need need) {
     const auto role = role_for(need);
     if (!role || token.roles.has(*role)) return std::nullopt;
+    if (need == Need::use_or_see && token.roles.has(Role::see)) return std::nullopt;
     const std::string_view name = name_of(*role);
     return Denial{"the token '" + token.name + "' lacks the role '" + std::string{name} + "'",
                   name};

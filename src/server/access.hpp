@@ -13,7 +13,8 @@
 // Which role a request needs. Both tables are in access.cpp; what is in neither is not served.
 namespace leasehold::server {
 
-enum class Need : std::uint8_t { nothing, a_token, use, see, break_ };
+// `use_or_see`: either will do.
+enum class Need : std::uint8_t { nothing, a_token, use, use_or_see, see, break_ };
 
 // Renewals and releases are counted apart from the rest, so that many tries never cost a lease.
 enum class Pace : std::uint8_t { asks, keeps };

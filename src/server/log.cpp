@@ -61,6 +61,7 @@ std::string_view line_of(ConnectionEvent event) {
         case ConnectionEvent::turned_away: return "connection turned away: too many are served";
         case ConnectionEvent::accepting_paused:
             return "accepting paused: a connection could not be opened, perhaps for lack of files";
+        case ConnectionEvent::no_handshake: return "connection cut: no TLS handshake";
         case ConnectionEvent::slow_header: return "connection cut: its request's header was late";
         case ConnectionEvent::slow_body: return "connection cut: its request's body was late";
         case ConnectionEvent::slow_reader: return "connection cut: it did not take its answer";
@@ -186,11 +187,11 @@ void Log::served(const Served& request) noexcept {
     write(LogLevel::debug, "request",
           {{"method", name_of(request.method)},
            {"route", request.resource ? route_of(*request.resource) : "unknown"},
-           {"token", request.token},
            {"status", request.status},
            {"took_us", microseconds},
            {"bytes_in", request.bytes_in},
-           {"bytes_out", request.bytes_out}});
+           {"bytes_out", request.bytes_out},
+           {"token", request.token}});
 }
 
 void Log::store_failed(const StoreFault& fault) noexcept {

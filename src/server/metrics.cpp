@@ -184,8 +184,9 @@ void Metrics::Counts::add_connections(Families& to, const ServerOptions& options
         .with(of(ConnectionEvent::accepting_paused));
     const auto cut = to.counter("leasehold_connections_cut_total",
                                 "Connections that missed a deadline, or were idle for too long.");
-    for (const auto event : {ConnectionEvent::slow_header, ConnectionEvent::slow_body,
-                             ConnectionEvent::slow_reader, ConnectionEvent::idle}) {
+    for (const auto event :
+         {ConnectionEvent::no_handshake, ConnectionEvent::slow_header, ConnectionEvent::slow_body,
+          ConnectionEvent::slow_reader, ConnectionEvent::idle}) {
         cut.with(of(event), {{"reason", std::string{name_of(event)}}});
     }
 }

@@ -22,6 +22,7 @@ std::string_view name_of(ConnectionEvent event) noexcept {
         case ConnectionEvent::ended: return "ended";
         case ConnectionEvent::turned_away: return "turned_away";
         case ConnectionEvent::accepting_paused: return "accepting_paused";
+        case ConnectionEvent::no_handshake: return "no_handshake";
         case ConnectionEvent::slow_header: return "slow_header";
         case ConnectionEvent::slow_body: return "slow_body";
         case ConnectionEvent::slow_reader: return "slow_reader";

@@ -39,12 +39,13 @@ enum class ConnectionEvent : std::uint8_t {
     ended,
     turned_away,       // one too many
     accepting_paused,  // no more can be accepted now: out of file descriptors, say
+    no_handshake,      // cut: TLS did not come about, in time or at all
     slow_header,       // cut: a deadline was missed
     slow_body,
     slow_reader,
     idle,  // closed: nothing was asked for long enough
 };
-inline constexpr std::size_t connection_events = 8;
+inline constexpr std::size_t connection_events = 9;
 
 // Sees what a server does. Every function is called from any thread, often, and must not block.
 class Observer {

@@ -15,4 +15,18 @@ std::string name_of(const boost::asio::ip::address& address) {
     return ip::address_v6{bytes}.to_string() + "/64";
 }
 
+std::shared_ptr<void> Peers::enter(const std::string& name) {
+    const std::lock_guard lock{mutex_};
+    std::size_t& count = connections_[name];
+    if (count >= most_) return nullptr;
+    ++count;
+    return {this, [name](Peers* peers) { peers->leave(name); }};
+}
+
+void Peers::leave(const std::string& name) {
+    const std::lock_guard lock{mutex_};
+    const auto found = connections_.find(name);
+    if (--found->second == 0) connections_.erase(found);
+}
+
 }  // namespace leasehold::server

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/observer.hpp"
+#include "server/peers.hpp"
+#include "server/tls.hpp"
 #include "server/worker.hpp"
 
 namespace leasehold::server {
@@ -66,6 +69,10 @@ public:
     [[nodiscard]] std::size_t listening() const { return service_.reporter().listeners(); }
 
     void use(std::shared_ptr<const Tokens> tokens) { service_.gate().use(std::move(tokens)); }
+    void use(std::shared_ptr<const TlsIdentity> identity) {
+        const std::lock_guard lock{identity_mutex_};
+        identity_ = std::move(identity);
+    }
 
     void run() {
         asio::co_spawn(first(), accept(), asio::detached);
@@ -112,6 +119,25 @@ private:
         throw std::system_error{error.code(), "listen"};
     }
 
+    [[nodiscard]] std::shared_ptr<const TlsIdentity> identity() {
+        const std::lock_guard lock{identity_mutex_};
+        return identity_;
+    }
+
+    void serve(Worker& worker, Socket socket) {
+        std::shared_ptr<void> place;
+        if (options_.connections_per_address > 0) {
+            error_code gone;
+            place = peers_.enter(name_of(socket.remote_endpoint(gone).address()));
+            if (!place) {
+                options_.observer->happened(ConnectionEvent::turned_away);
+                if (!options_.identity) turn_away(std::move(socket));
+                return;
+            }
+        }
+        worker.serve(std::move(socket), service_, identity(), std::move(place));
+    }
+
     Task<void> accept() {
         for (std::size_t turn = 0; acceptor_.is_open(); ++turn) {
             Worker& worker = *workers_[turn % workers_.size()];
@@ -124,9 +150,9 @@ private:
                 co_await pause();
             } else if (connections_ >= options_.connections) {
                 options_.observer->happened(ConnectionEvent::turned_away);
-                turn_away(std::move(socket));
+                if (!options_.identity) turn_away(std::move(socket));
             } else {
-                worker.serve(std::move(socket), service_);
+                serve(worker, std::move(socket));
             }
         }
     }
@@ -147,12 +173,15 @@ private:
     }
 
     const ServerOptions options_;
+    Peers peers_{options_.connections_per_address};
     std::atomic<std::size_t> connections_{0};
     std::vector<std::unique_ptr<Worker>> workers_;
     Service service_;
     Acceptor acceptor_{first()};
     Event stop_event_{first()};
     std::uint16_t port_ = 0;
+    std::mutex identity_mutex_;
+    std::shared_ptr<const TlsIdentity> identity_ = options_.identity;  // guarded by identity_mutex_
 };
 
 Server::Server(LockManager& locks, ServerOptions options)
@@ -182,6 +211,10 @@ void Server::run() {
 
 void Server::use(std::shared_ptr<const Tokens> tokens) {
     parts_->use(std::move(tokens));
+}
+
+void Server::use(std::shared_ptr<const TlsIdentity> identity) {
+    parts_->use(std::move(identity));
 }
 
 void Server::stop() noexcept {

@@ -15,6 +15,7 @@ namespace leasehold::server {
 
 class Metrics;
 class Observer;
+class TlsIdentity;
 class Tokens;
 
 // Every size, time and number that a client can drive up, in one place.
@@ -31,6 +32,8 @@ struct ServerOptions {
 
     // How many connections are served at once; one more is answered 503 and closed.
     std::size_t connections = 20'000;
+    // The same for those from one address. 0: no fewer.
+    std::size_t connections_per_address = 0;
     // How many requests are with the store at once. When that many are, the others queue: renewals
     // and releases are served before new tries.
     std::size_t requests_under_way = 1024;
@@ -60,6 +63,8 @@ struct ServerOptions {
     // How often a stream says something, so that each side sees whether the other is there.
     std::chrono::milliseconds events_heartbeat = std::chrono::seconds{15};
 
+    // From a connection to the end of its TLS handshake.
+    std::chrono::milliseconds handshake_deadline = std::chrono::seconds{10};
     // How long a connection may stay silent between two requests.
     std::chrono::milliseconds idle = std::chrono::seconds{75};
     // From the first byte of a request to the end of its header, and then to the end of its body.
@@ -72,6 +77,8 @@ struct ServerOptions {
 
     // Who may ask. Without, everybody may, and the server listens on a loopback address only.
     std::shared_ptr<const Tokens> tokens{};
+    // The certificate, where TLS is spoken.
+    std::shared_ptr<const TlsIdentity> identity{};
     // The names the server is known by besides localhost, as a Host field has them. Without tokens
     // it answers to no others.
     std::vector<std::string> hosts{};
@@ -111,6 +118,10 @@ public:
 
     // From now on these are the tokens of a server that has some. From any thread.
     void use(std::shared_ptr<const Tokens> tokens);
+
+    // From now on this is the certificate, for new connections, of a server that has one. From any
+    // thread.
+    void use(std::shared_ptr<const TlsIdentity> identity);
 
     // Stops accepting; what is under way is answered first. From any thread, also from a signal
     // handler.

@@ -37,12 +37,15 @@ struct Session::Watch {
     bool over = false;
 };
 
-Session::Session(Socket socket, Worker& worker, Service& service)
+Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity)
     : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
+    if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
 }
+
+Session::~Session() = default;
 
 void Session::enter(Phase phase, std::chrono::milliseconds limit) {
     phase_ = phase;
@@ -60,7 +63,7 @@ void Session::check_deadline(Clock::time_point now) {
 
 void Session::stop() {
     last_ = true;
-    if (phase_ != Phase::idle) return;
+    if (phase_ != Phase::idle && phase_ != Phase::handshake) return;
     error_code ignored;
     socket_.cancel(ignored);
 }
@@ -68,6 +71,7 @@ void Session::stop() {
 void Session::cut() {
     error_code ignored;
     socket_.close(ignored);
+    if (tls_) tls_->forget_socket();
 }
 
 std::string Session::peer() const {
@@ -102,6 +106,11 @@ bool Session::unwatch() {
 bool Session::still_there() {
     const auto space = reader_.space();
     if (space.empty()) return true;
+    if (tls_) {
+        const auto [bytes, want] = tls_->read(space);
+        reader_.keep_for_later(bytes);
+        return want != Tls::Want::closed;
+    }
     error_code error;
     const std::size_t bytes = socket_.read_some(asio::buffer(space.data(), space.size()), error);
     reader_.keep_for_later(bytes);
@@ -125,7 +134,52 @@ void Session::tell_observer(const Reply& reply) {
          .bytes_out = out_.size()});
 }
 
+Task<bool> Session::shake_hands() {
+    enter(Phase::handshake, worker_.options().handshake_deadline);
+    Tls::Want want = tls_->handshake();
+    while (want != Tls::Want::nothing) {
+        error_code error;
+        if (want != Tls::Want::closed) co_await wait_until(want, error);
+        if (error || want == Tls::Want::closed) {
+            happened(ConnectionEvent::no_handshake);
+            if (tls_->met_plain_http()) tell_to_use_tls();
+            co_return false;
+        }
+        want = tls_->handshake();
+    }
+    co_return true;
+}
+
+void Session::tell_to_use_tls() {
+    tls_.reset();
+    last_ = lingering_ = true;
+    asked_at_ = Clock::now();
+    print_reply(
+        problem(400, "bad_request", "this server speaks TLS: its URL begins with https://"));
+    (void)send_at_once();
+}
+
+Task<void> Session::wait_until(Tls::Want want, error_code& error) {
+    const auto ready = want == Tls::Want::read ? Socket::wait_read : Socket::wait_write;
+    co_await socket_.async_wait(ready, asio::redirect_error(use_task, error));
+}
+
+Task<std::size_t> Session::read_some(std::span<char> space, error_code& error) {
+    for (;;) {
+        const auto [bytes, want] = tls_->read(space);
+        if (bytes > 0) co_return bytes;
+        if (want == Tls::Want::closed) error = asio::error::eof;
+        if (!error) co_await wait_until(want, error);
+        if (error) co_return 0;
+    }
+}
+
 Task<void> Session::run() {
+    if (tls_) {
+        const bool shaken = co_await shake_hands();
+        if (!shaken && lingering_) co_await linger();
+        if (!shaken) co_return;
+    }
     while (co_await receive()) {
         enter(Phase::answering, unbounded);
         asked_at_ = Clock::now();
@@ -147,6 +201,7 @@ Task<void> Session::run() {
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
     }
+    if (tls_) tls_->say_goodbye();
     if (lingering_) co_await linger();
 }
 
@@ -170,8 +225,13 @@ Task<bool> Session::receive() {
         }
         const auto space = reader_.space();
         error_code error;
-        const std::size_t bytes = co_await socket_.async_read_some(
-            asio::buffer(space.data(), space.size()), asio::redirect_error(use_task, error));
+        std::size_t bytes = 0;
+        if (tls_) {
+            bytes = co_await read_some(space, error);
+        } else {
+            bytes = co_await socket_.async_read_some(asio::buffer(space.data(), space.size()),
+                                                     asio::redirect_error(use_task, error));
+        }
         if (error && expired_) happened(missed_in(state));
         if (error && expired_ && state != State::idle) {
             last_ = lingering_ = true;
@@ -195,7 +255,9 @@ void Session::print_reply(const Reply& reply) {
 
 bool Session::send_at_once() {
     error_code error;
-    unsent_ = out_.size() - socket_.write_some(asio::buffer(out_), error);
+    const std::size_t sent =
+        tls_ ? tls_->write(out_).bytes : socket_.write_some(asio::buffer(out_), error);
+    unsent_ = out_.size() - sent;
     return unsent_ == 0;
 }
 
@@ -208,8 +270,17 @@ Task<void> Session::send_with_others() {
 Task<bool> Session::send_rest() {
     enter(Phase::writing, worker_.options().write_deadline);
     error_code error;
-    co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
-                               asio::redirect_error(use_task, error));
+    while (tls_ && unsent_ > 0 && !error) {
+        const auto [bytes, want] =
+            tls_->write(std::string_view{out_}.substr(out_.size() - unsent_));
+        unsent_ -= bytes;
+        if (want == Tls::Want::closed) error = asio::error::eof;
+        if (unsent_ > 0 && !error) co_await wait_until(want, error);
+    }
+    if (!tls_) {
+        co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
+                                   asio::redirect_error(use_task, error));
+    }
     if (error && expired_) happened(ConnectionEvent::slow_reader);
     co_return !error;
 }

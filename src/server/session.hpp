@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "server/observer.hpp"
 #include "server/request_reader.hpp"
 #include "server/service.hpp"
 #include "server/tasks.hpp"
+#include "server/tls.hpp"
 
 namespace leasehold::server {
 
@@ -22,8 +24,9 @@ class Session final : public Connection,
                       public boost::intrusive::list_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // Both outlive this.
-    Session(Socket socket, Worker& worker, Service& service);
+    // Worker and service outlive this. With TLS where there is an identity.
+    Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity);
+    ~Session() override;
 
     [[nodiscard]] Task<void> run();
 
@@ -41,7 +44,7 @@ public:
     [[nodiscard]] bool unwatch() override;
 
 private:
-    enum class Phase : std::uint8_t { idle, header, body, answering, writing, closing };
+    enum class Phase : std::uint8_t { handshake, idle, header, body, answering, writing, closing };
 
     struct Watch;
     struct News;
@@ -51,6 +54,14 @@ private:
     void wait_for_bytes(const std::shared_ptr<Watch>& watch);
 
     void enter(Phase phase, std::chrono::milliseconds limit);
+    // False where there is no speaking with this client.
+    [[nodiscard]] Task<bool> shake_hands();
+    void tell_to_use_tls();
+    // Through TLS.
+    [[nodiscard]] Task<std::size_t> read_some(std::span<char> space,
+                                              boost::system::error_code& error);
+    // Until the socket is ready to go on with what TLS was doing.
+    [[nodiscard]] Task<void> wait_until(Tls::Want want, boost::system::error_code& error);
     // A whole request, or one that is refused. False where the connection is to be closed instead.
     [[nodiscard]] Task<bool> receive();
     // What does not fit into the socket's buffer is left; most answers fit.
@@ -66,6 +77,7 @@ private:
     void happened(ConnectionEvent event);
 
     Socket socket_;
+    std::unique_ptr<Tls> tls_;  // nothing where the connection is plain
     Worker& worker_;
     Service& service_;
     RequestReader reader_;

@@ -35,6 +35,13 @@ Digest digest_of(std::string_view token) {
     return digest;
 }
 
+std::string hex_of(const Digest& digest) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : digest) text.append({digits[byte >> 4U], digits[byte & 15U]});
+    return text;
+}
+
 bool speaks_for(const Token& token, std::string_view owner) noexcept {
     if (token.owner.empty()) return true;
     if (!owner.starts_with(token.owner)) return false;

@@ -42,6 +42,7 @@ private:
 // SHA-256. A token is 256 random bits, so this tells nothing of it.
 using Digest = std::array<unsigned char, 32>;
 [[nodiscard]] Digest digest_of(std::string_view token);
+[[nodiscard]] std::string hex_of(const Digest& digest);
 
 struct Token {
     std::string name{};  // shown to people

@@ -34,25 +34,28 @@ void Worker::stop() {
     });
 }
 
-void Worker::serve(Socket socket, Service& service) {
+void Worker::serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
+                   std::shared_ptr<void> place) {
     ++connections_;
     options_.observer->happened(ConnectionEvent::accepted);
-    asio::post(context_, [this, &service, socket = std::move(socket)]() mutable {
-        auto session = std::make_unique<Session>(std::move(socket), *this, service);
+    asio::post(context_, [this, &service, socket = std::move(socket),
+                          identity = std::move(identity), place = std::move(place)]() mutable {
+        auto session = std::make_unique<Session>(std::move(socket), *this, service, identity.get());
         sessions_.push_back(*session);
         if (!open_) session->stop();
         if (!std::exchange(ticking_, true)) tick();
-        asio::co_spawn(context_, hold(std::move(session)), asio::detached);
+        asio::co_spawn(context_, hold(std::move(session), std::move(place)), asio::detached);
     });
 }
 
-Task<void> Worker::hold(std::unique_ptr<Session> session) {
+Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> place) {
     try {
         co_await session->run();
     } catch (const std::exception&) {
         // Out of memory, say: this connection ends, the others go on.
     }
     session.reset();
+    place.reset();
     --connections_;
     options_.observer->happened(ConnectionEvent::ended);
     if (sessions_.empty()) ticks_.cancel();

@@ -28,7 +28,9 @@ public:
 
     // From any thread.
     void stop();
-    void serve(Socket socket, Service& service);
+    // With TLS where there is an identity. The place is kept until the connection ends.
+    void serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
+               std::shared_ptr<void> place);
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
@@ -42,7 +44,7 @@ public:
 private:
     using Ticks = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 
-    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session);
+    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> place);
     void tick();
     void send_all();
 

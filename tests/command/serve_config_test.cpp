@@ -114,9 +114,17 @@ TEST_F(ServeConfig, RefusesEveryBadValueWithItsLineAndWhatWouldBeRight) {
         {"log_level = \"loud\"", "it takes one of debug, info, warning, error"},
         {"log_format = \"xml\"", "it takes one of auto, text, json"},
         {"address = \"localhost\"", "it takes an IP address, as in 127.0.0.1 or ::1"},
-        {"address = \"0.0.0.0\"", "it takes a loopback address"},
-        {"address = \"192.0.2.1\"", "it takes a loopback address"},
-        {"address = \"::\"", "it takes a loopback address"},
+        {"address = \"0.0.0.0\"", "address takes a loopback address"},
+        {"address = \"192.0.2.1\"", "address takes a loopback address"},
+        {"address = \"::\"", "address takes a loopback address"},
+        {"tokens = 1", "tokens takes a text in quotes"},
+        {"token_rate = -1", "token_rate cannot be '-1'"},
+        {"cors_origin = \"shop.example\"", "it takes none, or origins as browsers say them"},
+        {"cors_origin = \"https://shop.example/\"", "it takes none, or origins"},
+        {"cors_origin = [\"https://a.example\", \"*\"]", "it takes none, or origins"},
+        {"cors_origin = [1]", "cors_origin takes a text in quotes"},
+        {"hosts = \"a b\"", "it takes none, or names of hosts"},
+        {"port = [\"1\"]", "port takes a number without quotes"},
         {"store = \"http://127.0.0.1:7470\"", "This one names another server"},
         {"store = \"nothing\"", "store cannot be that; it takes the URL of a store"},
         {"store = \"oracle:x\"", "no store for 'oracle:'"},
@@ -151,6 +159,26 @@ TEST_F(ServeConfig, RefusesWhatDoesNotGoTogether) {
               "max_ttl (1m, " +
                   file + ":2)\n");
     EXPECT_NE(refused({"--min-ttl", "2d"}).find("min_ttl (2d, --min-ttl)"), std::string::npos);
+}
+
+TEST_F(ServeConfig, TakesListsAsTheyAreWrittenInEachPlace) {
+    const std::string list = "\"https://a.example,https://b.example\"";
+    const Values by_option =
+        printed({"--cors-origin", "https://a.example", "--cors-origin", "https://b.example"});
+    EXPECT_EQ(by_option.at("cors_origin"), list + " # --cors-origin");
+    const Values by_variable =
+        printed({}, {"LEASEHOLD_CORS_ORIGIN=https://a.example, https://b.example"});
+    EXPECT_EQ(by_variable.at("cors_origin"), list + " # LEASEHOLD_CORS_ORIGIN");
+    const std::string file =
+        write("cors_origin = [\"https://a.example\", \"https://b.example\"]\n");
+    EXPECT_EQ(printed({"--config", file}).at("cors_origin"), list + " # " + file + ":1");
+    EXPECT_EQ(printed({"--config", write("hosts = []\n")}).at("hosts"),
+              "\"none\" # " + file + ":1");
+}
+
+TEST_F(ServeConfig, RefusesACertificateWithoutItsKey) {
+    EXPECT_NE(refused({"--tls-certificate", "a.pem"}).find("go together"), std::string::npos);
+    EXPECT_NE(refused({"--tls-key", "a.pem"}).find("go together"), std::string::npos);
 }
 
 TEST_F(ServeConfig, NeverRepeatsAPasswordThatItRefuses) {

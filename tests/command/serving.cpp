@@ -2,6 +2,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -26,22 +27,23 @@ testing::Command command(const std::string& store, std::vector<std::string> opti
 Serving::Serving(const std::string& store, std::vector<std::string> options,
                  std::vector<std::string> environment)
     : process_{command(store, std::move(options), std::move(environment), folder_.path() / "log")} {
-    const std::string host = "http://127.0.0.1:";
     std::size_t at = std::string::npos;
     const bool ready = testing::eventually([&] {
         const bool running = process_.running();
         const std::string all = output();
-        at = all.find(host);
+        at = std::min(all.find("http://127.0.0.1:"), all.find("https://127.0.0.1:"));
         return (at != std::string::npos && all.find('\n', at) != std::string::npos) || !running;
     });
     if (!ready || at == std::string::npos) {
         throw std::runtime_error{"the server did not start: " + output()};
     }
-    port_ = static_cast<std::uint16_t>(std::stoi(output().substr(at + host.size())));
+    const std::string url = output().substr(at);
+    host_ = url.substr(0, url.find(':', url.find("127")));
+    port_ = static_cast<std::uint16_t>(std::stoi(url.substr(host_.size() + 1)));
 }
 
 std::string Serving::url() const {
-    return "http://127.0.0.1:" + std::to_string(port_);
+    return host_ + ":" + std::to_string(port_);
 }
 
 int Serving::stop() {

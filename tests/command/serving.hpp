@@ -39,6 +39,7 @@ public:
 private:
     testing::TemporaryFolder folder_;
     testing::ChildProcess process_;
+    std::string host_;  // "http://127.0.0.1"
     std::uint16_t port_ = 0;
 };
 

@@ -100,12 +100,12 @@ TEST_F(Authorization, WithAnOwnerSpeaksForThatPathOnly) {
     EXPECT_EQ(take("3", "", "admin").status, 201U);
     const auto knock = [&](const std::string& by) {
         return client_
-            .ask("POST", "/v1/locks/Order/3/knock", R"({"message":"m","owner":")" + by + ""}",
+            .ask("POST", "/v1/locks/Order/3/knock", R"({"message":"m","owner":")" + by + "\"}",
                  shows("shop"))
             .status;
-};
-EXPECT_EQ(knock("bob"), 403U);
-EXPECT_EQ(knock("shop/alice"), 202U);
+    };
+    EXPECT_EQ(knock("bob"), 403U);
+    EXPECT_EQ(knock("shop/alice"), 202U);
 }
 
 TEST_F(Authorization, WithAnOwnerEndsTheLeasesOfThatPathOnly) {

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+
+struct ssl_st;
 
 namespace leasehold::testing {
 
@@ -27,6 +30,12 @@ public:
     Client(Client&& other) noexcept;
     Client& operator=(Client&&) = delete;
     ~Client();
+
+    // Speaks TLS from now on with the server "localhost", whose certificate is in this file.
+    // Nothing more than this version, if it is given. False where that fails.
+    [[nodiscard]] bool secure(const std::string& trusted, int version = 0);
+    // "TLSv1.3"
+    [[nodiscard]] std::string tls_version() const;
 
     void send(std::string_view bytes);
     // What the server says next.
@@ -55,6 +64,7 @@ private:
     [[nodiscard]] Answer take_header();
 
     int socket_;
+    std::shared_ptr<ssl_st> tls_;
     std::string received_;
 };
 

@@ -85,6 +85,18 @@ TEST(Limits, OneConnectionTooManyIsTurnedAway) {
     EXPECT_TRUE(eventually([&] { return server.connect().ask("GET", "/healthz").status == 200; }));
 }
 
+TEST(Limits, OneAddressMayBeGivenFewerConnections) {
+    RunningServer server{memory::open(), {.connections_per_address = 2}};
+    Client first = server.connect();
+    EXPECT_EQ(first.ask("GET", "/healthz").status, 200U);
+    {
+        Client second = server.connect();
+        EXPECT_EQ(second.ask("GET", "/healthz").status, 200U);
+        EXPECT_EQ(server.connect().receive().status, 503U);
+    }
+    EXPECT_TRUE(eventually([&] { return server.connect().ask("GET", "/healthz").status == 200; }));
+}
+
 TEST(Limits, SmallSizesAreKept) {
     RunningServer server{memory::open(),
                          {.header_bytes = 256, .body_bytes = 10, .batch_requests = 1}};

@@ -33,6 +33,9 @@ public:
     }
     void begin_stop() { server_.stop(); }
     void use(std::shared_ptr<const server::Tokens> tokens) { server_.use(std::move(tokens)); }
+    void use(std::shared_ptr<const server::TlsIdentity> identity) {
+        server_.use(std::move(identity));
+    }
 
     [[nodiscard]] Client connect() const { return Client{server_.port()}; }
     [[nodiscard]] std::uint16_t port() const { return server_.port(); }

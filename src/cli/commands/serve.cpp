@@ -27,7 +27,7 @@ void add_serve(CLI::App& app, Invocation& call) {
         "Every setting is an option (--default-ttl), a variable (LEASEHOLD_DEFAULT_TTL) and a\n"
         "line of the file (default_ttl = \"5m\"); the option comes before the variable before the\n"
         "file. SIGTERM and SIGINT end it when everything under way is answered, a second one at\n"
-        "once; SIGHUP reads the log level again.\n"
+        "once; SIGHUP reads log level, tokens and certificate again.\n"
         "\n"
         "Exit codes: 0 stopped, 2 wrong usage or configuration, 3 the store cannot be opened or\n"
         "the address not listened on, 128 + N stopped at once by signal N."};
@@ -43,6 +43,7 @@ void add_serve(CLI::App& app, Invocation& call) {
                      [options, name = std::string{setting.name}](const std::string& text) {
                          options->line.options[name] = text;
                      });
+        if (setting.is_list()) command.repeatable(setting.option().c_str());
     }
     command.does(call, [&call, options] {
         // `leasehold --store URL serve`

@@ -1,16 +1,11 @@
 #include <leasehold/errors.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <iostream>
 
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
 #include "cli/patience.hpp"
+#include "cli/secret_file.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -22,37 +17,6 @@ struct Options {
     std::optional<std::int64_t> since;
     bool shared = false;
     bool quiet = false;
-};
-
-// Made before the store is asked, so that a granted lock id has a place to go.
-class SecretFile {
-public:
-    explicit SecretFile(const std::string& path) : path_{path} {
-        if (path.empty()) return;
-        file_ =
-            ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-        if (file_ < 0 || ::fchmod(file_, S_IRUSR | S_IWUSR) != 0) fail();
-    }
-    SecretFile(const SecretFile&) = delete;
-    SecretFile& operator=(const SecretFile&) = delete;
-    ~SecretFile() {
-        if (file_ >= 0) ::close(file_);
-    }
-
-    void write(LockId id) const {
-        const std::string line = id.to_string() + "\n";
-        const auto size = static_cast<ssize_t>(line.size());
-        if (::ftruncate(file_, 0) != 0 || ::write(file_, line.data(), line.size()) != size) fail();
-    }
-
-private:
-    [[noreturn]] void fail() const {
-        throw BadRequest{"the lock id file '" + path_ +
-                         "' cannot be written: " + std::strerror(errno)};
-    }
-
-    std::string path_;
-    int file_ = -1;
 };
 
 Result<std::vector<Lease>> take(LockManager& locks, const std::vector<LockKey>& keys,
@@ -89,7 +53,7 @@ int run(const Invocation& call, const Options& options) {
         throw BadRequest{"--lock-id-file is for one key; several have several lock ids"};
     }
     if (several && options.since) throw BadRequest{"--since is for one key"};
-    const SecretFile secret{options.lock_id_file};
+    const SecretFile secret{"the lock id file", options.lock_id_file};
     LockManager locks{open_named_store(call)};
     const auto leases =
         take(locks, keys,
@@ -100,7 +64,7 @@ int run(const Invocation& call, const Options& options) {
               .since = options.since},
              options.wait.value_or(Duration::zero()));
     if (!leases) return refuse(call, leases.error());
-    if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id);
+    if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id.to_string());
     if (!call.json)
         print(*leases, options);
     else if (several)

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/subcommand.hpp"
+#include "server/site.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -29,6 +30,8 @@ std::string_view form_of(const Setting& setting) {
     }
 }
 
+}  // namespace
+
 std::string toml_text(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string result = "\"";
@@ -44,8 +47,6 @@ std::string toml_text(std::string_view text) {
     }
     return result += '"';
 }
-
-}  // namespace
 
 EffectiveConfig::EffectiveConfig(const CommandLine& line) {
     for (const Setting& setting : settings()) origins_.emplace(setting.name, "default");
@@ -101,6 +102,15 @@ void EffectiveConfig::check_together() const {
     ordered("min_ttl", "max_ttl", limits.min_ttl <= limits.max_ttl);
     ordered("min_ttl", "default_ttl", limits.min_ttl <= limits.default_ttl);
     ordered("default_ttl", "max_ttl", limits.default_ttl <= limits.max_ttl);
+    if (values_.tokens.empty() && !server::is_loopback(values_.server.address)) {
+        throw BadRequest{origin("address") +
+                         ": without tokens, address takes a loopback address, "
+                         "127.0.0.1 or ::1: everybody who reaches the server could do everything. "
+                         "Make a file for the setting 'tokens' with `leasehold token`"};
+    }
+    if (values_.tls_certificate.empty() != values_.tls_key.empty()) {
+        throw BadRequest{"tls_certificate and tls_key go together: give both or none"};
+    }
 }
 
 const std::string& EffectiveConfig::origin(std::string_view name) const {

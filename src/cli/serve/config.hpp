@@ -23,6 +23,11 @@ struct Config {
     Limits limits{};
     server::LogLevel log_level = server::LogLevel::info;
     server::LogFormat log_format = server::LogFormat::automatic;
+    // Files, where there are any.
+    std::string tokens{};
+    std::size_t token_rate = 0;  // requests a second
+    std::string tls_certificate{};
+    std::string tls_key{};
 };
 
 // How a value is written in a file.
@@ -39,6 +44,8 @@ struct Setting {
     std::function<std::expected<void, std::string>(Config&, const std::string&)> read;
     std::function<std::string(const Config&)> show;
 
+    // Of texts with commas between them; as an option it may be given again for the next.
+    [[nodiscard]] bool is_list() const { return kind.ends_with(",..."); }
     [[nodiscard]] std::string option() const;    // --default-ttl
     [[nodiscard]] std::string variable() const;  // LEASEHOLD_DEFAULT_TTL
 };
@@ -53,6 +60,9 @@ struct Given {
     Form form = Form::text;
     std::string origin;  // "--port", "LEASEHOLD_PORT", "leasehold.toml:3"
 };
+
+// In quotes, as a TOML file has it.
+[[nodiscard]] std::string toml_text(std::string_view text);
 
 // A TOML file. Throws BadRequest with file and line where it is none or names an unknown setting.
 [[nodiscard]] std::vector<Given> read_config_file(const std::string& path);

@@ -1,20 +1,13 @@
 #include <leasehold/errors.hpp>
 
-#include <toml++/toml.h>
-
 #include <algorithm>
-#include <fstream>
 #include <numeric>
-#include <sstream>
 
 #include "cli/serve/config.hpp"
+#include "cli/serve/toml_file.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-std::string place(const std::string& path, const toml::source_region& region) {
-    return path + ':' + std::to_string(region.begin.line);
-}
 
 // How many letters must change to make one word of the other.
 std::size_t distance(std::string_view one, std::string_view other) {
@@ -32,8 +25,9 @@ std::size_t distance(std::string_view one, std::string_view other) {
     return row.back();
 }
 
-bool is_known(std::string_view name) {
-    return std::ranges::find(settings(), name, &Setting::name) != settings().end();
+const Setting* find(std::string_view name) {
+    const auto found = std::ranges::find(settings(), name, &Setting::name);
+    return found != settings().end() ? &*found : nullptr;
 }
 
 std::string advice_for(std::string_view name) {
@@ -46,9 +40,27 @@ std::string advice_for(std::string_view name) {
     return "; `leasehold serve --print-config` shows them all";
 }
 
-Given given(const std::string& name, const toml::node& node, std::string origin) {
-    Given result{.name = name, .text = {}, .form = Form::other, .origin = std::move(origin)};
-    if (const auto* text = node.as_string()) {
+// A list of texts, as an option has it; nothing where it is another list.
+std::optional<std::string> listed(const toml::array& list) {
+    std::string all;
+    for (const toml::node& one : list) {
+        if (!one.is_string()) return std::nullopt;
+        all.append(all.empty() ? "" : ",").append(one.as_string()->get());
+    }
+    return all.empty() ? "none" : all;
+}
+
+Given given(const Setting& setting, const toml::node& node, std::string origin) {
+    Given result{.name = std::string{setting.name},
+                 .text = {},
+                 .form = Form::other,
+                 .origin = std::move(origin)};
+    if (setting.is_list() && node.is_array()) {
+        if (auto list = listed(*node.as_array())) {
+            result.form = Form::text;
+            result.text = *std::move(list);
+        }
+    } else if (const auto* text = node.as_string()) {
         result.form = Form::text;
         result.text = text->get();
     } else if (const auto* integer = node.as_integer()) {
@@ -61,32 +73,19 @@ Given given(const std::string& name, const toml::node& node, std::string origin)
     return result;
 }
 
-std::string content(const std::string& path) {
-    std::ifstream file{path};
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        throw BadRequest{"the configuration file '" + path + "' cannot be read"};
-    }
-    return std::move(text).str();
-}
-
 }  // namespace
 
 std::vector<Given> read_config_file(const std::string& path) {
     std::vector<Given> all;
-    try {
-        const toml::table table = toml::parse(content(path), path);
-        for (const auto& [key, node] : table) {
-            const std::string name{key.str()};
-            if (!is_known(name)) {
-                throw BadRequest{place(path, key.source()) + ": there is no setting '" + name +
-                                 "'" + advice_for(name)};
-            }
-            all.push_back(given(name, node, place(path, node.source())));
+    const toml::table table = read_toml("the configuration file", path);
+    for (const auto& [key, node] : table) {
+        const std::string name{key.str()};
+        const Setting* const setting = find(name);
+        if (setting == nullptr) {
+            throw BadRequest{place(path, key.source()) + ": there is no setting '" + name + "'" +
+                             advice_for(name)};
         }
-    } catch (const toml::parse_error& error) {
-        throw BadRequest{place(path, error.source()) +
-                         ": this is no TOML: " + std::string{error.description()}};
+        all.push_back(given(*setting, node, place(path, node.source())));
     }
     return all;
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <system_error>
 
@@ -14,9 +15,12 @@
 #include "cli/serve/banner.hpp"
 #include "cli/serve/notify.hpp"
 #include "cli/serve/signals.hpp"
+#include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
+#include "server/http.hpp"
 #include "server/metrics.hpp"
 #include "server/observed_store.hpp"
+#include "server/tls.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -86,6 +90,42 @@ std::string differences(const Config& before, const Config& after) {
     return names;
 }
 
+std::shared_ptr<const server::Tokens> tokens_of(const Config& config, Log& log) {
+    if (config.tokens.empty()) return nullptr;
+    auto tokens = std::make_shared<const server::Tokens>(read_token_file(config.tokens));
+    log.info("tokens read", {{"file", config.tokens}, {"tokens", tokens->size()}});
+    if (is_open_to_others(config.tokens)) {
+        log.warning("everybody on this host can read or change the token file; chmod o-rw it",
+                    {{"file", config.tokens}});
+    }
+    return tokens;
+}
+
+std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log& log) {
+    if (config.tls_certificate.empty()) return nullptr;
+    auto identity =
+        std::make_shared<const server::TlsIdentity>(config.tls_certificate, config.tls_key);
+    const auto until = identity->valid_until();
+    log.info("certificate read",
+             {{"file", config.tls_certificate}, {"valid_until", server::http_date(until)}});
+    if (until < std::chrono::system_clock::now()) {
+        log.warning("the certificate has expired: clients will refuse it",
+                    {{"file", config.tls_certificate}});
+    }
+    if (is_open_to_others(config.tls_key)) {
+        log.warning("everybody on this host can read or change the key; chmod o-rw it",
+                    {{"file", config.tls_key}});
+    }
+    return identity;
+}
+
+server::ServerOptions options_of(const Config& config) {
+    server::ServerOptions options = config.server;
+    const auto per_second = static_cast<double>(config.token_rate);
+    options.rate = {.per_second = per_second, .at_once = per_second};
+    return options;
+}
+
 class Serving {
 public:
     Serving(const CommandLine& line, const EffectiveConfig& config)
@@ -99,7 +139,9 @@ public:
     int run(Greeting greeting) {
         raise_file_limit(log_, config_.server.connections);
         tell_of_store(log_, config_, locks_.status());
-        server::ServerOptions options = config_.server;
+        server::ServerOptions options = options_of(config_);
+        options.tokens = tokens_of(config_, log_);
+        options.identity = identity_of(config_, log_);
         options.observer = &observers_;
         options.metrics = &metrics_;
         std::optional<Server> server;
@@ -111,7 +153,7 @@ public:
             return store_failed;
         }
         const std::string place = place_of(options.address, server->port());
-        const std::string url = "http://" + place;
+        const std::string url = (options.identity ? "https://" : "http://") + place;
         server_ = &*server;
         log_.info("ready", {{"url", url}});
         if (greeting == Greeting::banner) {
@@ -140,10 +182,26 @@ private:
             log_.set_level(now.values().log_level);
             log_.info("configuration read again");
             const std::string later = differences(config_, now.values());
-            if (later.empty()) return;
-            log_.warning("these settings have changed and need a restart", {{"settings", later}});
+            if (!later.empty()) {
+                log_.warning("these settings have changed and need a restart",
+                             {{"settings", later}});
+            }
         } catch (const BadRequest& bad) {
             log_.error("the configuration was not read again", {{"error", bad.what()}});
+        }
+        reload("the tokens were not read again; the old ones stay", [this](Server& server) {
+            if (auto tokens = tokens_of(config_, log_)) server.use(std::move(tokens));
+        });
+        reload("the certificate was not read again; the old one stays", [this](Server& server) {
+            if (auto identity = identity_of(config_, log_)) server.use(std::move(identity));
+        });
+    }
+
+    void reload(std::string_view failed, const std::function<void(Server&)>& read) {
+        try {
+            if (Server* const server = server_) read(*server);
+        } catch (const BadRequest& bad) {
+            log_.error(failed, {{"error", bad.what()}});
         }
     }
 

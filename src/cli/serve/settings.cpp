@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "cli/input.hpp"
 #include "cli/serve/config.hpp"
+#include "cli/serve/token_file.hpp"
 #include "store_url.hpp"
 
 namespace leasehold::cli {
@@ -140,18 +142,66 @@ Read read_address(Config& config, const std::string& text) {
     const bool is_v4 = ::inet_pton(AF_INET, text.c_str(), &v4) == 1;
     const bool is_v6 = ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
     if (!is_v4 && !is_v6) return std::unexpected{"an IP address, as in 127.0.0.1 or ::1"};
-    const bool loopback = is_v4 ? ntohl(v4.s_addr) >> 24U == 127 : IN6_IS_ADDR_LOOPBACK(&v6);
-    if (!loopback) {
-        return std::unexpected{
-            "a loopback address, 127.0.0.1 or ::1: this server knows no tokens, so it must not be "
-            "reached from other machines. Put a proxy that authenticates in front of it"};
-    }
     config.server.address = text;
     return {};
 }
 
+// "none", or the name of a file.
+template <class Access>
+Setting file_or_none(About about, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        if (text.find('\0') != text.npos) return std::unexpected{"none, or the path of a file"};
+        access(config) = text == "none" ? "" : text;
+        return {};
+    };
+    const auto show = [=](Config config) {
+        return access(config).empty() ? "none" : access(config);
+    };
+    return {about.name, about.group, "FILE|none", about.help, Form::text, read, show};
+}
+
+// "none", or texts with commas between them, each of which `right` accepts.
+template <class Right, class Access>
+Setting list_or_none(About about, std::string_view kind, std::string_view takes, Right right,
+                     Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        std::vector<std::string> all;
+        std::istringstream items{text == "none" ? "" : text};
+        for (std::string item; std::getline(items, item, ',');) {
+            item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
+            item.erase(item.find_last_not_of(' ') + 1);
+            if (!right(item)) return std::unexpected{"none, or " + std::string{takes}};
+            all.push_back(std::move(item));
+        }
+        access(config) = std::move(all);
+        return {};
+    };
+    const auto show = [=](Config config) {
+        std::string all;
+        for (const std::string& item : access(config)) {
+            all.append(all.empty() ? "" : ",").append(item);
+        }
+        return all.empty() ? "none" : all;
+    };
+    return {about.name, about.group, kind, about.help, Form::text, read, show};
+}
+
+// "https://shop.example:8443", as a browser says it.
+bool is_origin(const std::string& text) {
+    const std::size_t host = text.find("://");
+    const bool web = text.starts_with("http://") || text.starts_with("https://");
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+    return web && text.size() > host + 3 && text.find_first_not_of(letters, host + 3) == text.npos;
+}
+
+bool is_host(const std::string& text) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789.-:";
+    return !text.empty() && text.find_first_not_of(letters) == text.npos;
+}
+
 std::vector<Setting> all_settings() {
     constexpr std::string_view basics = "The store, and where to listen";
+    constexpr std::string_view access = "Who may ask";
     constexpr std::string_view logs = "Logs, on standard error";
     constexpr std::string_view leases = "Leases";
     constexpr std::string_view sizes = "Sizes and numbers";
@@ -165,11 +215,34 @@ std::vector<Setting> all_settings() {
             {"store", basics, "where leases live"}, "URL"),
         text(
             read_address, [](const Config& c) { return c.server.address; },
-            {"address", basics, "the loopback address to listen on"}, "IP"),
+            {"address", basics, "the address to listen on; without tokens a loopback address"},
+            "IP"),
         number({"port", basics, "the port to listen on; 0 takes any free one"}, 0, 65535,
                [](Config& c) -> auto& { return c.server.port; }),
         number({"threads", basics, "threads that serve connections"}, 1, 256,
                [](Config& c) -> auto& { return c.server.threads; }),
+
+        file_or_none({"tokens", access, "a file with the tokens that may ask, and for what"},
+                     [](Config& c) -> auto& { return c.tokens; }),
+        number({"token_rate", access,
+                "requests a second of each token that names no other rate, renewals and releases "
+                "counted apart; 0 is any number"},
+               0, highest_rate, [](Config& c) -> auto& { return c.token_rate; }),
+        number({"failed_tokens", access,
+                "requests without a valid token that an address may make in a minute; 0 is any "
+                "number"},
+               0, million, [](Config& c) -> auto& { return c.server.failed_tokens; }),
+        file_or_none({"tls_certificate", access, "a PEM file: the certificate and its chain"},
+                     [](Config& c) -> auto& { return c.tls_certificate; }),
+        file_or_none({"tls_key", access, "a PEM file: the certificate's key, without passphrase"},
+                     [](Config& c) -> auto& { return c.tls_key; }),
+        list_or_none(
+            {"hosts", access, "names besides localhost that a server without tokens answers to"},
+            "NAME,...", "names of hosts, as in locks.example", is_host,
+            [](Config& c) -> auto& { return c.server.hosts; }),
+        list_or_none({"cors_origin", access, "sites whose pages may ask"}, "ORIGIN,...",
+                     "origins as browsers say them, as in https://shop.example", is_origin,
+                     [](Config& c) -> auto& { return c.server.cors_origins; }),
 
         choice({"log_level", logs, "the least that is told; debug has a line for every request"},
                "LEVEL",
@@ -212,6 +285,9 @@ std::vector<Setting> all_settings() {
                [](Config& c) -> auto& { return c.limits.page_rows; }),
         number({"connections", sizes, "connections at once; one more is answered 503"}, 1, million,
                [](Config& c) -> auto& { return c.server.connections; }),
+        number({"connections_per_address", sizes,
+                "connections at once from one address; 0 is any number"},
+               0, million, [](Config& c) -> auto& { return c.server.connections_per_address; }),
         number({"requests_under_way", sizes, "requests with the store at once; others queue"}, 1,
                million, [](Config& c) -> auto& { return c.server.requests_under_way; }),
         number({"queued_tries", sizes, "tries that may queue so; one more is answered 503"}, 0,
@@ -237,6 +313,8 @@ std::vector<Setting> all_settings() {
                  1min, [](Config& c) -> auto& { return c.server.events_poll; }),
         duration({"events_heartbeat", times, "how often a stream of events says something"}, 100ms,
                  10min, [](Config& c) -> auto& { return c.server.events_heartbeat; }),
+        duration({"handshake_deadline", times, "for the TLS handshake of a new connection"}, 100ms,
+                 10min, [](Config& c) -> auto& { return c.server.handshake_deadline; }),
         duration({"idle", times, "how long a connection may be silent between two requests"}, 100ms,
                  24h, [](Config& c) -> auto& { return c.server.idle; }),
         duration({"header_deadline", times, "for a request's header, from its first byte"}, 100ms,

@@ -98,12 +98,35 @@ private:
             throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
                              "the certificates to trust cannot be read: " + error.message()};
         }
+        SSL_CTX_set_min_proto_version(tls_context_->native_handle(), TLS1_2_VERSION);
         tls_.emplace(socket_, *tls_context_);
         tls_->set_verify_mode(asio::ssl::verify_peer);
-        tls_->set_verify_callback(asio::ssl::host_name_verification{target.host});
-        SSL_set_tlsext_host_name(tls_->native_handle(), target.host.c_str());
-        complete(StoreFault::Effect::none, "TLS failed",
-                 [&](auto ended) { tls_->async_handshake(asio::ssl::stream_base::client, ended); });
+        expect(target.host);
+        try {
+            complete(StoreFault::Effect::none, "TLS failed", [&](auto ended) {
+                tls_->async_handshake(asio::ssl::stream_base::client, ended);
+            });
+        } catch (const StoreFault&) {
+            const long verdict = SSL_get_verify_result(tls_->native_handle());
+            if (verdict == X509_V_OK) throw;
+            throw StoreFault{
+                StoreFault::Effect::none, StoreFault::Cause::configuration,
+                "the Leasehold server at " + server_ +
+                    ": its certificate is not accepted: " + X509_verify_cert_error_string(verdict)};
+        }
+    }
+
+    // Whose certificate it must be.
+    void expect(const std::string& host) {
+        SSL* const ssl = tls_->native_handle();
+        error_code is_name;
+        (void)asio::ip::make_address(host, is_name);
+        if (is_name) {
+            SSL_set1_host(ssl, host.c_str());
+            SSL_set_tlsext_host_name(ssl, host.c_str());
+        } else {
+            X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str());
+        }
     }
 
     template <class Use>

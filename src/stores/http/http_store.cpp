@@ -84,9 +84,26 @@ private:
         body += "]}";
         const auto effect = changes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
         const Response response = connection_.post("/v1/batch", std::move(body), effect);
-        take_answers(understood(connection_.server(), response, effect), outcomes.first(count),
-                     effect);
+        if (response.status == 403 && count > 1) {
+            send_one_by_one(requests.first(count), outcomes.first(count));
+        } else {
+            take_answers(understood(connection_.server(), response, effect), outcomes.first(count),
+                         effect);
+        }
         return count;
+    }
+
+    // The token may not make one of them, and nothing of them was done: that one must not stop the
+    // others, which may be renewals.
+    void send_one_by_one(std::span<const Request> requests, std::span<Outcome> outcomes) {
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            try {
+                send_some(requests.subspan(i, 1), outcomes.subspan(i, 1));
+            } catch (const StoreFault& fault) {
+                if (fault.cause() != StoreFault::Cause::configuration) throw;
+                outcomes[i] = fault;
+            }
+        }
     }
 
     void take_answers(const json::value& message, std::span<Outcome> outcomes,

@@ -1,0 +1,84 @@
+#include <leasehold/errors.hpp>
+
+#include <sys/random.h>
+
+#include <iostream>
+#include <sstream>
+#include <system_error>
+
+#include "cli/secret_file.hpp"
+#include "cli/serve/token_file.hpp"
+#include "cli/subcommand.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct Options {
+    std::string name, roles, owner, token_file;
+    std::optional<std::int64_t> rate;
+};
+
+// 256 random bits. The letters in front let people and scanners see what it is.
+std::string draw_token() {
+    server::Digest bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+        throw std::system_error{errno, std::generic_category(), "getrandom"};
+    }
+    return "lh_" + server::hex_of(bytes);
+}
+
+template <class Value>
+Value required(const std::expected<Value, std::string>& checked) {
+    if (!checked) throw BadRequest{checked.error()};
+    if constexpr (!std::is_void_v<Value>) return *checked;
+}
+
+server::Roles roles_in(const std::string& text) {
+    std::vector<std::string> names;
+    std::istringstream all{text};
+    for (std::string name; std::getline(all, name, ',');) names.push_back(name);
+    return required(roles_from(names));
+}
+
+}  // namespace
+
+void add_token(CLI::App& app, Invocation& call) {
+    const auto options = std::make_shared<Options>();
+    Subcommand command{
+        app, "token", "Make a token for the server's token file",
+        "  leasehold token shop --roles use,see --owner shop >> tokens.toml\n"
+        "  leasehold token admin --roles use,see,break --token-file ~/.leasehold-token >> "
+        "tokens.toml\n"
+        "  leasehold serve --tokens tokens.toml\n"
+        "\n"
+        "The entry for the file goes to standard output. The token itself is shown once, on\n"
+        "standard error, and kept nowhere: the entry holds only its SHA-256."};
+    command.required_text("name", "NAME", options->name, "whose it is; shown in logs and audits")
+        .required_text("--roles", "ROLES", options->roles,
+                       "what it may do: use, see, break, with commas between them")
+        .text("--owner", "OWNER", options->owner,
+              "the owner it speaks for, with those below; else everybody")
+        .number("--rate", "NUMBER", options->rate,
+                "requests a second; else the server's token_rate")
+        .text("--token-file", "FILE", options->token_file,
+              "writes the token there (mode 0600) and does not show it");
+    command.does(call, [options] {
+        server::Token token{.name = options->name, .roles = roles_in(options->roles)};
+        required(check_token_name(token.name));
+        if (!options->owner.empty()) required(check_token_owner(token.owner = options->owner));
+        if (options->rate) token.rate = required(rate_from(*options->rate));
+        const SecretFile file{"the token file", options->token_file};
+        const std::string secret = draw_token();
+        token.digest = server::digest_of(secret);
+        if (options->token_file.empty()) {
+            std::cerr << "The token, shown only now:\n\n  " << secret
+                      << "\n\nIts entry for the file that `leasehold serve --tokens` reads:\n\n";
+        } else {
+            file.write(secret);
+        }
+        std::cout << token_entry(token) << '\n';
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,229 @@
+#include "cli/serve/token_file.hpp"
+
+#include <leasehold/errors.hpp>
+#include <leasehold/limits.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "cli/serve/config.hpp"
+#include "cli/serve/toml_file.hpp"
+#include "core/text.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using server::Digest;
+using server::Role;
+using server::Roles;
+using server::Token;
+
+constexpr std::size_t longest_name = 64;
+constexpr std::size_t most_tokens = 10'000;
+constexpr std::string_view name_letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
+
+std::optional<Digest> digest_from(std::string_view text) {
+    Digest digest{};
+    if (text.size() != 2 * digest.size()) return std::nullopt;
+    for (std::size_t i = 0; i < digest.size(); ++i) {
+        const char* const first = text.data() + 2 * i;
+        const auto [end, error] = std::from_chars(first, first + 2, digest[i], 16);
+        if (error != std::errc{} || end != first + 2) return std::nullopt;
+    }
+    return digest;
+}
+
+// One [[token]] of the file.
+class Entry {
+public:
+    Entry(const std::string& path, const toml::table& table) : path_{path}, table_{table} {}
+
+    [[nodiscard]] Token read() const {
+        refuse_unknown();
+        Token token{.name = text("name")};
+        require("name", check_token_name(token.name));
+        const auto digest = digest_from(text("sha256"));
+        if (!digest) {
+            refuse(at("sha256"),
+                   "sha256 takes 64 hexadecimal digits, as `leasehold token` prints "
+                   "them; the token itself does not belong into this file");
+        }
+        token.digest = *digest;
+        token.roles = roles();
+        if (table_.contains("owner")) {
+            token.owner = text("owner");
+            require("owner", check_token_owner(token.owner));
+        }
+        if (table_.contains("rate")) token.rate = rate();
+        return token;
+    }
+
+    [[noreturn]] void refuse(const toml::node& where, const std::string& problem) const {
+        throw BadRequest{place(path_, where.source()) + ": " + problem};
+    }
+    [[nodiscard]] const toml::node& at(std::string_view name) const {
+        const toml::node* const node = table_.get(name);
+        if (node == nullptr) refuse(table_, "the token has no '" + std::string{name} + "'");
+        return *node;
+    }
+
+private:
+    void refuse_unknown() const {
+        constexpr std::array known{"name", "sha256", "roles", "owner", "rate"};
+        for (const auto& [key, node] : table_) {
+            if (std::ranges::find(known, key.str()) != known.end()) continue;
+            refuse(node, "a token has no '" + std::string{key.str()} +
+                             "'; it has name, sha256, roles, owner and rate");
+        }
+    }
+
+    [[nodiscard]] std::string text(std::string_view name) const {
+        const toml::node& node = at(name);
+        if (!node.is_string()) refuse(node, std::string{name} + " takes a text in quotes");
+        return node.as_string()->get();
+    }
+
+    void require(std::string_view name, const std::expected<void, std::string>& checked) const {
+        if (!checked) refuse(at(name), checked.error());
+    }
+
+    [[nodiscard]] Roles roles() const {
+        const toml::node& node = at("roles");
+        std::vector<std::string> names;
+        if (node.is_array()) {
+            for (const toml::node& one : *node.as_array()) {
+                names.push_back(one.is_string() ? one.as_string()->get() : "");
+            }
+        }
+        const auto read = roles_from(names);
+        if (!read) refuse(node, read.error());
+        return *read;
+    }
+
+    [[nodiscard]] server::Rate rate() const {
+        const toml::node& node = at("rate");
+        const auto* const number = node.as_integer();
+        const auto read = rate_from(number != nullptr ? number->get() : -1);
+        if (!read) refuse(node, read.error());
+        return *read;
+    }
+
+    const std::string& path_;
+    const toml::table& table_;
+};
+
+void refuse_twice(const Entry& entry, const std::vector<Token>& before, const Token& token) {
+    for (const Token& other : before) {
+        if (other.name == token.name) {
+            entry.refuse(entry.at("name"), "there is another token '" + token.name + "' above");
+        }
+        if (other.digest == token.digest) {
+            entry.refuse(entry.at("sha256"), "the token '" + other.name + "' has the same sha256");
+        }
+    }
+}
+
+}  // namespace
+
+std::expected<Roles, std::string> roles_from(const std::vector<std::string>& names) {
+    Roles roles;
+    for (const std::string& name : names) {
+        const auto role = server::role_named(name);
+        if (!role)
+            return std::unexpected{"there is no role '" + name + "'; there are use, see, break"};
+        roles.add(*role);
+    }
+    if (roles.empty()) {
+        return std::unexpected{
+            "roles takes one or more of use, see, break, as in [\"use\", \"see\"]"};
+    }
+    return roles;
+}
+
+std::expected<void, std::string> check_token_name(std::string_view name) {
+    if (!name.empty() && name.size() <= longest_name &&
+        name.find_first_not_of(name_letters) == name.npos) {
+        return {};
+    }
+    return std::unexpected{"a token's name has 1 to " + std::to_string(longest_name) +
+                           " letters, digits and . _ @ -"};
+}
+
+std::expected<void, std::string> check_token_owner(std::string_view owner) {
+    if (owner.empty()) {
+        return std::unexpected{
+            "an empty owner says nothing; without one the token speaks for everybody"};
+    }
+    if (const auto problem = text_problem("the owner", owner, Limits::owner_bytes, Lines::one)) {
+        return std::unexpected{*problem};
+    }
+    if (owner.ends_with('/')) {
+        return std::unexpected{"an owner does not end in '/': 'shop' covers 'shop/...' already"};
+    }
+    return {};
+}
+
+std::expected<server::Rate, std::string> rate_from(std::int64_t number) {
+    if (number < 0 || number > highest_rate) {
+        return std::unexpected{"rate takes a whole number of requests a second, at most " +
+                               std::to_string(highest_rate) + "; 0 is any number"};
+    }
+    const auto per_second = static_cast<double>(number);
+    return server::Rate{.per_second = per_second, .at_once = per_second};
+}
+
+std::vector<Token> read_token_file(const std::string& path) {
+    const toml::table table = read_toml("the token file", path);
+    for (const auto& [key, node] : table) {
+        if (key.str() == "token" && node.is_array_of_tables()) continue;
+        throw BadRequest{place(path, node.source()) +
+                         ": a token file has [[token]] entries only, not '" +
+                         std::string{key.str()} + "'"};
+    }
+    std::vector<Token> tokens;
+    if (const toml::array* const entries = table["token"].as_array()) {
+        for (const toml::node& node : *entries) {
+            const Entry entry{path, *node.as_table()};
+            Token token = entry.read();
+            refuse_twice(entry, tokens, token);
+            tokens.push_back(std::move(token));
+        }
+    }
+    if (tokens.empty()) {
+        throw BadRequest{path +
+                         ": there is no token in this file; `leasehold token NAME --roles "
+                         "use,see` makes one"};
+    }
+    if (tokens.size() > most_tokens) {
+        throw BadRequest{path + ": a token file has at most " + std::to_string(most_tokens) +
+                         " tokens"};
+    }
+    return tokens;
+}
+
+bool is_open_to_others(const std::string& path) {
+    struct stat file{};
+    return ::stat(path.c_str(), &file) == 0 && (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
+std::string token_entry(const Token& token) {
+    std::string roles;
+    for (const Role role : {Role::use, Role::see, Role::break_}) {
+        if (!token.roles.has(role)) continue;
+        roles.append(roles.empty() ? "\"" : ", \"").append(server::name_of(role)).append("\"");
+    }
+    std::string entry = "[[token]]\nname = \"" + token.name + "\"\nsha256 = \"" +
+                        server::hex_of(token.digest) + "\"\nroles = [" + roles + "]\n";
+    if (!token.owner.empty()) entry += "owner = " + toml_text(token.owner) + "\n";
+    if (token.rate) {
+        entry +=
+            "rate = " + std::to_string(static_cast<std::int64_t>(token.rate->per_second)) + "\n";
+    }
+    return entry;
+}
+
+}  // namespace leasehold::cli

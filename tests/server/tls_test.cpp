@@ -1,0 +1,267 @@
+#include "server/tls.hpp"
+
+#include <openssl/ssl.h>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/stores/http.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <csignal>
+#include <fstream>
+
+#include "server/certificates.hpp"
+#include "server/token_fixture.hpp"
+#include "support/process.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using server::Role;
+using server::TlsIdentity;
+
+class TlsTest : public ::testing::Test {
+protected:
+    static std::shared_ptr<const TlsIdentity> identity(const Certificate& certificate) {
+        return std::make_shared<const TlsIdentity>(certificate.file, certificate.key);
+    }
+    Client connect(int version = 0) const {
+        Client client = server_.connect();
+        EXPECT_TRUE(client.secure(certificate_.file, version));
+        return client;
+    }
+    http::Target target(const std::string& host = "localhost") const {
+        return {.host = host,
+                .port = server_.port(),
+                .transport = http::Target::Transport::tls,
+                .ca_file = certificate_.file};
+    }
+
+    TemporaryFolder folder_;
+    Certificate certificate_{folder_.path(), "one", "DNS:localhost"};
+    RunningServer server_{memory::open(), {.identity = identity(certificate_)}};
+};
+
+std::string waiting_try(const std::string& owner) {
+    return message("POST", "/v1/locks/Order/1", R"({"wait_ms":20000,"owner":")" + owner + "\"}");
+}
+
+TEST_F(TlsTest, CarriesEverythingThatPlainConnectionsDo) {
+    Client client = connect();
+    EXPECT_EQ(client.tls_version(), "TLSv1.3");
+    // Kept alive.
+    EXPECT_EQ(client.ask("POST", "/v1/locks/Order/1", R"({"owner":"alice"})").status, 201U);
+    EXPECT_EQ(client.ask("GET", "/v1/locks/Order/1").status, 200U);
+    // Pipelined, in one record and in many.
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += message("GET", "/v1/locks/Order/" + std::to_string(i));
+    client.send(many);
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(client.receive().status, 200U);
+    for (const char byte : message("GET", "/healthz")) client.send({&byte, 1});
+    EXPECT_EQ(client.receive().status, 200U);
+    // HEAD.
+    client.send(message("HEAD", "/v1/locks/Order/1"));
+    EXPECT_EQ(client.receive_head().status, 200U);
+    // A word before the body.
+    const std::string body = R"({"owner":"bob"})";
+    client.send(
+        "POST /v1/locks/Order/2 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Expect: 100-continue\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n");
+    EXPECT_EQ(client.receive().status, 100U);
+    client.send(body);
+    EXPECT_EQ(client.receive().status, 201U);
+    // The end.
+    EXPECT_EQ(client.ask("GET", "/healthz", {}, "Connection: close\r\n").status, 200U);
+    EXPECT_TRUE(client.closed());
+}
+
+TEST_F(TlsTest, CarriesLargeAnswersToSlowReaders) {
+    for (int i = 0; i < 500; ++i) {
+        (void)server_.locks().try_lock({"Order", std::to_string(i)},
+                                       {.note = std::string(1000, 'n')});
+    }
+    Client client = connect();
+    std::string many;
+    for (int i = 0; i < 20; ++i) many += message("GET", "/v1/locks?limit=500");
+    client.send(many);
+    Client other = connect();
+    EXPECT_EQ(other.ask("GET", "/healthz").status, 200U);
+    for (int i = 0; i < 20; ++i) {
+        const Answer answer = client.receive();
+        ASSERT_EQ(answer.status, 200U);
+        ASSERT_GT(answer.body.size(), 500'000U);
+    }
+}
+
+TEST_F(TlsTest, SpeaksNothingOlderThanTls12) {
+    Client older = connect(TLS1_2_VERSION);
+    EXPECT_EQ(older.tls_version(), "TLSv1.2");
+    EXPECT_EQ(older.ask("GET", "/healthz").status, 200U);
+    Client old = server_.connect();
+    EXPECT_FALSE(old.secure(certificate_.file, TLS1_1_VERSION));
+}
+
+TEST_F(TlsTest, TellsAPlainClientWhatItSpeaks) {
+    Client plain = server_.connect();
+    const Answer answer = plain.ask("GET", "/healthz");
+    EXPECT_EQ(answer.status, 400U);
+    EXPECT_EQ(answer.json().at("detail"), "this server speaks TLS: its URL begins with https://");
+    EXPECT_TRUE(plain.closed());
+    Client nonsense = server_.connect();
+    nonsense.send(std::string(300, '\xff'));
+    while (!nonsense.closed()) (void)nonsense.receive();
+    EXPECT_EQ(connect().ask("GET", "/healthz").status, 200U);
+}
+
+TEST_F(TlsTest, AHandshakeThatDoesNotComeIsNotWaitedFor) {
+    RunningServer server{memory::open(),
+                         {.handshake_deadline = 100ms, .identity = identity(certificate_)}};
+    Client silent = server.connect();
+    Client slow = server.connect();
+    slow.send("\x16\x03\x01");
+    EXPECT_TRUE(silent.closed());
+    EXPECT_TRUE(slow.closed());
+    EXPECT_TRUE(server.has_connections(0));
+}
+
+TEST_F(TlsTest, AWaiterWhoseConnectionIsGoneIsNeverGranted) {
+    Client holder = connect();
+    const Answer held = holder.ask("POST", "/v1/locks/Order/1", R"({"owner":"alice"})");
+    const std::string lock_token =
+        "Lock-Token: " + std::string{held.json().at("lock_id").as_string()} + "\r\n";
+    {
+        Client gone = connect();
+        gone.send(waiting_try("gone"));
+        ASSERT_TRUE(server_.waits_for(1));
+    }
+    ASSERT_TRUE(server_.waits_for(0));
+    Client patient = connect();
+    patient.send(waiting_try("bob"));
+    ASSERT_TRUE(server_.waits_for(1));
+    // What comes meanwhile is kept for later.
+    patient.send(message("GET", "/healthz"));
+    EXPECT_EQ(holder.ask("DELETE", "/v1/locks/Order/1", {}, lock_token).status, 200U);
+    EXPECT_EQ(patient.receive().status, 201U);
+    EXPECT_EQ(patient.receive().status, 200U);
+    for (const PastLease& past : server_.locks().history()) EXPECT_NE(past.lease.owner, "gone");
+}
+
+TEST_F(TlsTest, NewConnectionsSeeTheNewCertificateAndOldOnesGoOn) {
+    Client before = connect();
+    EXPECT_EQ(before.ask("GET", "/healthz").status, 200U);
+    const Certificate next{folder_.path(), "two", "DNS:localhost"};
+    server_.use(identity(next));
+    EXPECT_FALSE(server_.connect().secure(certificate_.file));
+    Client after = server_.connect();
+    EXPECT_TRUE(after.secure(next.file));
+    EXPECT_EQ(after.ask("GET", "/healthz").status, 200U);
+    EXPECT_EQ(before.ask("GET", "/healthz").status, 200U);
+}
+
+TEST_F(TlsTest, StopsAsGracefullyAsAPlainServer) {
+    Client idle = connect();
+    EXPECT_EQ(idle.ask("GET", "/healthz").status, 200U);
+    Client waiting = connect();
+    (void)server_.locks().try_lock({"Order", "1"}, {.owner = "alice"});
+    waiting.send(waiting_try("bob"));
+    ASSERT_TRUE(server_.waits_for(1));
+    server_.begin_stop();
+    EXPECT_EQ(waiting.receive().status, 503U);
+    EXPECT_TRUE(idle.closed());
+    server_.stop();
+}
+
+TEST_F(TlsTest, FilesThatCannotBeUsedAreNamed) {
+    const std::string nothing = folder_.path() / "nothing";
+    const std::string junk = folder_.path() / "junk";
+    std::ofstream{junk} << "junk\n";
+    const Certificate other{folder_.path(), "other", "DNS:localhost"};
+    const auto problem = [](const std::string& file, const std::string& key) -> std::string {
+        try {
+            const TlsIdentity identity{file, key};
+            return "";
+        } catch (const BadRequest& bad) {
+            return bad.what();
+        }
+    };
+    EXPECT_EQ(problem(nothing, other.key),
+              "the certificate '" + nothing + "' cannot be used: No such file or directory");
+    EXPECT_EQ(problem(other.file, nothing),
+              "the key '" + nothing + "' cannot be used: No such file or directory");
+    EXPECT_TRUE(problem(junk, other.key).starts_with("the certificate '" + junk + "'"));
+    EXPECT_TRUE(problem(other.file, junk).starts_with("the key '" + junk + "'"));
+    EXPECT_NE(problem(other.file, certificate_.key), "");
+    EXPECT_EQ(problem(other.file, other.key), "");
+}
+
+TEST_F(TlsTest, TheHttpStoreTrustsTheRightServerOnly) {
+    const auto problem = [](const http::Target& target) -> std::string {
+        try {
+            (void)http::open(target);
+            return "";
+        } catch (const StoreFault& fault) {
+            EXPECT_EQ(fault.cause(), StoreFault::Cause::configuration);
+            EXPECT_EQ(fault.effect(), StoreFault::Effect::none);
+            return fault.what();
+        }
+    };
+    EXPECT_EQ(problem(target()), "");
+    const std::string place = ":" + std::to_string(server_.port());
+    EXPECT_EQ(problem(target("127.0.0.1")),
+              "the Leasehold server at 127.0.0.1" + place +
+                  ": its certificate is not accepted: IP address mismatch");
+    http::Target stranger = target();
+    stranger.ca_file.clear();
+    EXPECT_EQ(problem(stranger), "the Leasehold server at localhost" + place +
+                                     ": its certificate is not accepted: self-signed certificate");
+    stranger.ca_file = Certificate{folder_.path(), "other", "DNS:localhost"}.file;
+    EXPECT_NE(problem(stranger).find("its certificate is not accepted"), std::string::npos);
+    stranger.ca_file = folder_.path() / "nothing";
+    EXPECT_NE(problem(stranger).find("the certificates to trust cannot be read"),
+              std::string::npos);
+    const Certificate renamed{folder_.path(), "renamed", "DNS:locks.example"};
+    server_.use(identity(renamed));
+    http::Target elsewhere = target();
+    elsewhere.ca_file = renamed.file;
+    EXPECT_EQ(problem(elsewhere), "the Leasehold server at localhost" + place +
+                                      ": its certificate is not accepted: hostname mismatch");
+}
+
+TEST(TlsWithTokens, TheHttpStoreShowsItsTokenAndOneRequestTooManyStopsNoOther) {
+    const TemporaryFolder folder;
+    const Certificate certificate{folder.path(), "one", "DNS:localhost,IP:127.0.0.1"};
+    RunningServer server{
+        memory::open(),
+        {.tokens = tokens({token("shop", {Role::use}, "shop")}),
+         .identity = std::make_shared<const TlsIdentity>(certificate.file, certificate.key)}};
+    const auto store = http::open({.host = "127.0.0.1",
+                                   .port = server.port(),
+                                   .transport = http::Target::Transport::tls,
+                                   .token = "secret-of-shop",
+                                   .ca_file = certificate.file});
+    const LockId mine = LockId::random();
+    const std::vector<Request> requests{
+        TryLock{.key = {"Order", "1"}, .lock_id = mine, .owner = "shop", .ttl = 1min}, List{},
+        TryLock{.key = {"Order", "2"}, .lock_id = LockId::random(), .ttl = 1min},
+        Renew{.lock_id = mine, .ttl = 2min}};
+    std::vector<Outcome> outcomes(requests.size());
+    store->apply(requests, outcomes);
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[0]));
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[3]));
+    for (const std::size_t denied : {1U, 2U}) {
+        const auto* const fault = std::get_if<StoreFault>(&outcomes[denied]);
+        ASSERT_NE(fault, nullptr);
+        EXPECT_EQ(fault->effect(), StoreFault::Effect::none);
+        EXPECT_NE(std::string{fault->what()}.find(" says 403: requests[0]: the token 'shop' "),
+                  std::string::npos)
+            << fault->what();
+    }
+    std::vector<Outcome> one(1);
+    EXPECT_THROW(store->apply(std::span{requests}.subspan(1, 1), one), StoreFault);
+    EXPECT_THROW((void)http::open({.port = server.port()}), StoreFault);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
