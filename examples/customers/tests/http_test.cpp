@@ -17,12 +17,13 @@ namespace {
 constexpr const char* form_type = "application/x-www-form-urlencoded";
 
 class HttpTest : public ::testing::Test {
-protected:
+public:
     ~HttpTest() override {
         application_.stop_waiting();
         server_.stop();
     }
 
+protected:
     httplib::Client client() const { return httplib::Client{"127.0.0.1", port_}; }
 
     // The headers of somebody who has signed in.
@@ -153,7 +154,7 @@ TEST_F(HttpTest, BigFormsPassAndHugeOnesDoNot) {
     const std::string huge(web::HttpServer::largest_body + 1, 'x');
     EXPECT_EQ(client().Post("/customers/1/save", kim, huge, form_type)->status, 413);
     const std::string far(web::HttpServer::longest_target + 1, 'x');
-    EXPECT_EQ(client().Get(("/" + far).c_str(), kim)->status, 414);
+    EXPECT_EQ(client().Get("/" + far, kim)->status, 414);
 }
 
 TEST_F(HttpTest, NamesThatCannotBeAnOwnerAreRefused) {
