@@ -166,9 +166,7 @@ export class Panel {
     fill(knocks, this.#knocks.map((one) => element('p', { textContent: this.#wordsOf(one) })));
     this.#announce(news, urgent, lines);
     // Whoever stood on something that is gone now stands on what replaced it, not at the top of the page.
-    if (focused && !focused.checkVisibility()) {
-      (Object.values(this.#buttons).find((button) => button.checkVisibility()) ?? text).focus();
-    }
+    if (focused && !isShown(focused)) (Object.values(this.#buttons).find(isShown) ?? text).focus();
   }
 
   #announce(news, urgent, lines) {
@@ -282,6 +280,10 @@ function element(name, properties, ...children) {
   if (role) made.setAttribute('role', role);
   made.append(...children);
   return made;
+}
+
+function isShown(one) {
+  return one.offsetParent !== null;
 }
 
 function picture(sign) {
