@@ -270,8 +270,10 @@ export class Panel {
   }
 }
 
+// Of user/session/tab the user, whatever stands before it.
 function nameOf(owner) {
-  return owner.split('/')[0];
+  const parts = owner.split('/');
+  return parts[Math.max(0, parts.length - 3)];
 }
 
 function element(name, properties, ...children) {

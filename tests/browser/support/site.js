@@ -33,6 +33,7 @@ export async function startSite(t, server, pages = {}) {
 
 class Site {
   rule = () => undefined;
+  policy = strictPolicy;
   pages;
   requests = [];  // {method, url, headers} that came for the server
   #server;
@@ -63,7 +64,7 @@ class Site {
       const page = this.pages[path];
       const type = types[extname(path)] ?? 'text/html';
       response.setHeader('Content-Type', `${type}; charset=utf-8`);
-      response.setHeader('Content-Security-Policy', strictPolicy);
+      response.setHeader('Content-Security-Policy', this.policy);
       response.end(typeof page === 'function' ? await page(incoming) : page);
       return;
     }
