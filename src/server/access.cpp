@@ -27,6 +27,7 @@ constexpr std::array routes{
     Route{Resource::refused, Method::get, {Need::see, Pace::asks}},
     Route{Resource::events, Method::get, {Need::see, Pace::asks}},
     Route{Resource::metrics, Method::get, {Need::see, Pace::asks}},
+    Route{Resource::token, Method::get, {Need::a_token, Pace::asks}},
     // And what each of its requests needs.
     Route{Resource::batch, Method::post, {Need::a_token, Pace::asks}},
     Route{Resource::health, Method::get, {Need::nothing, Pace::asks}},

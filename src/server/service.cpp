@@ -161,6 +161,9 @@ Task<Reply> Service::perform(HttpRequest& request, const Target& target, Connect
         case Resource::events:
             if (method == Method::get) return events(request, target);
             break;
+        case Resource::token:
+            if (method == Method::get) return at_once(token(request));
+            break;
         case Resource::readiness:
             if (method == Method::get) return ready();
             break;
@@ -189,6 +192,20 @@ Task<Reply> Service::perform(HttpRequest& request, const Target& target, Connect
             break;
     }
     return at_once(wrong_method(target.resource));
+}
+
+Reply Service::token(const HttpRequest& request) {
+    const Token everybody{.roles = {Role::use, Role::see, Role::break_}};
+    const Token& token = request.token ? *request.token : everybody;
+    json::array roles;
+    for (const Role role : {Role::use, Role::see, Role::break_}) {
+        if (token.roles.has(role)) roles.emplace_back(name_of(role));
+    }
+    json::object body;
+    body["name"] = request.token ? json::value(token.name) : json::value(nullptr);
+    body["roles"] = std::move(roles);
+    body["owner"] = token.owner.empty() ? json::value(nullptr) : json::value(token.owner);
+    return json_reply(200, body);
 }
 
 Task<Reply> Service::at_once(Reply reply) {

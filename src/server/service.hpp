@@ -57,6 +57,8 @@ private:
                                       Connection& connection);
     [[nodiscard]] static Task<Reply> at_once(Reply reply);
 
+    // What the token of who asks may do.
+    [[nodiscard]] static Reply token(const HttpRequest& request);
     [[nodiscard]] Task<Reply> ready();
     [[nodiscard]] Task<Reply> metrics();
     [[nodiscard]] Task<Reply> batch(const HttpRequest& request);

@@ -42,6 +42,7 @@ constexpr std::array patterns{
     Pattern{Resource::history, {"v1", "history"}},
     Pattern{Resource::statistics, {"v1", "statistics"}},
     Pattern{Resource::refused, {"v1", "refused"}},
+    Pattern{Resource::token, {"v1", "token"}},
     Pattern{Resource::events, {"v1", "events"}},
     Pattern{Resource::health, {"healthz"}},
     Pattern{Resource::readiness, {"readyz"}},
@@ -177,6 +178,7 @@ std::string_view route_of(Resource resource) noexcept {
         case Resource::history: return "/v1/history";
         case Resource::statistics: return "/v1/statistics";
         case Resource::refused: return "/v1/refused";
+        case Resource::token: return "/v1/token";
         case Resource::events: return "/v1/events";
         case Resource::console: return "/";
         case Resource::console_file: return "/console/{file}";

@@ -27,6 +27,7 @@ enum class Resource : std::uint8_t {
     history,
     statistics,
     refused,
+    token,  // of who asks
     events,
     console,       // the page
     console_file,  // what it loads

@@ -1,6 +1,10 @@
 // The console of a real server, as its people use it.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { accessibilityProblems } from './support/accessibility.js';
 import { person, picture } from './support/people.js';
@@ -195,7 +199,7 @@ test('a server that goes and comes back is noticed, and what is old is marked', 
   const page = await openConsole(t, server);
   await row(page, 'Order/1').waitFor();
   await server.stop();
-  await page.getByText('The server does not answer.').waitFor();
+  await page.getByText(/The server does not answer\./).waitFor();
   assert.ok(await page.locator('body.stale').count());
   assert.equal(await row(page, 'Order/1').count(), 1);
   await server.start();
@@ -287,6 +291,87 @@ test('every page is accessible in light and dark, and fits a phone', async (t) =
       await look('server');
     }
   }
+});
+
+async function startServerWithTokens(t, tokens) {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-tokens.'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'tokens.toml');
+  const entries = tokens.map(({ name, roles, owner }) =>
+    [
+      '[[token]]',
+      `name = "${name}"`,
+      `sha256 = "${createHash('sha256').update(secretOf(name)).digest('hex')}"`,
+      `roles = ${JSON.stringify(roles)}`,
+      owner ? `owner = "${owner}"` : '',
+    ].join('\n'),
+  );
+  writeFileSync(file, entries.join('\n'), { mode: 0o600 });
+  return startServer(t, { tokens: file });
+}
+const secretOf = (name) => `${name}-`.padEnd(43, 'x');
+const bearer = (name) => ({ Authorization: `Bearer ${secretOf(name)}` });
+
+test('whoever signs in can do what the token may do, and is told what not', async (t) => {
+  const server = await startServerWithTokens(t, [
+    { name: 'looker', roles: ['see'] },
+    { name: 'shop', roles: ['see', 'use'], owner: 'shop' },
+    { name: 'user', roles: ['use'] },
+    { name: 'admin', roles: ['see', 'use', 'break'] },
+  ]);
+  await server.ask('POST', '/v1/locks/Order/1', { owner: 'shop/alice' }, bearer('admin'));
+  const page = await openConsole(t, server);
+  const signIn = async (token) => {
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+  const signOut = () => page.getByRole('button', { name: 'Sign out' }).first().click();
+
+  await signIn('nonsense');
+  await page.getByText('The server does not know this token.').waitFor();
+  await picture(page, 'sign in');
+  assert.deepEqual(await accessibilityProblems(page), []);
+
+  await signIn(secretOf('user'));
+  await page.getByText('This token lacks the role “see”').waitFor();
+  await signOut();
+
+  await signIn(secretOf('looker'));
+  await row(page, 'Order/1').waitFor();
+  const breaking = page.getByRole('button', { name: /^Break the lease/ });
+  assert.equal(await breaking.getAttribute('aria-disabled'), 'true');
+  await breaking.click({ force: true });
+  await page.getByText('Your token lacks the role “break”.').first().waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.reload();
+  await row(page, 'Order/1').waitFor();
+  await signOut();
+
+  await signIn(secretOf('shop'));
+  await row(page, 'Order/1').waitFor();
+  await page.goto(`${server.url}/#/owner/carol`);
+  const releasing = page.getByRole('button', { name: 'Release all…' });
+  assert.equal(await releasing.getAttribute('title'), 'Your token speaks only for shop.');
+  await page.goto(`${server.url}/#/owner/shop`);
+  await row(page, 'Order/1').waitFor();
+  assert.equal(await releasing.getAttribute('aria-disabled'), null);
+  await page.goto(`${server.url}/#/`);
+  await row(page, 'Order/1').waitFor();
+  await signOut();
+
+  await signIn(secretOf('admin'));
+  await breaking.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Signed in as admin').waitFor();
+  await dialog.getByLabel('Reason').fill('test');
+  await dialog.getByRole('button', { name: 'Break this lease' }).click();
+  await page.getByText('Nothing is locked.').waitFor();
+  const { history } = await server.ask('GET', '/v1/history', undefined, bearer('admin'));
+  assert.equal(history[0].by, 'admin');
+  // The token is nowhere but in this tab.
+  assert.ok(!page.url().includes('admin'));
+  assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes('admin-')), false);
 });
 
 test('it speaks Korean', async (t) => {

@@ -122,6 +122,7 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/v1/history", "/v1/history?type=Order&id=1&limit=2", {}, {}, 200);
     ask("GET", "/v1/history", "/v1/history?id=1", {}, {}, 400);
 
+    ask("GET", "/v1/token", "/v1/token", {}, {}, 200);
     const std::string statistics = "/v1/statistics";
     ask("GET", statistics, statistics, {}, {}, 200);
     ask("GET", statistics, statistics + "?over=day", {}, {}, 200);

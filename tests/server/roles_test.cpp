@@ -45,6 +45,7 @@ const std::vector<Asked> routes{
     {"GET", "/v1/refused", "see", "/v1/refused"},
     {"GET", "/v1/events", "see", "/v1/events"},
     {"GET", "/metrics", "see", "/metrics"},
+    {"GET", "/v1/token", "token", "/v1/token"},
     {"POST", "/v1/batch", "token", "/v1/batch", R"({"requests":[]})"},
     {"GET", "/healthz", "", "/healthz"},
     {"GET", "/readyz", "", "/readyz"},
@@ -122,6 +123,16 @@ TEST_F(RoleByRole, EveryRouteNeedsItsOwn) {
                 std::string_view{"the token '" + name + "' lacks the role '" + missing + "'"});
         }
     }
+}
+
+TEST_F(RoleByRole, ATokenIsToldWhatItMayDo) {
+    EXPECT_EQ(client_.ask("GET", "/v1/token", {}, shows("see")).body,
+              R"({"name":"see","roles":["see"],"owner":null})");
+    EXPECT_EQ(client_.ask("GET", "/v1/token", {}, shows("all")).body,
+              R"({"name":"all","roles":["use","see","break"],"owner":null})");
+    RunningServer open{memory::open()};
+    EXPECT_EQ(open.connect().ask("GET", "/v1/token").body,
+              R"({"name":null,"roles":["use","see","break"],"owner":null})");
 }
 
 TEST_F(RoleByRole, NoRouteOfTheDescriptionIsForgotten) {
