@@ -1,5 +1,7 @@
 #include "server/service.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
 
 #include <string>
@@ -113,6 +115,10 @@ Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {
         reply = problem(fault);
     } catch (const std::exception&) {
         reply = problem(500, "internal", "the server could not answer this request");
+    }
+    if (statistics_.count_is_due()) {
+        const Executor executor = co_await asio::this_coro::executor;
+        asio::co_spawn(executor, count_held(), asio::detached);
     }
     permit_origin(reply, request, options_);
     reply.resource = resource;
@@ -228,7 +234,7 @@ Task<Reply> Service::ready() {
 }
 
 Task<Reply> Service::metrics() {
-    auto held = co_await held_.count();
+    auto held = co_await count_held();
     const StoreDoor::Queues queues = door_.queues();
     const Levels now{.requests = under_way_,
                      .with_store = queues.under_way,

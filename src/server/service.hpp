@@ -81,6 +81,7 @@ private:
     // statistics_routes.cpp
     [[nodiscard]] Task<Reply> statistics(const Target& target);
     [[nodiscard]] Task<Reply> refused(const Target& target);
+    [[nodiscard]] Task<std::optional<HeldCount>> count_held();
 
     // event_routes.cpp
     [[nodiscard]] Task<Reply> events(const HttpRequest& request, const Target& target);

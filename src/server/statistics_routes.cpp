@@ -40,9 +40,7 @@ json::object to_json(const RefusedTries::Entry& entry) {
 Task<Reply> Service::statistics(const Target& target) {
     target.query.refuse_all_but({"over"});
     const Statistics::Span over = span_of(target.query);
-    const auto held = co_await held_.count();
-    if (held) statistics_.counted_held(held->leases);
-
+    const auto held = co_await count_held();
     Request question = what_time_is_it();
     const Outcome outcome = co_await door_.ask(std::move(question));
     json::object body = statistics_.summary(over);
@@ -55,6 +53,12 @@ Task<Reply> Service::statistics(const Target& target) {
         body["clock_offset_ms"] = wire::to_json(answer->store_now - here);
     }
     co_return json_reply(200, body);
+}
+
+Task<std::optional<HeldCount>> Service::count_held() {
+    const auto held = co_await held_.count();
+    if (held) statistics_.counted_held(held->leases);
+    co_return held;
 }
 
 Task<Reply> Service::refused(const Target& target) {

@@ -48,6 +48,15 @@ TEST(Series, WhoWaitsIsSeenInEveryStep) {
     EXPECT_EQ(series.points()[2].waiters, 1U);
 }
 
+TEST(Statistics, AsksForACountOnceAMinute) {
+    const auto now = Series::Clock::now();
+    server::Statistics young{now};
+    EXPECT_FALSE(young.count_is_due());
+    server::Statistics older{now - 61s};
+    EXPECT_TRUE(older.count_is_due());
+    EXPECT_FALSE(older.count_is_due());
+}
+
 LockKey order(std::size_t number) {
     return {"Order", std::to_string(number)};
 }

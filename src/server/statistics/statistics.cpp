@@ -12,6 +12,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::chrono::minutes between_counts{1};
+
 bool is_try(const Request& request) {
     return std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
 }
@@ -70,6 +72,7 @@ json::object to_json(const Series& series, Series::Clock::time_point now) {
 
 Statistics::Statistics(Clock::time_point now)
     : begun_{now},
+      next_count_{now + between_counts},
       hour_{std::chrono::seconds{10}, 360, now},
       day_{std::chrono::minutes{1}, 1440, now},
       hot_{now},
@@ -121,6 +124,12 @@ void Statistics::counted_held(std::size_t leases) {
     const std::lock_guard lock{mutex_};
     hour_.at(now).held = leases;
     day_.at(now).held = leases;
+}
+
+bool Statistics::count_is_due() {
+    const auto now = Clock::now();
+    auto due = next_count_.load(std::memory_order_relaxed);
+    return now >= due && next_count_.compare_exchange_strong(due, now + between_counts);
 }
 
 json::object Statistics::summary(Span over) {

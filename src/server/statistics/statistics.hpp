@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -35,6 +36,9 @@ public:
     // named.
     void answered(const Request& request, std::string_view asker, const Outcome& outcome);
     void counted_held(std::size_t leases);
+    // Whether the live leases should be counted now, so that their numbers over time have no holes.
+    // True once a minute, and not in the first.
+    [[nodiscard]] bool count_is_due();
 
     // A try that waits for its key, while this lives.
     class Waiting {
@@ -62,6 +66,7 @@ private:
     void add(Clock::time_point now, std::uint64_t Point::* what);
 
     const Clock::time_point begun_;
+    std::atomic<Clock::time_point> next_count_;
     std::mutex mutex_;
     Series hour_;              // guarded by mutex_
     Series day_;               // guarded by mutex_
