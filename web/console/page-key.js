@@ -173,7 +173,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
 
     refusedList.replaceChildren(
       ...data.refused
-        .slice(0, 8)
+        .slice(0, 5)
         .map((one) =>
           h(
             'li',

@@ -27,7 +27,7 @@ export class TimeLeft {
     const left = remaining(lease.expires_at);
     const whole = lease.expires_at === null ? 0 : Date.parse(lease.expires_at) - Date.parse(lease.granted_at);
     // A lease that was renewed lives longer in all than its time to live.
-    const guess = usual.find((ms) => ms >= left - 500) ?? left;
+    const guess = usual.find((ms) => ms >= left * 0.97 - 500) ?? left;
     this.#full = Math.max(1, Math.abs(whole - guess) < guess / 2 ? whole : guess);
     this.tick();
   }

@@ -97,12 +97,16 @@ export class Timeline {
     const to = now + span * 0.12;
 
     const visible = (piece) => (piece.to ?? piece.at) >= from;
-    const latest = new Map();
-    for (const piece of [...bars, ...marks].filter(visible)) {
-      const at = piece.tone === 'tone-live' ? Infinity : (piece.to ?? piece.at);
-      latest.set(piece.owner, Math.max(latest.get(piece.owner) ?? -Infinity, at));
-    }
-    const owners = [...latest].sort((a, b) => b[1] - a[1]).map(([owner]) => owner);
+    // Those who hold it, those who did, and those who were refused, each the latest first.
+    const latestOf = (pieces) => {
+      const latest = new Map();
+      for (const piece of pieces.filter(visible)) {
+        const at = piece.tone === 'tone-live' ? Infinity : (piece.to ?? piece.at);
+        latest.set(piece.owner, Math.max(latest.get(piece.owner) ?? -Infinity, at));
+      }
+      return [...latest].sort((a, b) => b[1] - a[1]).map(([owner]) => owner);
+    };
+    const owners = [...new Set([...latestOf(bars), ...latestOf(marks)])];
     const own = owners.length > most ? owners.slice(0, most - 1) : owners;
     const lanes = owners.length > most ? [...own, null] : own;
     const laneOf = (owner) => {
