@@ -9,7 +9,8 @@ namespace customers {
 Application::Application(const ApplicationOptions& options)
     : pool_{options.database},
       desk_{leasehold::open_store(options.database), options.ttl},
-      sessions_{desk_.locks, options.session_timeout, options.clock} {
+      sessions_{desk_.locks, options.session_timeout, options.clock},
+      controller_{desk_, pool_, sessions_, files_, options.hosts} {
     auto connection = pool_.take();
     make_tables(*connection);
     add_sample_data(*connection);

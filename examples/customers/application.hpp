@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "database/pool.hpp"
 #include "locks/lock_desk.hpp"
@@ -18,6 +19,9 @@ struct ApplicationOptions {
     leasehold::Duration ttl = std::chrono::minutes{2};
     leasehold::Duration session_timeout = std::chrono::minutes{30};
     AppSessions::Clock clock = leasehold::SteadyClock::now;
+    // The names that requests may know it by, without a port; none: any. A page of another site
+    // whose name was made to point here is not served.
+    std::vector<std::string> hosts{};
     std::filesystem::path static_files{};  // of this application
     std::filesystem::path client_files{};  // leasehold.js
 };
@@ -43,7 +47,7 @@ private:
     LockDesk desk_;
     AppSessions sessions_;
     web::StaticFiles files_;
-    web::FrontController controller_{desk_, pool_, sessions_, files_};
+    web::FrontController controller_;
 };
 
 }  // namespace customers

@@ -16,6 +16,7 @@ struct Settings {
     customers::ApplicationOptions application{};
     std::string address = "127.0.0.1";
     std::uint16_t port = 7480;
+    std::vector<std::string> hosts{};
     double ttl_s = 120;
     double session_timeout_s = 1'800;
 };
@@ -31,6 +32,7 @@ void add_options(CLI::App& app, Settings& settings) {
         ->capture_default_str();
     app.add_option("--address", settings.address, "Where to listen")->capture_default_str();
     app.add_option("--port", settings.port, "0: any free one")->capture_default_str();
+    app.add_option("--host", settings.hosts, "A name that people reach it by, beside localhost");
     app.add_option("--ttl-s", settings.ttl_s, "Life of an edit lock that nobody renews")
         ->check(CLI::Range(1.0, 3'600.0))
         ->capture_default_str();
@@ -69,6 +71,8 @@ void run(Settings& settings) {
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
+    settings.application.hosts = {"localhost", "127.0.0.1", "[::1]", settings.address};
+    for (const std::string& host : settings.hosts) settings.application.hosts.push_back(host);
     settings.application.ttl = seconds(settings.ttl_s);
     settings.application.session_timeout = seconds(settings.session_timeout_s);
     customers::Application application{settings.application};

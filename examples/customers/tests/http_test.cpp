@@ -42,6 +42,7 @@ protected:
 
     leasehold::testing::TemporaryFolder folder_;
     Application application_{{.database = "sqlite:" + (folder_.path() / "customers.db").string(),
+                              .hosts = {"127.0.0.1", "[::1]"},
                               .static_files = CUSTOMERS_STATIC_FILES}};
     web::HttpServer server_{
         [this](web::Request request) { return application_.handle(std::move(request)); }};
@@ -95,6 +96,14 @@ TEST_F(HttpTest, WhatAnotherSiteSendsIsRefused) {
     here.emplace("Origin", "http://127.0.0.1:" + std::to_string(port_));
     EXPECT_EQ(client().Post("/customers/1/edit", here, body, form_type)->status, 200);
     EXPECT_EQ(client().Delete("/v1/locks/Customer/1", cross)->status, 403);
+}
+
+TEST_F(HttpTest, ANameThatWasMadeToPointHereIsNotServed) {
+    EXPECT_EQ(client().Get("/sign-in", {{"Host", "evil.example:80"}})->status, 421);
+    EXPECT_EQ(client().Get("/sign-in", {{"Host", "evil.example"}})->status, 421);
+    EXPECT_EQ(client().Get("/sign-in", {{"Host", "127.0.0.1"}})->status, 200);
+    EXPECT_EQ(client().Get("/sign-in", {{"Host", "[::1]:7480"}})->status, 200);
+    EXPECT_EQ(client().Get("/sign-in", {{"Host", "[::1]"}})->status, 200);
 }
 
 TEST_F(HttpTest, WrongMethodsAndUnknownPathsAreSaidSo) {

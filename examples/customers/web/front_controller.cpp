@@ -2,6 +2,8 @@
 
 #include <leasehold/errors.hpp>
 
+#include <algorithm>
+
 #include "commands/transactional_command.hpp"
 #include "domain/text.hpp"
 #include "sessions/random_token.hpp"
@@ -61,6 +63,10 @@ Response FrontController::handle(Request request) {
 }
 
 Response FrontController::answer(Request& request) {
+    if (!is_for_us(request)) {
+        return pages::problem(viewer_for(request, nullptr), 421, "Not here",
+                              "This server is not known by that name.");
+    }
     if (const Response* file = files_.find(request.path)) return *file;
     if (is_from_elsewhere(request)) {
         return pages::problem(viewer_for(request, nullptr), 403, "Not from here",
@@ -76,6 +82,15 @@ Response FrontController::answer(Request& request) {
     }
     if (request.path == "/") return see_other("/customers");
     return command(request, *session);
+}
+
+bool FrontController::is_for_us(const Request& request) const {
+    if (hosts_.empty()) return true;
+    const std::string host = request.header("Host");
+    // The port stands behind the last colon, unless that is within an IPv6 address.
+    const std::size_t colon = host.rfind(':');
+    const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
+    return std::ranges::find(hosts_, has_port ? host.substr(0, colon) : host) != hosts_.end();
 }
 
 Response FrontController::answer_stranger(const Request& request) const {

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "commands/command.hpp"
 #include "database/pool.hpp"
@@ -15,16 +18,17 @@ namespace customers::web {
 // the command, and puts a system transaction around it. Thread-safe.
 class FrontController {
 public:
-    // All outlive this.
+    // All but `hosts` outlive this; of those, none means any.
     FrontController(LockDesk& desk, database::Pool& pool, AppSessions& sessions,
-                    const StaticFiles& files)
-        : desk_{desk}, pool_{pool}, sessions_{sessions}, files_{files} {}
+                    const StaticFiles& files, std::vector<std::string> hosts)
+        : desk_{desk}, pool_{pool}, sessions_{sessions}, files_{files}, hosts_{std::move(hosts)} {}
 
     // Always answers; what is thrown on the way becomes a page that keeps what was typed.
     [[nodiscard]] Response handle(Request request);
 
 private:
     [[nodiscard]] Response answer(Request& request);
+    [[nodiscard]] bool is_for_us(const Request& request) const;
     [[nodiscard]] Response answer_stranger(const Request& request) const;
     [[nodiscard]] Response sign_in(const Request& request);
     [[nodiscard]] Response command(Request& request, const AppSession& session);
@@ -35,6 +39,7 @@ private:
     database::Pool& pool_;
     AppSessions& sessions_;
     const StaticFiles& files_;
+    const std::vector<std::string> hosts_;
 };
 
 }  // namespace customers::web
