@@ -90,7 +90,7 @@ void Session::wait_for_bytes(const std::shared_ptr<Watch>& watch) {
         if (!still_there()) {
             watch->over = true;
             watch->gone();
-        } else if (!reader_.space().empty()) {
+        } else {
             wait_for_bytes(watch);
         }
     });
@@ -105,7 +105,7 @@ bool Session::unwatch() {
 
 bool Session::still_there() {
     const auto space = reader_.space();
-    if (space.empty()) return true;
+    if (space.empty()) return false;  // it sends and sends: whether it is there cannot be seen
     if (tls_) {
         const auto [bytes, want] = tls_->read(space);
         reader_.keep_for_later(bytes);
@@ -197,6 +197,8 @@ Task<void> Session::run() {
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
         if (sent && reply.events) co_await send_events(std::move(reply.events));
+        // Whoever has sent more by now must not be reset before the answer is read.
+        if (sent && last_) lingering_ = true;
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();

@@ -26,7 +26,8 @@ StoreFault sent_away(const char* why) {
 }
 
 constexpr auto stopping = "the server is stopping; nothing was granted";
-constexpr auto client_gone = "the client ended the connection while it waited; nothing was granted";
+constexpr auto client_gone =
+    "the client ended the connection, or sent too much, while it waited; nothing was granted";
 
 bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
     return refusal && !owner.empty() &&
@@ -89,7 +90,7 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& c
             initiate, use_task);
     const bool there = connection.unwatch();
     if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
-        give_back(*lease);
+        give_back_unknown(waiter->wanted, *lease);
         outcome = sent_away(client_gone);
     }
     co_return outcome;
@@ -114,6 +115,10 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
     co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
                                                                                  use_task);
     co_return owners;
+}
+
+void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
+    if (wanted.drawn == Drawn::for_this && wanted.lock_id == lease.lock_id) give_back(lease);
 }
 
 void WaitingRoom::give_back(const Lease& lease) {
@@ -259,7 +264,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         serve(line);
     } else {
         if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && waiter->gone) {
-            give_back(*lease);
+            give_back_unknown(waiter->wanted, *lease);
             outcome = sent_away(client_gone);
         }
         answer(waiter, std::move(outcome));

@@ -58,6 +58,9 @@ public:
 
     // Ends a lease that nobody will ever know of.
     void give_back(const Lease& lease);
+    // The same for what this try was granted, unless somebody may know of it after all: a lease
+    // that its owner had before, or one whose lock id the client has drawn and can ask with again.
+    void give_back_unknown(const TryLock& wanted, const Lease& lease);
 
     // A lease of this key has ended: whoever waits for it may try.
     void ended(const LockKey& key);

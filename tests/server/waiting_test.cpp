@@ -209,6 +209,54 @@ TEST_F(Waiting, AGrantThatComesTooLateIsGivenBackAtOnce) {
     EXPECT_EQ(history.front().how, Gone::released);
 }
 
+TEST_F(Waiting, AGrantThatComesTooLateTakesNothingFromItsOwner) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), no_poll_};
+    const auto held = server.locks().try_lock(order, {.owner = "me"});
+    store.close();
+    Client other_tab = server.connect();
+    other_tab.send(waiting_try("me"));
+    ASSERT_TRUE(store.wait_until_held());
+    other_tab.close();
+    store.open();
+    ASSERT_TRUE(server.waits_for(0));
+    EXPECT_TRUE(server.locks().check(order, held->lock_id).has_value());
+    EXPECT_TRUE(server.locks().history().empty());
+}
+
+TEST_F(Waiting, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), no_poll_};
+    const LockId drawn = LockId::random();
+    const std::string token = "Lock-Token: " + drawn.to_string() + "\r\n";
+    store.close();
+    Client cut = server.connect();
+    cut.send(message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"a"})", token));
+    ASSERT_TRUE(store.wait_until_held());
+    cut.close();
+    Client again = server.connect();
+    again.send(message("POST", "/v1/locks/Order/1", R"({"owner":"a"})", token));
+    store.open();
+    EXPECT_EQ(again.receive().status, 201U);
+    ASSERT_TRUE(server.waits_for(0));
+    EXPECT_TRUE(server.locks().check(order, drawn).has_value());
+    EXPECT_TRUE(server.locks().history().empty());
+}
+
+TEST_F(Waiting, WhoSendsMoreThanIsKeptWhileWaitingIsGrantedNothing) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    Client client = server.connect();
+    client.send(waiting_try("gone"));
+    ASSERT_TRUE(server.waits_for(1));
+    client.send(std::string(64 * 1024, 'x'));
+    EXPECT_TRUE(server.waits_for(0));
+    release(server, *held);
+    EXPECT_TRUE(server.locks().holders(order).empty());
+}
+
 TEST_F(Waiting, AnExpiryWakes) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order, {.ttl = 100ms});
