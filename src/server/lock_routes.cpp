@@ -150,7 +150,10 @@ Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
     Reply reply = reply_of(outcome, 201);
     reply.waited = true;
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        reply.if_unsent = [this, granted = *lease] { room_.give_back(granted); };
+        partings_.came_back(lease->lock_id);
+        reply.if_unsent = [this, wanted = std::get<TryLock>(wish.request), granted = *lease] {
+            room_.give_back_unknown(wanted, granted);
+        };
     }
     co_return reply;
 }

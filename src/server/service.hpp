@@ -33,7 +33,7 @@ public:
               [this](std::vector<Request> requests) { return door_.look_up(std::move(requests)); }},
           room_{locks, reporter_, home, options},
           partings_{locks, room_, home, options},
-          door_{locks, room_, statistics_, reporter_, options},
+          door_{locks, room_, partings_, statistics_, reporter_, options},
           held_{door_, locks.limits().page_rows} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.

@@ -39,7 +39,7 @@ Outcome turned_away() {
 }  // namespace
 
 StoreDoor::Urgency StoreDoor::urgency_of(std::span<const Request> requests) {
-    return std::ranges::all_of(requests, keeps_or_ends) ? Urgency::keeps_or_ends
+    return std::ranges::any_of(requests, keeps_or_ends) ? Urgency::keeps_or_ends
                                                         : Urgency::asks_anew;
 }
 
@@ -132,7 +132,10 @@ StoreDoor::Queues StoreDoor::queues() {
 }
 
 void StoreDoor::tell_room(const Request& request, const Outcome& outcome) {
-    if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
+    if (std::holds_alternative<TryLock>(request) || std::holds_alternative<Extend>(request) ||
+        std::holds_alternative<Renew>(request)) {
+        if (const auto* lease = std::get_if<Lease>(&outcome)) partings_.came_back(lease->lock_id);
+    } else if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
         if (const auto* lease = std::get_if<Lease>(&outcome)) room_.ended(lease->key);
     } else if (std::holds_alternative<ReleaseAll>(request)) {
         const auto* leases = std::get_if<std::vector<Lease>>(&outcome);

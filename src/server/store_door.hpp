@@ -13,6 +13,7 @@
 #include <leasehold/lock_manager.hpp>
 
 #include "server/events/reporter.hpp"
+#include "server/partings.hpp"
 #include "server/server.hpp"
 #include "server/statistics/statistics.hpp"
 #include "server/tasks.hpp"
@@ -24,11 +25,13 @@ namespace leasehold::server {
 // the ones that keep or end a lease go before new tries. Thread-safe.
 class StoreDoor {
 public:
-    // All outlive this. `room` learns of what ended, `statistics` and `reporter` of everything.
-    StoreDoor(LockManager& locks, WaitingRoom& room, Statistics& statistics, Reporter& reporter,
-              const ServerOptions& options)
+    // All outlive this. `room` learns of what ended, `partings` of what is kept, `statistics` and
+    // `reporter` of everything.
+    StoreDoor(LockManager& locks, WaitingRoom& room, Partings& partings, Statistics& statistics,
+              Reporter& reporter, const ServerOptions& options)
         : locks_{locks},
           room_{room},
+          partings_{partings},
           statistics_{statistics},
           reporter_{reporter},
           options_{options} {}
@@ -75,6 +78,7 @@ private:
 
     LockManager& locks_;
     WaitingRoom& room_;
+    Partings& partings_;
     Statistics& statistics_;
     Reporter& reporter_;
     const ServerOptions& options_;

@@ -54,6 +54,25 @@ TEST_F(Parting, LeavesALeaseThatWasProlonged) {
     EXPECT_TRUE(alive(renewed));
 }
 
+TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
+    const Lease reloaded = must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
+    const Lease renewed = must(server_.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
+    EXPECT_EQ(part(reloaded, "?after_ms=60000").status, 202U);
+    EXPECT_EQ(part(renewed, "?after_ms=60000").status, 202U);
+    Client client = server_.connect();
+    EXPECT_EQ(client.ask("POST", "/v1/locks/Page/1", R"({"owner":"alice","ttl_ms":60000})").status,
+              201U);
+    EXPECT_EQ(client.ask("PATCH", "/v1/locks/Page/2", R"({"ttl_ms":60000})", token(renewed)).status,
+              200U);
+    // A second parting of what stays would have ended it by now, had the first one been left.
+    const Lease closed = must(server_.locks().try_lock({"Page", "3"}, {.ttl = 1min}));
+    EXPECT_EQ(part(closed, "?after_ms=60000").status, 202U);
+    EXPECT_EQ(part(closed, "?after_ms=1").status, 202U);
+    EXPECT_TRUE(eventually([&] { return !alive(closed); }));
+    EXPECT_TRUE(alive(reloaded));
+    EXPECT_TRUE(alive(renewed));
+}
+
 TEST_F(Parting, OfWhatIsGoneSaysSo) {
     const Lease lease = must(server_.locks().try_lock(page_));
     (void)server_.locks().release(lease.lock_id);
