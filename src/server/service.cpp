@@ -68,16 +68,32 @@ Outcome asked_too_often() {
                       "this token asks more often than it may; try again in a moment"};
 }
 
+// How many pages of rows one message may ask for.
+constexpr std::size_t pages_at_once = 16;
+
+std::size_t rows_of(const Request& request) {
+    if (const auto* list = std::get_if<List>(&request)) return list->limit;
+    if (const auto* history = std::get_if<History>(&request)) return history->limit;
+    return 0;
+}
+
 std::vector<Request> read_batch(json::value& list, const HttpRequest& request,
                                 const LockManager& locks) {
     std::vector<Request> requests;
     requests.reserve(list.get_array().size());
+    std::size_t rows = 0;
     for (json::value& item : list.get_array()) {
         try {
             if (item.is_object()) put_default_ttl(item.get_object(), locks.limits());
             Request& wanted = requests.emplace_back(wire::request_from(item));
             if (request.token) sign(wanted, *request.token);
             locks.validate(wanted);
+            rows += rows_of(wanted);
+            if (rows > pages_at_once * locks.limits().page_rows) {
+                throw BadRequest{"all in all a batch asks for at most " +
+                                 std::to_string(pages_at_once * locks.limits().page_rows) +
+                                 " rows here"};
+            }
         } catch (const BadRequest& bad) {
             const auto index = static_cast<std::size_t>(&item - list.get_array().data());
             json::object fields;
@@ -221,7 +237,11 @@ Task<Reply> Service::at_once(Reply reply) {
 Task<Reply> Service::ready() {
     Request probe = Holders{{"leasehold", "readyz"}};
     const Outcome outcome = co_await door_.ask(std::move(probe));
-    if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
+    if (const auto* fault = std::get_if<StoreFault>(&outcome)) {
+        // Everybody may ask: what the database said stands in the log.
+        co_return problem(StoreFault{fault->effect(), fault->cause(),
+                                     "the store does not answer; the server's log says why"});
+    }
     const StoreStatus status = locks_.status();
     json::object store;
     store["name"] = status.name;

@@ -77,6 +77,8 @@ bool matches(const Pattern& pattern, const Path& path) {
     return true;
 }
 
+constexpr std::size_t most_parameters = 16;
+
 std::string decoded(std::string_view text) {
     const auto view = urls::make_pct_string_view({text.data(), text.size()});
     if (!view) throw BadRequest{"\"after\" must be the \"next\" of the page before"};
@@ -86,6 +88,8 @@ std::string decoded(std::string_view text) {
 }  // namespace
 
 void Query::add(std::string name, std::string value) {
+    if (parameters_.size() == most_parameters)
+        throw BadRequest{"the query has too many parameters"};
     const bool twice = std::ranges::any_of(
         parameters_, [&](const auto& parameter) { return parameter.first == name; });
     if (twice) throw BadRequest{"a parameter of the query is given twice"};
