@@ -186,8 +186,8 @@ private:
                 log_.warning("these settings have changed and need a restart",
                              {{"settings", later}});
             }
-        } catch (const BadRequest& bad) {
-            log_.error("the configuration was not read again", {{"error", bad.what()}});
+        } catch (const std::exception& error) {
+            log_.error("the configuration was not read again", {{"error", error.what()}});
         }
         reload("the tokens were not read again; the old ones stay", [this](Server& server) {
             if (auto tokens = tokens_of(config_, log_)) server.use(std::move(tokens));
@@ -200,8 +200,8 @@ private:
     void reload(std::string_view failed, const std::function<void(Server&)>& read) {
         try {
             if (Server* const server = server_) read(*server);
-        } catch (const BadRequest& bad) {
-            log_.error(failed, {{"error", bad.what()}});
+        } catch (const std::exception& error) {
+            log_.error(failed, {{"error", error.what()}});
         }
     }
 

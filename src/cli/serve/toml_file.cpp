@@ -3,7 +3,7 @@
 #include <leasehold/errors.hpp>
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace leasehold::cli {
 
@@ -12,11 +12,15 @@ std::string place(const std::string& path, const toml::source_region& region) {
 }
 
 toml::table read_toml(const std::string& what, const std::string& path) {
+    std::ostringstream text;
     std::ifstream file{path};
-    const std::string text{std::istreambuf_iterator<char>{file}, {}};
-    if (!file.is_open() || file.bad()) throw BadRequest{what + " '" + path + "' cannot be read"};
+    // An empty file puts nothing into the text, which counts as a failure there.
+    if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+    if (!file.is_open() || file.bad() || text.bad()) {
+        throw BadRequest{what + " '" + path + "' cannot be read"};
+    }
     try {
-        return toml::parse(text, path);
+        return toml::parse(text.view(), path);
     } catch (const toml::parse_error& error) {
         throw BadRequest{place(path, error.source()) +
                          ": this is no TOML: " + std::string{error.description()}};
