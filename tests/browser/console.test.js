@@ -170,6 +170,26 @@ test('a lease that ends while its break is prepared is not confused with the nex
   assert.equal((await server.ask('GET', '/v1/locks/Order/1')).holders[0].owner, 'bob');
 });
 
+test('a knock reaches the holder', async (t) => {
+  const server = await startServer(t);
+  const lease = await take(server, 'Order/1', { owner: 'alice' });
+  const page = await openConsole(t, server, { hash: '#/lock/Order/1' });
+  await page.getByRole('button', { name: 'Knock…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Ask for this lock' });
+  await dialog.getByLabel('Your name').fill('olivia');
+  await dialog.getByLabel('Message').fill('the customer is on the phone');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('1 told.').first().waitFor();
+  const { knocks } = await server.ask('GET', '/v1/locks/Order/1', undefined, { 'Lock-Token': lease.lock_id });
+  assert.equal(knocks[0].by, 'olivia');
+  assert.equal(knocks[0].message, 'the customer is on the phone');
+  await release(server, 'Order/1', lease);
+  await page.getByText('Nobody holds this key.').waitFor();
+  await page.getByRole('button', { name: 'Knock…' }).click();
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Nobody holds it any more.').first().waitFor();
+});
+
 test('all leases of an owner are released once the owner is typed', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { owner: 'alice/web' });
