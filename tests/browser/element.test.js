@@ -19,6 +19,7 @@ test('lost to its expiry: the draft is kept, and a save is held back until it is
   await alice.notes.fill('a careful text');
   editor.site.rule = () => 'cut';
   await alice.is('lost');
+  await eventually(async () => (await editor.holders()).length === 0);
   editor.site.rule = () => undefined;
   await alice.reads('Your time was up.');
   await alice.reads('What you typed is still here');
@@ -138,7 +139,7 @@ test('the lock id is in the form, and one that is there already is adopted', asy
 });
 
 test('an idle person is warned, may stay, and loses it with the draft kept', async (t) => {
-  const editor = await startEditor(t, { attributes: { 'idle-after': '2500ms', 'idle-warning': '2s' } });
+  const editor = await startEditor(t, { attributes: { 'idle-after': '6s', 'idle-warning': '5s' } });
   const alice = await editor.open('alice');
   await alice.notes.fill('half of it');
   await alice.reads('Are you still there?');
