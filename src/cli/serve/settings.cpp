@@ -150,7 +150,8 @@ Read read_address(Config& config, const std::string& text) {
 template <class Access>
 Setting file_or_none(About about, Access access) {
     const auto read = [=](Config& config, const std::string& text) -> Read {
-        if (text.find('\0') != text.npos) return std::unexpected{"none, or the path of a file"};
+        if (text.find('\0') != std::string::npos)
+            return std::unexpected{"none, or the path of a file"};
         access(config) = text == "none" ? "" : text;
         return {};
     };
@@ -191,12 +192,13 @@ bool is_origin(const std::string& text) {
     const std::size_t host = text.find("://");
     const bool web = text.starts_with("http://") || text.starts_with("https://");
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
-    return web && text.size() > host + 3 && text.find_first_not_of(letters, host + 3) == text.npos;
+    return web && text.size() > host + 3 &&
+           text.find_first_not_of(letters, host + 3) == std::string::npos;
 }
 
 bool is_host(const std::string& text) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789.-:";
-    return !text.empty() && text.find_first_not_of(letters) == text.npos;
+    return !text.empty() && text.find_first_not_of(letters) == std::string::npos;
 }
 
 std::vector<Setting> all_settings() {

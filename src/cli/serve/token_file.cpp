@@ -146,7 +146,7 @@ std::expected<Roles, std::string> roles_from(const std::vector<std::string>& nam
 
 std::expected<void, std::string> check_token_name(std::string_view name) {
     if (!name.empty() && name.size() <= longest_name &&
-        name.find_first_not_of(name_letters) == name.npos) {
+        name.find_first_not_of(name_letters) == std::string_view::npos) {
         return {};
     }
     return std::unexpected{"a token's name has 1 to " + std::to_string(longest_name) +
