@@ -42,10 +42,10 @@ bool is_own_page(const HttpRequest& request) {
 
 std::string host_in(std::string_view field) {
     const std::size_t bracket = field.starts_with('[') ? field.find(']') : 0;
-    if (bracket == field.npos) return lower(field);
+    if (bracket == std::string_view::npos) return lower(field);
     const std::size_t colon = field.find(':', bracket);
     const std::string_view port = field.substr(std::min(colon, field.size()));
-    if (port.find_first_not_of("0123456789", 1) != port.npos) return lower(field);
+    if (port.find_first_not_of("0123456789", 1) != std::string_view::npos) return lower(field);
     const std::string_view host = field.substr(0, colon);
     const bool bracketed = bracket > 0 && host.size() == bracket + 1;
     return lower(bracketed ? host.substr(1, bracket - 1) : host);
