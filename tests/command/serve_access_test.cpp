@@ -1,9 +1,10 @@
-#include <gtest/gtest.h>
+#include <filesystem>
 
 #include <sys/stat.h>
 
 #include <boost/json/object.hpp>
 
+#include <filesystem>
 #include <fstream>
 
 #include "cli/serve/token_file.hpp"
@@ -150,6 +151,13 @@ TEST_F(ServeAccess, TokensAreReadAgainAtHangupAndABadFileKeepsTheOldOnes) {
     EXPECT_TRUE(server.says("the tokens were not read again; the old ones stay"));
     EXPECT_TRUE(server.says("tokens.toml:6: the token has no 'sha256'")) << server.output();
     EXPECT_EQ(status("before"), 200U);
+
+    std::filesystem::remove(tokens);
+    std::filesystem::create_directory(tokens);
+    server.signal(SIGHUP);
+    EXPECT_TRUE(server.says("tokens.toml' cannot be read")) << server.output();
+    EXPECT_EQ(status("before"), 200U);
+    std::filesystem::remove(tokens);
 
     write("tokens.toml", after);
     ::chmod(tokens.c_str(), 0644);

@@ -165,6 +165,24 @@ TEST_F(FullServer, ServesRenewalsAndReleasesBeforeNewTries) {
     EXPECT_EQ(kinds, "try try renew release try try ");
 }
 
+TEST_F(FullServer, ServesABatchWithARenewalAlthoughTriesAreTurnedAway) {
+    const auto mine = server_.locks().try_lock({"Order", "mine"});
+    fill();
+    std::vector<Client> clients;
+    for (int i = 0; i < 2; ++i) {
+        clients.push_back(server_.connect());
+        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
+    }
+    Client mixed = server_.connect();
+    mixed.send(message("POST", "/v1/batch",
+                       R"({"requests":[{"op":"renew","lock_id":")" + mine->lock_id.to_string() +
+                           R"("},{"op":"try","type":"Order","id":"other"}]})"));
+    EXPECT_EQ(server_.connect().ask("GET", "/healthz").status, 200U);
+    store_.open();
+    const Answer answer = mixed.receive();
+    EXPECT_TRUE(answer.json().at("answers").at(0).as_object().contains("lease")) << answer.body;
+}
+
 TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {
     fill();
     std::vector<Client> clients;
@@ -218,6 +236,28 @@ TEST(Stopping, LosesNoAnsweredRequestUnderLoad) {
         query.after = page.back();
     }
     EXPECT_EQ(held, static_cast<std::size_t>(granted));
+}
+
+TEST(Stopping, LosesNoAnswerOfAClientThatSendsFasterThanItReads) {
+    RunningServer server{memory::open()};
+    Client client = server.connect();
+    std::string requests;
+    for (int i = 0; i < 3000; ++i)
+        requests += message("POST", "/v1/locks/Load/" + std::to_string(i));
+    std::jthread sending{[&] { client.send(requests); }};
+    ASSERT_TRUE(eventually([&] { return server.locks().list({.limit = 200}).size() == 200; }));
+    server.begin_stop();
+    std::size_t granted = 0;
+    for (Answer answer = client.receive(); answer.status == 201; answer = client.receive())
+        ++granted;
+    server.stop();
+    std::size_t held = 0;
+    List query{.limit = 1000};
+    for (auto page = server.locks().list(query); !page.empty(); page = server.locks().list(query)) {
+        held += page.size();
+        query.after = page.back();
+    }
+    EXPECT_EQ(held, granted);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ TEST(Readiness, IsRefusedWhileTheStoreCannotAnswer) {
     EXPECT_EQ(refused.fields.at("content-type"), "application/problem+json");
     EXPECT_EQ(refused.fields.at("retry-after"), "1");
     EXPECT_EQ(refused.json().at("cause").as_string(), "unavailable");
+    EXPECT_EQ(refused.json().at("detail").as_string(),
+              "the store does not answer; the server's log says why");
     EXPECT_EQ(client.ask("GET", "/healthz").status, 200);
     EXPECT_EQ(client.ask("GET", "/readyz").status, 200);
 }
@@ -73,6 +75,32 @@ TEST_F(ProbesAndBatch, DoesNothingOfABatchWithABadRequest) {
     EXPECT_EQ(refused.json().at("detail").as_string(),
               "requests[1]: the ttl is 1 ms; at least 100 ms are needed");
     EXPECT_TRUE(server_.locks().list().empty());
+}
+
+TEST_F(ProbesAndBatch, AsksForABoundedNumberOfRows) {
+    const auto lists = [](int count) {
+        std::string requests;
+        for (int i = 0; i < count; ++i) {
+            requests +=
+                std::string{i == 0 ? "" : ","} +
+                (i % 2 == 0 ? R"({"op":"list","limit":1000})" : R"({"op":"history","limit":1000})");
+        }
+        return R"({"requests":[)" + requests + "]}";
+    };
+    Client client = server_.connect();
+    EXPECT_EQ(client.ask("POST", "/v1/batch", lists(16)).status, 200U);
+    const Answer refused = client.ask("POST", "/v1/batch", lists(17));
+    EXPECT_EQ(refused.status, 400U);
+    EXPECT_EQ(refused.json().at("index").as_int64(), 16);
+    EXPECT_TRUE(refused.body.contains("at most 16000 rows")) << refused.body;
+}
+
+TEST_F(ProbesAndBatch, AQueryHasFewParameters) {
+    std::string query = "?p0=";
+    for (int i = 1; i < 17; ++i) query += "&p" + std::to_string(i) + "=";
+    const Answer refused = server_.connect().ask("GET", "/v1/locks" + query);
+    EXPECT_EQ(refused.status, 400U);
+    EXPECT_TRUE(refused.body.contains("too many parameters")) << refused.body;
 }
 
 TEST_F(ProbesAndBatch, PassesAFaultOnWithItsEffect) {
