@@ -367,6 +367,9 @@ std::vector<std::string> commands_in(const std::string& banner) {
 TEST_F(Serve, GreetsWithCommandsThatWork) {
     Serving server{store(), {"--banner"}};
     ASSERT_TRUE(server.says("Ctrl-C stops the server."));
+    EXPECT_TRUE(server.says("The console, who holds what: " + server.url() + "/\n"));
+    EXPECT_EQ(server.connect().ask("GET", "/").fields.at("content-type"),
+              "text/html; charset=utf-8");
     const auto commands = commands_in(server.output());
     ASSERT_EQ(commands.size(), 3U) << server.output();
     const auto run = [](const std::string& command) {

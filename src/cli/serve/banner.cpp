@@ -38,20 +38,26 @@ std::string this_command() {
 
 }  // namespace
 
-std::string banner(const std::string& url, const std::string& store) {
+std::string banner(const std::string& url, const std::string& store, Admission admission) {
     const std::string command = this_command();
+    const bool with_token = admission == Admission::with_token;
     std::ostringstream text;
-    text
-        << '\n'
-        << painted("Leasehold " + std::string{version()}, Colour::bold) << " listens on "
-        << painted(url, Colour::green) << '\n'
-        << "and keeps its leases in " << store << ".\n\n"
-        << "Try it in another terminal: alice takes a lock, bob is refused, and who holds what?\n\n"
-        << "  $ curl -s " << url << "/v1/locks/Order/1"
-        << " -H 'Content-Type: application/json' -d '{\"owner\":\"alice\"}'\n"
-        << "  $ " << command << " try Order/1 --owner bob --store " << url << '\n'
-        << "  $ " << command << " ls --store " << url << "\n\n"
-        << "All requests: " << url << "/openapi.json. Ctrl-C stops the server.\n\n";
+    text << '\n'
+         << painted("Leasehold " + std::string{version()}, Colour::bold) << " listens on "
+         << painted(url, Colour::green) << '\n'
+         << "and keeps its leases in " << store << ".\n"
+         << "The console, who holds what: " << painted(url + '/', Colour::green) << "\n\n"
+         << "Try it in another terminal: alice takes a lock, bob is refused, and who holds what?\n"
+         << (with_token
+                 ? "(LEASEHOLD_TOKEN_FILE must name a file with a token; `leasehold token` makes "
+                   "one.)\n\n"
+                 : "\n")
+         << "  $ curl -s " << url << "/v1/locks/Order/1"
+         << " -H 'Content-Type: application/json' -d '{\"owner\":\"alice\"}'"
+         << (with_token ? " -H \"Authorization: Bearer $(cat \"$LEASEHOLD_TOKEN_FILE\")\"\n" : "\n")
+         << "  $ " << command << " try Order/1 --owner bob --store " << url << '\n'
+         << "  $ " << command << " ls --store " << url << "\n\n"
+         << "All requests: " << url << "/openapi.json. Ctrl-C stops the server.\n\n";
     return text.str();
 }
 

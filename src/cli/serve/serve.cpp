@@ -157,7 +157,9 @@ public:
         server_ = &*server;
         log_.info("ready", {{"url", url}});
         if (greeting == Greeting::banner) {
-            std::cout << banner(url, public_url(config_.store)) << std::flush;
+            std::cout << banner(url, public_url(config_.store),
+                                options.tokens ? Admission::with_token : Admission::everybody)
+                      << std::flush;
         }
         notify_manager("READY=1\n");
         server->run();
