@@ -1,4 +1,4 @@
-#include <filesystem>
+#include <gtest/gtest.h>
 
 #include <sys/stat.h>
 
