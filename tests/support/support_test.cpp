@@ -376,6 +376,32 @@ TEST_F(TcpGateTest, HoldsAnswersWhileTheServerActs) {
     session.answer();
 }
 
+TEST_F(TcpGateTest, DelaysWhatPassesInBadWeather) {
+    PostgresSession session(url());
+    gate_.set_weather({.delay_from = 60ms, .delay_to = 80ms});
+    const auto sent = std::chrono::steady_clock::now();
+    session.send(insert_);
+    session.answer();
+    EXPECT_GE(std::chrono::steady_clock::now() - sent, 120ms);
+    EXPECT_TRUE(is_written());
+    gate_.set_weather({.loss = 1});
+    const auto lost = std::chrono::steady_clock::now();
+    session.send("SELECT 1");
+    session.answer();
+    EXPECT_GE(std::chrono::steady_clock::now() - lost, 400ms);
+}
+
+TEST_F(TcpGateTest, LeadsNewConnectionsElsewhereAndKeepsOpenOnes) {
+    PostgresSession session(url());
+    TcpGate other("127.0.0.1", shared_postgres().port());
+    gate_.redirect(other.port());
+    EXPECT_EQ(other.connections(), 0U);
+    PostgresSession led(url());
+    EXPECT_EQ(other.connections(), 1U);
+    session.send(insert_);
+    session.answer();
+}
+
 TEST_F(TcpGateTest, CutsBeforeTheAnswerOnce) {
     PostgresSession session(url());
     gate_.cut_before_answer();

@@ -84,6 +84,9 @@ public:
         bool empty() const { return begin_ == end_; }
         std::size_t size() const { return end_ - begin_; }
         bool wants_to_read() const { return empty() && !ended_; }
+        bool has_to_pass(std::chrono::steady_clock::time_point now) const {
+            return !empty() && now >= passes_at;
+        }
         bool end_passed() const { return end_passed_; }
 
         // False if the connection is broken.
@@ -107,6 +110,8 @@ public:
             ::shutdown(to, SHUT_WR);
             end_passed_ = true;
         }
+
+        std::chrono::steady_clock::time_point passes_at;
 
     private:
         std::array<char, 65536> buffer_;
@@ -169,6 +174,13 @@ TcpGate::~TcpGate() {
     ::close(wake_);
 }
 
+void TcpGate::redirect(std::uint16_t upstream_port) {
+    control([this, upstream_port] {
+        // The port stands at the same place in both families' addresses.
+        reinterpret_cast<sockaddr_in&>(upstream_).sin_port = htons(upstream_port);
+    });
+}
+
 void TcpGate::cut() {
     control([this] {
         cuts_ += open_.size();
@@ -209,6 +221,19 @@ void TcpGate::let_go() {
     });
 }
 
+void TcpGate::set_weather(Weather weather) {
+    control([this, weather] { weather_ = weather; });
+}
+
+TcpGate::Clock::time_point TcpGate::passes_at() {
+    constexpr auto retransmission = 200ms;
+    const auto spread = (weather_.delay_to - weather_.delay_from).count() + 1;
+    auto delay =
+        weather_.delay_from + std::chrono::milliseconds{static_cast<long>(dice_()) % spread};
+    if (std::generate_canonical<double, 24>(dice_) < weather_.loss) delay += retransmission;
+    return Clock::now() + delay;
+}
+
 void TcpGate::cut_after_client_bytes(std::size_t n) {
     control([this, n] { client_bytes_to_pass_ = n; });
 }
@@ -232,6 +257,13 @@ void TcpGate::work() {
     std::vector<pollfd> events;
     while (!stopping_) {
         events.assign({{wake_, POLLIN, 0}, {accepting_ ? listener_ : -1, POLLIN, 0}});
+        const auto now = Clock::now();
+        auto next_due = Clock::time_point::max();
+        const auto due = [&](const Connection::Stream& stream) {
+            if (!stream.empty() && !stream.has_to_pass(now))
+                next_due = std::min(next_due, stream.passes_at);
+            return stream.has_to_pass(now);
+        };
         for (const auto& connection : open_) {
             short client = 0;
             short server = 0;
@@ -239,17 +271,22 @@ void TcpGate::work() {
                 server |= POLLOUT;
             } else if (passing_ != Passing::none) {
                 if (connection.requests.wants_to_read()) client |= POLLIN;
-                if (!connection.requests.empty()) server |= POLLOUT;
+                if (due(connection.requests)) server |= POLLOUT;
                 if (passing_ == Passing::all) {
                     if (connection.answers.wants_to_read()) server |= POLLIN;
-                    if (!connection.answers.empty()) client |= POLLOUT;
+                    if (due(connection.answers)) client |= POLLOUT;
                 }
             }
             // A socket polled for nothing would still report its end, again and again.
             events.push_back({client != 0 ? connection.client : -1, client, 0});
             events.push_back({server != 0 ? connection.server : -1, server, 0});
         }
-        if (::poll(events.data(), events.size(), -1) < 0) continue;
+        const int patience =
+            next_due == Clock::time_point::max()
+                ? -1
+                : static_cast<int>(
+                      std::chrono::ceil<std::chrono::milliseconds>(next_due - now).count());
+        if (::poll(events.data(), events.size(), patience) < 0) continue;
 
         if (events[0].revents != 0) {
             run_changes();
@@ -314,8 +351,11 @@ TcpGate::Next TcpGate::forward(Connection& connection) {
 
 TcpGate::Next TcpGate::forward_requests(Connection& connection) {
     auto& requests = connection.requests;
-    if (requests.wants_to_read() && !requests.receive(connection.client)) return Next::give_up;
-    if (!requests.empty()) {
+    if (requests.wants_to_read()) {
+        if (!requests.receive(connection.client)) return Next::give_up;
+        requests.passes_at = passes_at();
+    }
+    if (requests.has_to_pass(Clock::now())) {
         const std::size_t most =
             std::min(requests.size(), client_bytes_to_pass_.value_or(SIZE_MAX));
         if (most > 0) {
@@ -338,13 +378,16 @@ TcpGate::Next TcpGate::forward_answers(Connection& connection) {
     auto& answers = connection.answers;
     if (answers.wants_to_read()) {
         if (!answers.receive(connection.server)) return Next::give_up;
+        answers.passes_at = passes_at();
         const bool is_answer = !answers.empty() && std::exchange(connection.answer_due, false);
         if (is_answer && answers_to_pass_ && (*answers_to_pass_)-- == 0) {
             answers_to_pass_.reset();
             return Next::cut;
         }
     }
-    if (!answers.empty() && !answers.send(connection.client, answers.size())) return Next::give_up;
+    if (answers.has_to_pass(Clock::now()) && !answers.send(connection.client, answers.size())) {
+        return Next::give_up;
+    }
     answers.pass_end(connection.client);
     return Next::go_on;
 }

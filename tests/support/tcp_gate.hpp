@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +30,9 @@ public:
 
     std::uint16_t port() const { return port_; }
 
+    // New connections go to another port of the same host; open ones stay.
+    void redirect(std::uint16_t upstream_port);
+
     // Every open connection.
     void cut();
     // New connections find nobody listening, until accept(). Open ones stay.
@@ -41,6 +46,15 @@ public:
     // Everything passes again, what waited included; a cut that was asked for and has not happened
     // is off.
     void let_go();
+
+    // What arrives is passed on after a delay between the two, and as much as a lost packet costs
+    // TCP later where it was lost. Lasts until it is set to nothing.
+    struct Weather {
+        std::chrono::milliseconds delay_from{};
+        std::chrono::milliseconds delay_to{};
+        double loss = 0;  // of everything that arrives, 0 to 1
+    };
+    void set_weather(Weather weather);
 
     // Lets n more bytes pass from clients to the server, over all connections, and cuts the
     // connection that brought the last of them. With n = 0 the next byte a client sends is dropped
@@ -61,7 +75,10 @@ private:
     enum class Passing { all, client_bytes, none };
     enum class Next { go_on, end, cut, give_up };  // given up: one side broke it or is not there
     class Connection;
+    using Clock = std::chrono::steady_clock;
 
+    // When something that arrives now is passed on.
+    Clock::time_point passes_at();
     // Runs the change on the gate's thread and waits for it.
     void control(std::function<void()> change);
     void work();
@@ -80,6 +97,8 @@ private:
 
     // The gate's thread alone.
     Passing passing_ = Passing::all;
+    Weather weather_;
+    std::minstd_rand dice_;
     bool accepting_ = true;
     bool stopping_ = false;
     std::optional<std::size_t> client_bytes_to_pass_;

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <leasehold/store.hpp>
+
+namespace leasehold::lab {
+
+class Dice {
+public:
+    explicit Dice(std::uint64_t seed) : numbers_{seed} {}
+
+    std::uint64_t below(std::uint64_t bound) { return numbers_() % bound; }
+    bool in_thousand(unsigned chances) { return below(1000) < chances; }
+    Duration between(Duration low, Duration high) {
+        return low + Duration{static_cast<Duration::rep>(
+                         below(static_cast<std::uint64_t>((high - low).count())))};
+    }
+    LockId lock_id();
+
+private:
+    std::mt19937_64 numbers_;
+};
+
+// Asks for this and that about a few keys, all from its seed. Not thread-safe.
+class Client {
+public:
+    Client(std::string name, std::vector<LockKey> keys, std::uint64_t seed);
+
+    [[nodiscard]] Request next();
+    // Takes in what it was told. Where it was told nothing certain, perhaps the same request, to be
+    // asked again: that settles it. Whatever it asks next is in a new name then, so that what is
+    // unknown about the old one concerns few leases.
+    [[nodiscard]] std::optional<Request> hear(const Request& request, const Outcome& outcome);
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] Dice& dice() { return dice_; }
+
+private:
+    LockKey any_key() { return keys_[dice_.below(keys_.size())]; }
+    Duration any_ttl();
+    Mode any_mode() { return dice_.in_thousand(650) ? Mode::exclusive : Mode::shared; }
+    // Some have no name; some names begin with others'.
+    std::string any_owner();
+    Request release_all();
+    Request break_one();
+    Request try_several();
+    Request about_mine();
+
+    const std::string name_;
+    const std::vector<LockKey> keys_;
+    Dice dice_;
+    std::string owner_;
+    std::size_t lives_ = 0;
+    // What it believes to have, what it saw of others, and what it asked for: the latest few.
+    std::vector<std::pair<LockKey, LockId>> mine_;
+    std::vector<Holder> others_;
+    std::vector<TryLock> tried_;
+};
+
+[[nodiscard]] std::vector<LockKey> some_keys(std::size_t count);
+
+}  // namespace leasehold::lab

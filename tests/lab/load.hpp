@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+
+#include "lab/recorder.hpp"
+
+namespace leasehold::lab {
+
+struct LoadOptions {
+    std::string url{};
+    // Of the clients, before their number: which way they take.
+    std::string name = "client";
+    std::uint64_t seed = 1;
+    std::size_t clients = 4;
+    std::size_t keys = 6;
+    // Between an answer and the next question, at most.
+    Duration longest_pause = std::chrono::milliseconds{6};
+    std::filesystem::path record{};
+    // each: a connection for each client; common: one LockManager for all, with its batches.
+    enum class Connections : std::uint8_t { each, common } connections = Connections::each;
+};
+
+// Clients that ask and ask until this ends, everything recorded. The store may be out of reach at
+// any time.
+class Load {
+public:
+    explicit Load(LoadOptions options);
+    Load(const Load&) = delete;
+    Load& operator=(const Load&) = delete;
+    ~Load();
+
+    // Acknowledged so far.
+    [[nodiscard]] std::size_t grants() const { return grants_; }
+
+private:
+    [[nodiscard]] std::unique_ptr<Store> open();
+    void work(const std::stop_token& stop, std::size_t number);
+
+    const LoadOptions options_;
+    const std::shared_ptr<Recorder> recorder_;
+    std::shared_ptr<LockManager> manager_;
+    std::atomic<std::size_t> grants_{0};
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace leasehold::lab
