@@ -37,10 +37,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void throw_errno(const std::string& what) {
-    throw std::runtime_error(what + ": " + std::strerror(errno));
-}
-
 struct Identity {
     uid_t user;
     gid_t group;
@@ -274,6 +270,10 @@ bool stands_still(pid_t pid) {
 }
 
 }  // namespace
+
+void throw_errno(const std::string& what) {
+    throw std::runtime_error(what + ": " + std::strerror(errno));
+}
 
 ChildProcess::ChildProcess(const Command& command) : owner_(::getpid()) {
     if (command.arguments.empty()) throw std::runtime_error("a command needs a program");

@@ -11,6 +11,9 @@
 
 namespace leasehold::testing {
 
+// Throws what the last system call said.
+[[noreturn]] void throw_errno(const std::string& what);
+
 struct Command {
     std::vector<std::string> arguments = {};    // first the program: a path, or found on PATH
     std::string user = {};                      // to run as when we are root; empty: as we are

@@ -26,10 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-[[noreturn]] void throw_errno(const std::string& what) {
-    throw std::runtime_error(what + ": " + std::strerror(errno));
-}
-
 // Without this a small segment would wait for the other side's acknowledgement, and a reset would
 // overtake it.
 void send_at_once(int socket) {

@@ -118,11 +118,11 @@ bool was_closed(::st_mysql* connection) {
     return poll(&socket, 1, 0) != 0;
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+}  // namespace
+
+void refuse(const std::string& what) {
     throw StoreFault{Effect::none, Cause::configuration, "mariadb: " + what};
 }
-
-}  // namespace
 
 SqlError::SqlError(Effect effect, unsigned number, const std::string& what)
     : StoreFault{effect, cause_of(number), what + " (" + std::to_string(number) + ")"},

@@ -19,6 +19,9 @@ struct st_mysql_stmt;
 
 namespace leasehold::mariadb {
 
+// A database that Leasehold cannot work on as it is.
+[[noreturn]] void refuse(const std::string& what);
+
 // A fault with the number that the server or the connector gave it.
 class SqlError : public StoreFault {
 public:

@@ -78,11 +78,6 @@ create table if not exists lock_history (
 
 const std::array<std::span<const char* const>, 1> steps{first_step};
 
-[[noreturn]] void refuse(const std::string& what) {
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                     "mariadb: " + what};
-}
-
 bool has_table(Link& link, const std::string& name) {
     auto found = link.run(
         "select 1 from information_schema.tables "

@@ -116,15 +116,15 @@ struct HistoryColumns : KeyColumns {
             .ended_why = std::string{rows.text(row, 12)}};
 }
 
-// Columns 13 to 18, where there is a share.
-[[nodiscard]] inline Grant share_at(const Rows& rows, int row) {
-    return {.lock_id = lock_id_from(rows.text(row, 13)),
-            .owner = std::string{rows.text(row, 15)},
+// Six columns from `first` on, where there is a share.
+[[nodiscard]] inline Grant share_at(const Rows& rows, int row, int first = 13) {
+    return {.lock_id = lock_id_from(rows.text(row, first)),
+            .owner = std::string{rows.text(row, first + 2)},
             .mode = Mode::shared,
-            .fence = rows.integer(row, 16),
-            .granted_at = rows.time(row, 17),
-            .expires_at = rows.time(row, 14),
-            .note = std::string{rows.text(row, 18)}};
+            .fence = rows.integer(row, first + 3),
+            .granted_at = rows.time(row, first + 4),
+            .expires_at = rows.time(row, first + 1),
+            .note = std::string{rows.text(row, first + 5)}};
 }
 
 [[nodiscard]] inline Ended ended_at(const Rows& rows, int row) {

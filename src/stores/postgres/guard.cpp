@@ -9,6 +9,7 @@
 
 #include "core/columns.hpp"
 #include "core/guarded.hpp"
+#include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
 
 namespace leasehold::postgres {
@@ -89,16 +90,6 @@ struct Locked {
     Time clock;
 };
 
-Grant share_at(const Rows& rows, int row) {
-    return {.lock_id = lock_id_from(rows.text(row, 0)),
-            .owner = std::string{rows.text(row, 2)},
-            .mode = Mode::shared,
-            .fence = rows.integer(row, 3),
-            .granted_at = rows.time(row, 4),
-            .expires_at = rows.time(row, 1),
-            .note = std::string{rows.text(row, 5)}};
-}
-
 // Locks the key's row against everybody who would take it. Holders of a shared lease can guard side
 // by side. The clock is read when the lock is there.
 Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
@@ -144,7 +135,7 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
             "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
             "where type = $1::text and id = $2::text and lockid = $3::text for update nowait",
             Parameters{name}.text(lock_id.to_string()));
-        if (share.size() > 0) slot.shares.push_back(share_at(share, 0));
+        if (share.size() > 0) slot.shares.push_back(share_at(share, 0, 0));
         locked.clock = std::max(locked.clock, tx.run("select clock_timestamp()", {}).time(0, 0));
     }
     slot.cell = cell_of(slot.row, slot.shares);
