@@ -213,6 +213,26 @@ test('a request that is wrong fails, and is not repeated', async (t) => {
   await assert.rejects(EditGuard.hold(key), TypeError);
 });
 
+for (const [status, reason] of [[401, 'unauthorized'], [403, 'forbidden']]) {
+  test(`a server that answers ${status} is heard at once, and asked again`, async (t) => {
+    const { site, hold } = await begin(t);
+    const alice = await hold('alice');
+    const { fence } = alice.lease;
+    const told = [];
+    for (const type of ['expiring', 'failed']) alice.addEventListener(type, () => told.push(type));
+    site.rule = () => ({ status, body: { code: reason, detail: 'who are you?' } });
+    const { why, ...loss } = await become(alice, 'lost');
+    assert.deepEqual({ why, reason: loss.reason }, { why: 'who are you?', reason });
+    assert.equal(alice.isHeld, false);
+    assert.equal(await alice.retake(), false);
+    assert.equal(alice.detail.reason, reason);
+    site.rule = () => undefined;
+    await become(alice, 'held');
+    assert.equal(alice.lease.fence, fence, 'it was ours all the time');
+    assert.deepEqual(told, []);
+  });
+}
+
 test('lets go of what an idle person holds, after a warning', async (t) => {
   const { hold, holders } = await begin(t);
   const alice = await hold('alice', { idleAfter: 2000, idleWarning: 1500 });

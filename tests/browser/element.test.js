@@ -181,6 +181,132 @@ test('what changes is read aloud once, urgent things at once', async (t) => {
   assert.equal(await alice.panel.getByRole('status').textContent(), '');
 });
 
+test('what others do again and again is not read aloud again', async (t) => {
+  const editor = await startEditor(t, { attributes: { ttl: '900ms' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const bob = await editor.open('bob');
+  await bob.is('refused');
+  await bob.page.evaluate(() => {
+    window.told = 0;
+    document.addEventListener('leasehold-refused', () => ++window.told);
+    const root = document.querySelector('leasehold-guard').shadowRoot;
+    window.said = [];
+    new MutationObserver((changes) => changes.forEach(({ target }) => window.said.push(target.textContent)))
+      .observe(root.querySelector('[role=status]'), { childList: true, characterData: true, subtree: true });
+  });
+  await bob.reads('Unless it is prolonged, this ends at');
+  await bob.page.waitForFunction(() => window.told >= 3);
+  assert.deepEqual(await bob.page.evaluate(() => window.said), []);
+});
+
+test('an element that is moved, or begins again with another key, takes a lease of its own', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const first = await alice.guard('lease.fence');
+  await alice.page.evaluate(() => {
+    const element = document.querySelector('leasehold-guard');
+    window.place = element.parentNode;
+    window.moved = element;
+    element.remove();
+  });
+  await eventually(async () => (await editor.holders()).length === 0);
+  await alice.page.evaluate(() => window.place.append(window.moved));
+  await alice.is('held');
+  assert.ok((await alice.guard('lease.fence')) > first);
+
+  await alice.page.evaluate(() => {
+    const element = document.querySelector('leasehold-guard');
+    element.setAttribute('key-id', '8');
+    return element.start();
+  });
+  assert.equal(await alice.guard('state'), 'held');
+  assert.equal(await alice.guard('lease.id'), '8');
+  assert.equal(await alice.page.locator('input[name=lock_id]').inputValue(), await alice.guard('lockId'));
+  assert.deepEqual(await editor.holders(), []);
+
+  // Again with the same one: it does not end what it has just begun.
+  await alice.page.evaluate(() => document.querySelector('leasehold-guard').start());
+  const { holders } = await editor.server.ask('GET', '/v1/locks/Customer/8');
+  assert.deepEqual(holders.map(({ fence }) => fence), [await alice.guard('lease.fence')]);
+});
+
+test('a form is not sent into the void', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('a long text');
+  await alice.context.setOffline(true);
+  await alice.save();
+  await alice.reads('Not sent: the server cannot be reached. What you typed is still here.');
+  assert.match(await alice.panel.getByRole('alert').textContent(), /^Not sent/);
+  assert.equal(await alice.notes.inputValue(), 'a long text');
+  assert.deepEqual(editor.saved, []);
+  await alice.context.setOffline(false);
+  await alice.panel.locator('.text', { hasText: 'Not sent' }).waitFor({ state: 'detached' });
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(editor.record.notes, 'a long text');
+});
+
+test('a browser that only believes to be offline is asked, not believed', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.page.evaluate(() => Object.defineProperty(navigator, 'onLine', { get: () => false }));
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+});
+
+test('signed out: told so at once, and taken again after signing in', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('mine');
+  editor.site.rule = () => ({ status: 401, body: { code: 'unauthorized', detail: 'who is it?' } });
+  await alice.reads('You are signed out.');
+  await alice.reads('What you typed is still here');
+  assert.equal(await alice.notes.isEditable(), false);
+  const bob = await editor.open('bob');
+  await bob.is('failed');
+  await bob.reads('You are signed out.');
+  editor.site.rule = () => undefined;
+  await alice.is('held');
+  assert.equal(await alice.notes.inputValue(), 'mine');
+  await bob.button('Try again').click();
+  await bob.is('refused');
+});
+
+test('a button that is always there works while the form is read-only', async (t) => {
+  const editor = await startEditor(t);
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.page.evaluate(() => {
+    const cancel = Object.assign(document.createElement('button'), { textContent: 'Cancel', formMethod: 'get' });
+    cancel.setAttribute('formaction', '/elsewhere');
+    cancel.dataset.always = '';
+    document.querySelector('form').append(cancel);
+  });
+  await breakIt(editor);
+  await alice.is('lost');
+  await alice.save({ force: true });
+  assert.equal(await alice.page.title(), 'Customer 7');
+  await alice.page.getByRole('button', { name: 'Cancel' }).click();
+  await alice.page.waitForURL('**/elsewhere*');
+});
+
+test('the latest is where the page says', async (t) => {
+  const editor = await startEditor(t, { attributes: { latest: '/elsewhere' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await breakIt(editor);
+  const bob = await editor.open('bob');
+  await bob.is('held');
+  await alice.reads('bob is editing it now.');
+  assert.equal(await alice.panel.getByRole('link').getAttribute('href'), '/elsewhere');
+});
+
 test('speaks Korean, and what a page wants said otherwise', async (t) => {
   const editor = await startEditor(t, { lang: 'ko' });
   const alice = await editor.open('지민');
@@ -265,5 +391,24 @@ for (const colorScheme of ['light', 'dark']) {
     const failed = await open('Eve', { 'key-id': '9', ttl: '1ms' });
     await failed.is('failed');
     await look(failed, 'failed');
+    const carol = await open('Carol');
+    await carol.button('Ask for it').click();
+    await carol.page.keyboard.press('Enter');
+    await bob.reads('Carol would like to edit this');
+    await look(bob, 'knocked');
+    await bob.page.evaluate(() => document.querySelector('leasehold-guard').guard.release());
+    await bob.is('released');
+    await look(bob, 'released');
+    await carol.is('free');
+    await look(carol, 'free');
+    await carol.button('Start editing').click();
+    await carol.is('held');
+    editor.site.rule = () => 401;
+    await carol.reads('You are signed out.');
+    await look(carol, 'signed-out');
+    editor.site.rule = () => 'cut';
+    const fay = await open('Fay');
+    await fay.reads('The server cannot be reached.');
+    await look(fay, 'asking');
   });
 }

@@ -1,33 +1,18 @@
+import { Asker } from './asker.js';
 import { Deadline, never, over } from './clock.js';
+import { Knocks } from './knocks.js';
 import { Line } from './line.js';
-import { Locks, NoAnswer } from './locks.js';
+import { NoAnswer } from './locks.js';
+import { second, withDefaults } from './options.js';
 import { Page } from './page.js';
-import { drawLockId } from './random.js';
-import { browserName, tabName } from './tab.js';
 import { Tenure } from './tenure.js';
 import { Timer } from './timer.js';
-
-const second = 1000;
-const minute = 60 * second;
-
-const defaults = {
-  mode: 'exclusive',
-  note: '',
-  ttl: 5 * minute,
-  renewEvery: undefined,  // a third of the ttl
-  checkEvery: 10 * second,  // while the page is visible, so that knocks and breaks are heard soon
-  idleAfter: 15 * minute,  // without activity, the lock is let go
-  idleWarning: 2 * minute,  // before that
-  cap: 8 * 60 * minute,  // held in all, however busy the person is
-  closing: 5 * second,  // what a closed tab leaves of its lease: long enough for a reload
-  fiveMore: 5 * minute,
-  timeout: 10 * second,  // of a request
-  longestWait: 50 * second,  // of a request in line
-};
 
 const retry = 3 * second;
 const holding = new Set(['held', 'expiring']);
 const resting = new Set(['released', 'failed']);
+const denials = { 401: 'unauthorized', 403: 'forbidden' };
+const unsure = new Set(['unconfirmed', ...Object.values(denials)]);  // reasons of a loss that may be none
 
 /** What an EditGuard tells; `detail` holds the particulars. */
 export class GuardEvent extends Event {
@@ -57,9 +42,7 @@ export class GuardEvent extends Event {
  */
 export class EditGuard extends EventTarget {
   #options;
-  #locks;
-  #key;
-  #owner;
+  #asker;
   #state = 'asking';
   #detail = {};
   #turn = 0;  // grows with every change of mind: an answer to an older question does not count
@@ -69,12 +52,10 @@ export class EditGuard extends EventTarget {
   #tenure = null;  // the latest
   #lookIn = never;
   #question = null;  // what is being asked in the state asking
-  #draw = null;  // the lock id of a try that has no answer yet
   #line = null;
   #stale = false;  // others had it after this page was made
   #leaving = false;  // whoever saves the page ends the lease with it
-  #knocks = [];
-  #heard = new Set();
+  #knocks = new Knocks();
 
   #stepping = false;
   #stepAgain = false;
@@ -94,17 +75,8 @@ export class EditGuard extends EventTarget {
   /** For those who want to listen before they hold: nothing is asked until start(). */
   constructor(options) {
     super();
-    for (const name of ['type', 'id']) {
-      if (typeof options?.[name] !== 'string' || options[name] === '') {
-        throw new TypeError(`EditGuard: "${name}" says what is edited and must be a text`);
-      }
-    }
-    if (!options.lockId && !options.owner) throw new TypeError('EditGuard: "owner" says who edits');
-    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-    this.#options = { ...defaults, ...given };
-    this.#options.renewEvery ??= this.#options.ttl / 3;
-    this.#locks = options.locks ?? new Locks(this.#options);
-    this.#key = { type: options.type, id: options.id };
+    this.#options = withDefaults(options);
+    this.#asker = new Asker(this.#options);
     this.#page = new Page({
       active: () => this.touch(),
       woken: () => this.#step(),
@@ -116,14 +88,14 @@ export class EditGuard extends EventTarget {
 
   async start() {
     const { lockId } = this.#options;
-    return this.#ask(() => (lockId ? this.#renewLease(lockId) : this.#try()));
+    return this.#ask(() => (lockId ? this.#asker.renew(lockId) : this.#asker.try()));
   }
 
-  get key() { return this.#key; }
+  get key() { return this.#asker.key; }
   get state() { return this.#state; }
   get detail() { return this.#detail; }
   /** user/session/tab. */
-  get owner() { return this.#owner; }
+  get owner() { return this.#asker.owner; }
   /** The lease, also after it was lost; null if there was none. */
   get lease() { return this.#tenure?.lease ?? null; }
   /** Whether the lock is certainly ours at this moment. */
@@ -136,7 +108,7 @@ export class EditGuard extends EventTarget {
   get idleLeft() { return this.#holding ? this.#tenure.idleLeft : 0; }
   get capLeft() { return this.#holding ? this.#tenure.capLeft : 0; }
   /** Who has knocked at this lease, latest last. */
-  get knocks() { return this.#knocks; }
+  get knocks() { return this.#knocks.all; }
 
   /** The person is there. Key presses and the like in the page say so by themselves. */
   touch() {
@@ -145,12 +117,19 @@ export class EditGuard extends EventTarget {
     if (this.#state === 'expiring' && this.#detail.why === 'idle') this.#settle();
   }
 
+  /** Asks now. True where the server answers that the lock is ours. */
+  async confirm() {
+    if (!this.#holding) return false;
+    const { lock_id: lockId } = this.lease;
+    return this.#aboutOurs((options) => this.#asker.check(lockId, options), 'checked');
+  }
+
   /** Lets go, so that the next one can begin. */
   async release() {
     const lockIds = this.#lockIds();
     this.#changeMind();
     this.#become('released');
-    await this.#end(lockIds);
+    await this.#asker.end(lockIds);
   }
 
   /** The application ends the lease as it saves: call it when the form is sent. */
@@ -185,15 +164,14 @@ export class EditGuard extends EventTarget {
     const lockIds = this.#lockIds();
     this.#changeMind();
     this.#become('refused', { holders: this.#detail.holders });
-    await this.#end(lockIds);
+    await this.#asker.end(lockIds);
     await this.#look();
   }
 
   /** Asks whoever has the lock to finish. False if nobody has it any more. */
   async knock(message) {
-    await this.#identify();
     try {
-      await this.#locks.knock(this.#key, { owner: this.#owner, message });
+      await this.#asker.knock(message);
       return true;
     } catch (error) {
       if (error.status === 429) return true;  // asked a moment ago
@@ -210,9 +188,7 @@ export class EditGuard extends EventTarget {
     this.#tenure.remindAfter(this.#options.fiveMore);
     this.#setTimer();
     if (!note || !this.lease.owner) return;
-    const { ttl, mode, cap } = this.#options;
-    const wanted = { owner: this.lease.owner, mode, ttl, note, maxHold: finite(cap) };
-    await this.#aboutOurs((options) => this.#locks.tryLock(this.#key, { ...wanted, ...options }));
+    await this.#aboutOurs((options) => this.#asker.remark(this.lease, note, options));
   }
 
   /** The end of this object: nothing more is asked or told. The lease is left to its ttl. */
@@ -230,7 +206,7 @@ export class EditGuard extends EventTarget {
   async #take(since) {
     if (this.#ended || this.#holding || this.#state === 'asking') return this.#holding;
     this.#changeMind();
-    await this.#ask(() => this.#try({ since }));
+    await this.#ask(() => this.#asker.try({ since }));
     return this.#holding;
   }
 
@@ -261,10 +237,12 @@ export class EditGuard extends EventTarget {
 
   // What was granted to a try that is no longer wanted.
   #decline(answer) {
-    if (answer.lock_id && answer.lock_id === answer.drawn) void this.#end([answer.lock_id]);
+    if (answer.lock_id && answer.lock_id === answer.drawn) void this.#asker.end([answer.lock_id]);
   }
 
   #stayUnknowing(error) {
+    const denial = this.#tenure && denials[error.status];
+    if (denial) return this.#lose({ reason: denial, why: error.message });
     if (!(error instanceof NoAnswer) || !error.passing) return this.#become('failed', { error });
     if (this.#tenure) return this.#lose({ reason: 'unconfirmed', why: error.message });
     this.#become('asking', { error });
@@ -272,34 +250,11 @@ export class EditGuard extends EventTarget {
     this.#setTimer();
   }
 
-  async #identify() {
-    if (this.#owner) return;
-    const { owner, session, tab } = this.#options;
-    if (!owner) this.#owner = this.lease?.owner;
-    else this.#owner = [owner, session ?? (await browserName()), tab ?? (await tabName())].join('/');
-  }
-
-  // The same lock id until there is an answer: asking again after a lost one is then harmless.
-  async #try({ since, wait, signal } = {}) {
-    await this.#identify();
-    const drawn = (this.#draw ??= await drawLockId());
-    const { ttl, note, mode, cap } = this.#options;
-    const wanted = { owner: this.#owner, ttl, note, mode, since, wait, maxHold: finite(cap) };
-    const answer = await this.#locks.tryLock(this.#key, { ...wanted, lockId: drawn, signal });
-    if (this.#draw === drawn && (!wait || !answer.refused)) this.#draw = null;
-    return { ...answer, drawn, unchanged: since !== undefined };
-  }
-
-  #renewLease(lockId, options) {
-    const { ttl, cap } = this.#options;
-    return this.#locks.renew(this.#key, lockId, ttl, { maxHold: finite(cap), ...options });
-  }
-
   // ---- in line ----
 
   async #standInLine() {
     const turn = this.#turn;
-    this.#line = new Line((wait, signal) => this.#try({ wait, signal }), this.#options.longestWait);
+    this.#line = new Line((wait, signal) => this.#asker.try({ wait, signal }), this.#options.longestWait);
     try {
       const answer = await this.#line.stand((error) => this.#tellIfNew('waiting', { ...this.#detail, error }));
       if (turn === this.#turn) this.#line = null;
@@ -314,9 +269,9 @@ export class EditGuard extends EventTarget {
 
   async #tellPlace() {
     const line = this.#line;
-    const { holders, waiting = [] } = await this.#locks.holders(this.#key);
+    const { holders, waiting = [] } = await this.#asker.look();
     if (this.#line !== line || !line) return;
-    const place = waiting.indexOf(this.#owner);
+    const place = waiting.indexOf(this.owner);
     this.#tellIfNew('waiting', { holders, ahead: place < 0 ? undefined : place });
     if (place < 0) this.#lookIn = new Deadline(second);
   }
@@ -327,8 +282,8 @@ export class EditGuard extends EventTarget {
     const stale = this.#stale && !unchanged && lease.fence !== this.lease?.fence;
     this.#stale = false;
     this.#leaving = false;
-    this.#knocks = [];
-    this.#owner ??= lease.owner;
+    this.#knocks.forget();
+    this.#asker.owner ??= lease.owner;
     this.#tenure = new Tenure(lease, this.#options);
     this.#become('held', { lease, stale });
     this.#hear(lease);
@@ -339,7 +294,8 @@ export class EditGuard extends EventTarget {
     if (reason === 'released' && this.#leaving) return this.#become('released');
     this.#stale = true;
     this.#become('lost', { reason, by, why, holders: [] });
-    this.#lookIn = reason === 'unconfirmed' ? new Deadline(retry) : over;
+    if (reason === 'unconfirmed') this.#lookIn = new Deadline(retry);
+    else if (!unsure.has(reason)) this.#lookIn = over;
     this.#setTimer();
   }
 
@@ -352,30 +308,39 @@ export class EditGuard extends EventTarget {
     const tenure = this.#tenure;
     const { lock_id: lockId } = tenure.lease;
     // The time is up by one of our clocks: the server knows whether by the store's, too.
-    if (tenure.left <= 0) return this.#ask(() => this.#renewLease(lockId));
+    if (tenure.left <= 0) return this.#ask(() => this.#asker.renew(lockId));
     if (tenure.end) return this.#letGo(tenure.end);
     if (tenure.isToRemind) this.#remind();
     if (tenure.isToRenew) {
-      await this.#aboutOurs((options) => this.#renewLease(lockId, options));
+      await this.#aboutOurs((options) => this.#asker.renew(lockId, options));
     } else if (this.#lookIn.left <= 0) {
       this.#lookIn = new Deadline(this.#options.checkEvery);
-      await this.#aboutOurs((options) => this.#locks.check(this.#key, lockId, options), 'checked');
+      await this.#aboutOurs((options) => this.#asker.check(lockId, options), 'checked');
     }
     if (this.isHeld) this.#settle();
   }
 
+  // Whether it was answered that it is ours.
   async #aboutOurs(ask, outcome = 'renewed') {
     const turn = this.#turn;
     const tenure = this.#tenure;
+    const counts = () => turn === this.#turn && this.#holding;
     try {
       const answer = await ask({ timeout: tenure.timeout });
-      if (turn !== this.#turn || !this.#holding) return;
-      if (answer.refused) return this.#lose(answer.refused);
+      if (!counts()) return false;
+      if (answer.refused) {
+        this.#lose(answer.refused);
+        return false;
+      }
       tenure[outcome](answer);
       this.#hear(answer);
+      return true;
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
-      tenure.unanswered(error);
+      if (!counts()) return false;
+      if (denials[error.status]) this.#lose({ reason: denials[error.status], why: error.message });
+      else tenure.unanswered(error);
+      return false;
     }
   }
 
@@ -389,18 +354,12 @@ export class EditGuard extends EventTarget {
   async #letGo(reason) {
     const lockIds = this.#lockIds();
     this.#lose({ reason });
-    await this.#end(lockIds);
+    await this.#asker.end(lockIds);
   }
 
   // Of what is ours, or may be.
   #lockIds() {
-    return [this.#holding ? this.lease.lock_id : null, this.#draw].filter(Boolean);
-  }
-
-  // The server need not answer: the ttl ends them as well.
-  #end(lockIds, options) {
-    const ended = lockIds.map((lockId) => this.#locks.release(this.#key, lockId, options).catch(() => {}));
-    return Promise.all(ended);
+    return [this.#holding ? this.lease.lock_id : null, this.#asker.drawn].filter(Boolean);
   }
 
   // ---- while it is not ours ----
@@ -410,9 +369,9 @@ export class EditGuard extends EventTarget {
     try {
       if (this.#state === 'asking') return await this.#askAgain();
       if (this.#line) return await this.#tellPlace();
-      if (this.#state === 'lost' && this.#detail.reason === 'unconfirmed') return await this.#findOut();
+      if (this.#state === 'lost' && unsure.has(this.#detail.reason)) return await this.#findOut();
       const turn = this.#turn;
-      const { holders } = await this.#locks.holders(this.#key);
+      const { holders } = await this.#asker.look();
       if (turn !== this.#turn || resting.has(this.#state)) return;
       if (holders.length > 0) this.#stale = true;
       if (this.#state === 'lost') this.#tellIfNew('lost', { ...this.#detail, holders });
@@ -428,7 +387,7 @@ export class EditGuard extends EventTarget {
   // Whether what could not be confirmed is ours after all.
   async #findOut() {
     const turn = this.#turn;
-    const answer = await this.#renewLease(this.lease.lock_id);
+    const answer = await this.#asker.renew(this.lease.lock_id);
     if (turn === this.#turn && this.#state === 'lost') this.#accept(answer);
   }
 
@@ -469,7 +428,7 @@ export class EditGuard extends EventTarget {
   // What was asked before no longer counts.
   #changeMind() {
     ++this.#turn;
-    this.#draw = null;
+    this.#asker.drawAnew();
     const line = this.#line;
     this.#line = null;
     line?.leave();
@@ -477,17 +436,14 @@ export class EditGuard extends EventTarget {
 
   // ---- telling ----
 
-  #hear({ knocks = [] }) {
-    const fresh = knocks.filter((knock) => !this.#heard.has(JSON.stringify(knock)));
-    if (fresh.length === 0) return;
-    for (const knock of fresh) this.#heard.add(JSON.stringify(knock));
-    this.#knocks = [...this.#knocks, ...fresh];
-    this.#tell('knocked', { knocks: fresh, again: false });
+  #hear({ knocks }) {
+    const fresh = this.#knocks.fresh(knocks);
+    if (fresh.length > 0) this.#tell('knocked', { knocks: fresh, again: false });
   }
 
   #remind() {
     this.#tenure.remindAfter();
-    this.#tell('knocked', { knocks: this.#knocks, again: true });
+    this.#tell('knocked', { knocks: this.knocks, again: true });
   }
 
   #become(state, detail = {}) {
@@ -513,15 +469,15 @@ export class EditGuard extends EventTarget {
   // Closed, reloaded or left: nobody can tell which. A reload comes back within seconds and finds its
   // lease; after a close it is gone as soon.
   #leave() {
-    if (!this.#leaving) void this.#end(this.#lockIds(), { after: this.#options.closing, keepalive: true });
+    if (!this.#leaving) void this.#asker.end(this.#lockIds(), { after: this.#options.closing, keepalive: true });
     this.#away = true;
     this.#timer.stop();
     this.#changeMind();
   }
 
   async #renewOrRetake({ lock_id: lockId, fence: since }) {
-    const answer = await this.#renewLease(lockId);
-    return answer.refused?.code === 'gone' ? this.#try({ since }) : answer;
+    const answer = await this.#asker.renew(lockId);
+    return answer.refused?.code === 'gone' ? this.#asker.try({ since }) : answer;
   }
 
   // From the back/forward cache, as it was left.
@@ -538,8 +494,4 @@ export class EditGuard extends EventTarget {
       this.#askSoon();
     }
   }
-}
-
-function finite(ms) {
-  return ms === Infinity ? undefined : ms;
 }

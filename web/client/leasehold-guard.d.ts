@@ -9,6 +9,8 @@ export class LeaseholdGuard extends HTMLElement {
   /** Null before start(). */
   readonly guard: EditGuard | null;
   readonly form: HTMLFormElement | null;
+  /** Whether the server answered lately, as far as is known: a form is not sent otherwise. */
+  readonly isReachable: boolean;
   /** What this element says otherwise. */
   texts: Texts;
   start(): Promise<void>;

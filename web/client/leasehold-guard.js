@@ -21,12 +21,12 @@ export class LeaseholdGuard extends HTMLElement {
   #readOnly = new ReadOnly(this);
   #edited = false;  // whether it was ours once: then there may be a draft
   #ownTexts = {};
+  #ending = Promise.resolve();  // of the lease before
+  #sure = false;  // that the server answers: it just did
 
   constructor() {
     super();
-    this.addEventListener('submit', (event) => {
-      if (!event.defaultPrevented) this.#guard?.handOver();
-    });
+    this.addEventListener('submit', (event) => this.#send(event));
   }
 
   /** The EditGuard; null before start(). */
@@ -40,6 +40,12 @@ export class LeaseholdGuard extends HTMLElement {
   }
 
   get form() { return this.querySelector('form'); }
+
+  /** Whether the server answered lately, as far as is known. */
+  get isReachable() {
+    const { state, detail } = this.#guard ?? {};
+    return navigator.onLine && !(state === 'expiring' && detail.why === 'unconfirmed');
+  }
 
   connectedCallback() {
     if (this.#guard || this.hasAttribute('manual')) return;
@@ -56,21 +62,25 @@ export class LeaseholdGuard extends HTMLElement {
 
   /** Begins, or begins again with the attributes as they are now. */
   async start() {
-    this.#guard?.close();
+    this.stop();
     this.#edited = false;
     const guard = new EditGuard(this.#options());
     this.#guard = guard;
     for (const type of told) guard.addEventListener(type, (event) => this.#hear(event));
     this.#show();
-    await guard.start();
+    await this.#ending;
+    if (this.#guard === guard) await guard.start();
   }
 
   /** Lets go; nothing is shown or asked any more. */
   stop() {
     const guard = this.#guard;
+    if (!guard) return;
     this.#guard = null;
-    void guard?.release();
-    guard?.close();
+    // What comes next takes a lease of its own.
+    if (this.#field()) this.#field().value = '';
+    this.#ending = guard.release();
+    guard.close();
   }
 
   /** The person is done: sends the form, unless the page does something else. */
@@ -102,6 +112,19 @@ export class LeaseholdGuard extends HTMLElement {
       fiveMore: time('five-more'),
       timeout: time('timeout'),
     };
+  }
+
+  // A form that is sent where nobody answers takes the page with it, and what was typed.
+  async #send(event) {
+    const guard = this.#guard;
+    if (event.defaultPrevented || !guard) return;
+    const sure = this.#sure || this.isReachable || !guard.isHeld;
+    this.#sure = false;
+    if (sure) return guard.handOver();
+    event.preventDefault();
+    this.#sure = await guard.confirm();
+    if (this.#sure) event.target.requestSubmit(event.submitter);
+    else this.#panel.notSent();
   }
 
   #hear({ type, detail }) {

@@ -143,7 +143,7 @@ export interface GuardOptions extends LocksOptions, Key {
   locks?: Locks;
 }
 
-export type LossReason = Gone['reason'] | 'idle' | 'cap' | 'unconfirmed';
+export type LossReason = Gone['reason'] | 'idle' | 'cap' | 'unconfirmed' | 'unauthorized' | 'forbidden';
 
 /** The particulars of each event of an EditGuard. */
 export interface GuardEvents {
@@ -189,6 +189,8 @@ export class EditGuard extends EventTarget {
   readonly knocks: Knock[];
 
   touch(): void;
+  /** Asks now. True where the server answers that the lock is ours. */
+  confirm(): Promise<boolean>;
   release(): Promise<void>;
   handOver(): void;
   /** Only if nobody else had it meanwhile. */

@@ -14,7 +14,9 @@ const signs = {
 };
 const lossTexts = {
   expired: 'lostExpired', released: 'lostReleased', idle: 'lostIdle', cap: 'lostCap', unconfirmed: 'lostUnconfirmed',
+  unauthorized: 'lostUnauthorized', forbidden: 'lostForbidden',
 };
+const failureTexts = { 401: 'failedUnauthorized', 403: 'failedForbidden' };
 const expiryTexts = { unconfirmed: 'expiringUnconfirmed', idle: 'expiringIdle', cap: 'expiringCap' };
 
 export class Panel {
@@ -26,6 +28,8 @@ export class Panel {
   #buttons = {};
   #knocks = [];  // that the person has not answered yet
   #asked = '';  // what came of knocking
+  #unsent = false;  // whether a form was held back for want of a connection
+  #said = '';  // aloud
   #ticking;
 
   constructor(host) {
@@ -45,8 +49,14 @@ export class Panel {
     if (guard.state !== 'refused' && guard.state !== 'waiting') this.#asked = '';
     this.#label();
     this.#update(news);
-    clearInterval(this.#ticking);
-    if (guard.state === 'expiring') this.#ticking = setInterval(() => this.#update(), 1000);
+    this.#tick();
+  }
+
+  /** The form was not sent. */
+  notSent() {
+    this.#unsent = true;
+    this.#update('unsent');
+    this.#tick();
   }
 
   /** The page is about to be loaded again. */
@@ -56,7 +66,16 @@ export class Panel {
 
   #update(news) {
     if (!this.#host.isConnected) return clearInterval(this.#ticking);
-    this.#render(this.#view(), news);
+    this.#unsent &&= !this.#host.isReachable;
+    const view = this.#view();
+    if (this.#unsent) view.lines = [this.#t.say('notSent'), ...view.lines];
+    this.#render({ ...view, ...(this.#unsent && { tone: 'warn', sign: 'warn', urgent: true }) }, news);
+  }
+
+  // While what is shown changes by itself.
+  #tick() {
+    clearInterval(this.#ticking);
+    if (this.#guard.state === 'expiring' || this.#unsent) this.#ticking = setInterval(() => this.#update(), 1000);
   }
 
   // ---- what there is to say ----
@@ -72,8 +91,7 @@ export class Panel {
       case 'waiting': return { tone: 'wait', sign: 'wait', ...this.#waiting(detail) };
       case 'free': return { tone: 'wait', sign: 'good', lines: [say('free')], actions: ['take'] };
       case 'released': return { tone: 'taken', sign: 'good', lines: [say('released')], actions: ['take'] };
-      case 'failed':
-        return { tone: 'bad', sign: 'bad', lines: [say('failed', { why: detail.error.message })], actions: [] };
+      case 'failed': return { tone: 'bad', sign: 'bad', ...this.#failed(detail) };
       default: {
         const lines = [say(detail.error ? 'unreachable' : 'asking')];
         return { tone: detail.error ? 'warn' : 'taken', sign: 'wait', lines, actions: [] };
@@ -105,11 +123,17 @@ export class Panel {
     return { lines, actions: reason === 'taken' ? ['latest', 'take'] : ['retake'] };
   }
 
+  #failed({ error }) {
+    const lines = [this.#t.say(failureTexts[error.status] ?? 'failed', { why: error.message })];
+    if (this.#edited) lines.push(this.#t.say('draftKept'));
+    return { lines, actions: ['again'] };
+  }
+
   #refused({ holders }) {
     const lines = [this.#whoHasIt(holders), ...this.#notes(holders)];
     if (this.#edited) lines.push(this.#t.say('draftKept'));
     if (this.#asked) lines.push(this.#asked);
-    return { lines, actions: this.#isOwn(holders) ? ['wait'] : ['wait', 'knock'] };
+    return { lines, small: this.#until(holders), actions: this.#isOwn(holders) ? ['wait'] : ['wait', 'knock'] };
   }
 
   #waiting({ ahead, holders = [], error }) {
@@ -118,7 +142,8 @@ export class Panel {
     const lines = [error ? say('unreachable') : place];
     if (holders.length > 0) lines.push(this.#whoHasIt(holders), ...this.#notes(holders));
     if (this.#asked) lines.push(this.#asked);
-    return { lines, actions: this.#isOwn(holders) ? ['stopWaiting'] : ['stopWaiting', 'knock'] };
+    const actions = this.#isOwn(holders) ? ['stopWaiting'] : ['stopWaiting', 'knock'];
+    return { lines, small: this.#until(holders), actions };
   }
 
   #whoHasIt(holders) {
@@ -129,6 +154,13 @@ export class Panel {
 
   #nowHeldBy(holders) {
     return this.#t.say('nowHeldBy', { name: this.#isOwn(holders) ? this.#t.say('you') : this.#names(holders) });
+  }
+
+  // Until when all of them have it: it moves with every renewal, and is not read aloud.
+  #until(holders) {
+    const ends = holders.map(({ expires_at: end }) => (end ? Date.parse(end) : Infinity));
+    const last = Math.max(...ends);
+    return Number.isFinite(last) ? [this.#t.say('refusedUntil', { until: this.#t.clock(last) })] : [];
   }
 
   #notes(holders) {
@@ -150,13 +182,13 @@ export class Panel {
 
   // ---- how it is shown ----
 
-  #render({ tone, sign, lines, actions, urgent = false }, news) {
+  #render({ tone, sign, lines, small = [], actions, urgent = false }, news) {
     const { section, text, knock, knocks, ask } = this.#parts;
     const focused = this.#host.shadowRoot.activeElement;
     section.dataset.tone = tone;
     section.dataset.state = this.#guard.state;
     this.#parts.sign.firstChild.setAttribute('d', signs[sign]);
-    fill(text, lines.map((line, index) => element('p', { className: index > 0 ? 'more' : '', textContent: line })));
+    fill(text, [...lines, ...small].map((line, index) => element('p', { className: index > 0 ? 'more' : '', textContent: line })));
     for (const [name, button] of Object.entries(this.#buttons)) {
       if (button.parentNode === this.#parts.actions) button.hidden = !actions.includes(name);
       button.classList.toggle('first', (name === actions[0] && name !== 'stopWaiting') || name === 'finish' || name === 'send');
@@ -169,11 +201,13 @@ export class Panel {
     if (focused && !isShown(focused)) (Object.values(this.#buttons).find(isShown) ?? text).focus();
   }
 
+  // What was said last is not said again, but for what somebody did just now.
   #announce(news, urgent, lines) {
-    if (!news) return;
-    const words = news === 'knocked' ? this.#knocks.map((one) => this.#wordsOf(one)) : lines;
-    this.#parts.polite.textContent = urgent ? '' : words.join(' ');
-    this.#parts.urgent.textContent = urgent ? words.join(' ') : '';
+    const words = (news === 'knocked' ? this.#knocks.map((one) => this.#wordsOf(one)) : lines).join(' ');
+    if (!news || (words === this.#said && news === this.#guard.state)) return;
+    this.#said = words;
+    this.#parts.polite.textContent = urgent ? '' : words;
+    this.#parts.urgent.textContent = urgent ? words : '';
   }
 
   #wordsOf({ by, message }) {
@@ -185,6 +219,7 @@ export class Panel {
     section.setAttribute('aria-label', this.#t.say('label'));
     section.lang = this.#t.locale;
     for (const [name, button] of Object.entries(this.#buttons)) button.textContent = this.#t.say(name);
+    this.#buttons.latest.href = this.#host.getAttribute('latest') ?? location.href;
     messageLabel.data = this.#t.say('knockMessage', { name: this.#names(this.#guard.detail.holders ?? []) });
   }
 
@@ -195,6 +230,7 @@ export class Panel {
     const act = {
       take: () => guard().take(),
       retake: () => guard().retake(),
+      again: () => (guard().lease ? guard().retake() : guard().take()),
       wait: () => guard().wait(),
       stopWaiting: () => guard().stopWaiting(),
       knock: () => this.#openAsk(),
@@ -210,7 +246,7 @@ export class Panel {
       if (does) button.addEventListener('click', does);
     }
     const { latest, send, finish, fiveMore, cancel, ...others } = this.#buttons;
-    Object.assign(latest, { href: location.href, target: '_blank', rel: 'noopener' });
+    Object.assign(latest, { target: '_blank', rel: 'noopener' });
     send.type = 'submit';
 
     const sign = picture('wait');

@@ -1,11 +1,13 @@
 // Makes what is inside an element read-only without taking focus, values or the ability to copy away:
-// what can be read-only is, and the rest is held back from changing.
+// what can be read-only is, and the rest is held back from changing. A button with data-always, to
+// cancel for instance, is left alone.
 
 const textual = 'textarea, input:not([type]), ' +
   ['text', 'search', 'url', 'tel', 'email', 'password', 'number', 'date', 'time', 'datetime-local', 'month', 'week']
     .map((type) => `input[type="${type}" i]`).join(', ');
 const chosen = 'select, ' + ['checkbox', 'radio', 'file', 'range', 'color', 'submit', 'image', 'reset']
   .map((type) => `input[type="${type}" i]`).join(', ') + ', button:not([type]), button[type="submit" i], button[type="reset" i]';
+const always = '[data-always]';
 const harmlessKeys = new Set(['Tab', 'Escape', 'Shift', 'Control', 'Alt', 'Meta']);
 
 export class ReadOnly {
@@ -34,7 +36,7 @@ export class ReadOnly {
       this.#undo.push(() => (control.readOnly = false));
     }
     for (const control of this.#root.querySelectorAll(chosen)) {
-      if (control.getAttribute('aria-disabled') === 'true') continue;
+      if (control.getAttribute('aria-disabled') === 'true' || control.matches(always)) continue;
       control.setAttribute('aria-disabled', 'true');
       this.#undo.push(() => control.removeAttribute('aria-disabled'));
     }
@@ -43,6 +45,7 @@ export class ReadOnly {
   #holdBack(event) {
     const { type, target } = event;
     if (target === this.#root) return;  // from its own panel
+    if ((event.submitter ?? target).closest?.(always)) return;
     if (['beforeinput', 'submit', 'drop', 'paste', 'cut'].includes(type)) return stop(event);
     const control = target.closest?.(chosen) ?? target.closest?.('label')?.control?.closest(chosen);
     if (!control) return;
