@@ -1,5 +1,7 @@
 #include "commands/answers.hpp"
 
+#include "web/numbers.hpp"
+
 namespace customers::answers {
 namespace {
 
@@ -66,8 +68,8 @@ web::pages::Form not_saved(const Visit& visit, const std::string& id, const web:
                            const NotSaved& why, const leasehold::LockKey& key) {
     if (why.why == NotSaved::Why::stale) {
         auto form = unsaved(visit, id, typed, key);
-        form.setback =
-            web::pages::Setback{.reason = "Not saved: somebody has changed it around the lock."};
+        form.setback = web::pages::Setback{
+            .reason = "Not saved: somebody has changed it since you opened it."};
         return form;
     }
     auto form = draft(visit, id, typed, reason_of(why.refusal));
@@ -75,6 +77,13 @@ web::pages::Form not_saved(const Visit& visit, const std::string& id, const web:
         if (user_of(holder.owner) != visit.session.user) form.setback->holders.push_back(holder);
     }
     return form;
+}
+
+bool is_saved_already(const Visit& visit, const web::Fields& typed, const web::Fields& now,
+                      const Revision& revision) {
+    const auto opened = web::integer_from(typed.get("version"));
+    return opened && revision.version == *opened + 1 && revision.changed_by == visit.session.user &&
+           web::changes(now, typed).empty();
 }
 
 void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision) {

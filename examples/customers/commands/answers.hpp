@@ -35,6 +35,10 @@ struct Wanted {
                                          const web::Fields& typed, const NotSaved& why,
                                          const leasehold::LockKey& key);
 
+// Whether what could not be saved is saved already: a form that was sent twice.
+[[nodiscard]] bool is_saved_already(const Visit& visit, const web::Fields& typed,
+                                    const web::Fields& now, const Revision& revision);
+
 // Adds what others did since the form was loaded. A form with its lock is brought up to date: what
 // the person did not touch is as the others have saved it.
 void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision);

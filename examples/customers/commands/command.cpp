@@ -1,5 +1,7 @@
 #include "commands/command.hpp"
 
+#include <utility>
+
 namespace customers {
 
 web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session) {
@@ -10,11 +12,13 @@ web::pages::Viewer viewer_for(const web::Request& request, const AppSession* ses
             .session = session->locks.owner().substr(session->user.size() + 1)};
 }
 
-web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease) const {
+web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string address) const {
     return {.key = lease.key,
             .lock_id = lease.lock_id.to_string(),
             .mode = lease.mode,
-            .ttl = desk.ttl};
+            .ttl = desk.ttl,
+            .held_text = {},
+            .address = std::move(address)};
 }
 
 }  // namespace customers

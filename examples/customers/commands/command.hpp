@@ -19,8 +19,11 @@ struct Visit {
     BusinessTransaction& work;
 
     [[nodiscard]] web::pages::Viewer viewer() const { return viewer_for(request, &session); }
-    // For a page that is served with this lease.
-    [[nodiscard]] web::pages::PageLock page_lock(const leasehold::Lease& lease) const;
+    // A page that is loaded again goes on with the lock that its tab has; it takes none.
+    [[nodiscard]] bool is_reload() const { return request.method != "POST"; }
+    // For a page that is served with this lease, and with where it can be loaded again.
+    [[nodiscard]] web::pages::PageLock page_lock(const leasehold::Lease& lease,
+                                                 std::string address = {}) const;
 };
 
 // One thing that can be asked of the application. Made anew for every request.

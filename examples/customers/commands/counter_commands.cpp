@@ -1,5 +1,9 @@
 #include "commands/counter_commands.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "commands/answers.hpp"
 #include "mapping/schema.hpp"
 #include "web/numbers.hpp"
@@ -11,6 +15,13 @@ leasehold::LockKey the_key() {
     return key_of<Counter>(invoice_numbers);
 }
 
+// A form that was sent twice: the number was given to this person already.
+bool is_taken_already(Visit& visit, std::optional<std::int64_t> number) {
+    const auto counter = visit.work.counters().look(invoice_numbers);
+    return counter && number && counter->next == *number + 1 &&
+           counter->revision.changed_by == visit.session.user;
+}
+
 }  // namespace
 
 web::Response ShowCounter::process(Visit& visit) {
@@ -20,6 +31,9 @@ web::Response ShowCounter::process(Visit& visit) {
 }
 
 web::Response OpenCounter::process(Visit& visit) {
+    if (visit.is_reload() && !visit.work.counters().is_open(the_key(), leasehold::Access::read)) {
+        return web::see_other("/counter");
+    }
     visit.work.start_new();
     auto opened = visit.work.counters().open(the_key(), leasehold::Access::read);
     if (!opened) {
@@ -33,7 +47,7 @@ web::Response OpenCounter::process(Visit& visit) {
     }
     if (!opened->object) return answers::not_found(visit);
     return web::pages::counter_open(visit.viewer(), *opened->object,
-                                    visit.page_lock(*opened->lease));
+                                    visit.page_lock(*opened->lease, "/counter/open"));
 }
 
 web::Response TakeNumber::process(Visit& visit) {
@@ -44,6 +58,10 @@ web::Response TakeNumber::process(Visit& visit) {
         if (visit.work.counters().save(**counter, lock_id)) {
             return web::see_other("/counter?used=" + std::to_string(number));
         }
+    }
+    const auto number = web::integer_from(visit.request.form.get("number"));
+    if (is_taken_already(visit, number)) {
+        return web::see_other("/counter?used=" + std::to_string(*number));
     }
     return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
                                {.problem = "Not used: your time with the counter was up."}, 409);

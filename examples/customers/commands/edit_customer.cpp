@@ -21,14 +21,20 @@ web::Response refused(Visit& visit, const leasehold::Refusal& refusal, const std
 
 web::Response edit(Visit& visit, const leasehold::LockKey& member) {
     const std::string& id = visit.request.names.at(0);
+    const std::string path = "/customers/" + id;
+    if (visit.is_reload() && !visit.work.customers().is_open(member, Access::write)) {
+        return web::see_other(path);
+    }
     visit.work.start_new();
     auto opened = visit.work.customers().open(member, Access::write);
     if (!opened) return refused(visit, opened.error(), id);
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
-    return web::pages::customer_form(
-        visit.viewer(),
-        {.id = id, .filled = fields, .loaded = fields, .lock = visit.page_lock(*opened->lease)});
+    return web::pages::customer_form(visit.viewer(),
+                                     {.id = id,
+                                      .filled = fields,
+                                      .loaded = fields,
+                                      .lock = visit.page_lock(*opened->lease, path + "/edit")});
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ web::Response ReopenCustomer::process(Visit& visit) {
     auto opened = visit.work.customers().open(key_of<Customer>(id), Access::write);
     const Customer typed = web::customer_from(visit.request.form, id);
     if (!opened) {
-        auto form = answers::draft(visit, id, web::fields_of(typed), "Somebody else has it now.");
+        auto form = answers::draft(visit, id, web::fields_of(typed), "It is taken at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::customer_form(visit.viewer(), form, 409);
     }

@@ -33,24 +33,31 @@ web::Response ShowPriceList::process(Visit& visit) {
 }
 
 web::Response ReadPriceList::process(Visit& visit) {
+    if (visit.is_reload() && !visit.work.price_lists().is_open(the_key(), Access::read)) {
+        return web::see_other("/price-list");
+    }
     visit.work.start_new();
     auto opened = visit.work.price_lists().open(the_key(), Access::read);
     if (!opened) return refused(visit, opened.error(), Mode::shared, "/price-list/read");
     if (!opened->object) return answers::not_found(visit);
     return web::pages::price_list_read(visit.viewer(), *opened->object,
-                                       visit.page_lock(*opened->lease));
+                                       visit.page_lock(*opened->lease, "/price-list/read"));
 }
 
 web::Response EditPriceList::process(Visit& visit) {
+    if (visit.is_reload() && !visit.work.price_lists().is_open(the_key(), Access::write)) {
+        return web::see_other("/price-list");
+    }
     visit.work.start_new();
     auto opened = visit.work.price_lists().open(the_key(), Access::write);
     if (!opened) return refused(visit, opened.error(), Mode::exclusive, "/price-list/edit");
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
-    return web::pages::price_list_form(visit.viewer(), {.id = standard_prices,
-                                                        .filled = fields,
-                                                        .loaded = fields,
-                                                        .lock = visit.page_lock(*opened->lease)});
+    return web::pages::price_list_form(
+        visit.viewer(), {.id = standard_prices,
+                         .filled = fields,
+                         .loaded = fields,
+                         .lock = visit.page_lock(*opened->lease, "/price-list/edit")});
 }
 
 web::Response ReopenPriceList::process(Visit& visit) {
@@ -58,7 +65,7 @@ web::Response ReopenPriceList::process(Visit& visit) {
     const web::Fields& typed = visit.request.form;
     auto opened = visit.work.price_lists().open(the_key(), Access::write);
     if (!opened) {
-        auto form = answers::draft(visit, standard_prices, typed, "Somebody else has it now.");
+        auto form = answers::draft(visit, standard_prices, typed, "It is taken at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::price_list_form(visit.viewer(), form, 409);
     }
@@ -83,8 +90,12 @@ web::Response SavePriceList::process(Visit& visit) {
 
     const auto now = visit.work.price_lists().look(standard_prices);
     if (!now) return answers::not_found(visit);
+    const web::Fields latest = web::fields_of(*now);
+    if (answers::is_saved_already(visit, web::fields_of(*list), latest, now->revision)) {
+        return web::see_other("/price-list?saved");
+    }
     auto form = answers::not_saved(visit, standard_prices, typed, saved.error(), the_key());
-    answers::tell_changes(form, web::fields_of(*now), now->revision);
+    answers::tell_changes(form, latest, now->revision);
     return web::pages::price_list_form(visit.viewer(), form, 409);
 }
 

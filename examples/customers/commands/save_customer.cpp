@@ -13,14 +13,19 @@ web::Response SaveCustomer::process(Visit& visit) {
         form.problems = problems;
         return web::pages::customer_form(visit.viewer(), form, 422);
     }
+    const std::string done = "/customers/" + id + "?saved";
     const auto saved = visit.work.customers().save(typed, lock_id);
-    if (saved) return web::see_other("/customers/" + id + "?saved");
+    if (saved) return web::see_other(done);
 
     const auto now = visit.work.customers().look(id);
     if (!now) return answers::not_found(visit);
-    auto form =
-        answers::not_saved(visit, id, web::fields_of(typed), saved.error(), key_of<Customer>(id));
-    answers::tell_changes(form, web::fields_of(*now), now->revision);
+    const web::Fields fields = web::fields_of(typed);
+    const web::Fields latest = web::fields_of(*now);
+    if (answers::is_saved_already(visit, fields, latest, now->revision)) {
+        return web::see_other(done);
+    }
+    auto form = answers::not_saved(visit, id, fields, saved.error(), key_of<Customer>(id));
+    answers::tell_changes(form, latest, now->revision);
     return web::pages::customer_form(visit.viewer(), form, 409);
 }
 

@@ -23,7 +23,7 @@ class Knocks {
 public:
     static constexpr std::size_t most_keys = 1'000;
     static constexpr std::size_t most_for_one_key = 10;
-    static constexpr std::size_t longest_message = 200;  // in bytes
+    static constexpr std::size_t longest_message = 200;  // in characters
 
     // Of one person the latest counts.
     void add(const std::vector<leasehold::Holder>& holders, const Knock& knock);

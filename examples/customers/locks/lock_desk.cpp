@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "domain/text.hpp"
+
 namespace customers {
 namespace {
 
@@ -30,8 +32,9 @@ std::size_t LockDesk::knock(const leasehold::LockKey& key, const std::string& ow
     // Only to be shown: no lock depends on this clock.
     const auto now =
         std::chrono::time_point_cast<leasehold::Duration>(std::chrono::system_clock::now());
-    knocks.add(holders,
-               {.by = owner, .message = message.substr(0, Knocks::longest_message), .at = now});
+    knocks.add(holders, {.by = owner,
+                         .message = std::string{beginning_of(message, Knocks::longest_message)},
+                         .at = now});
     return holders.size();
 }
 

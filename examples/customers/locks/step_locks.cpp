@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/lock_rules.hpp"
+
 namespace customers {
 
 leasehold::Result<leasehold::Lease> StepLocks::take(const leasehold::LockKey& member,
@@ -10,6 +12,13 @@ leasehold::Result<leasehold::Lease> StepLocks::take(const leasehold::LockKey& me
         desk_.aggregates.try_lock(member, {.owner = owner_, .mode = mode, .ttl = desk_.ttl});
     if (lease) taken_.push_back(*lease);
     return lease;
+}
+
+bool StepLocks::has(const leasehold::LockKey& member, leasehold::Mode mode) {
+    return std::ranges::any_of(desk_.locks.holders(root_of(member)),
+                               [&](const leasehold::Holder& holder) {
+                                   return holder.owner == owner_ && holder.mode == mode;
+                               });
 }
 
 void StepLocks::let_go(const leasehold::LockKey& key, leasehold::LockId lock_id) {

@@ -24,6 +24,8 @@ public:
     // Locks the root of the aggregate that `member` is a part of.
     [[nodiscard]] leasehold::Result<leasehold::Lease> take(const leasehold::LockKey& member,
                                                            leasehold::Mode mode);
+    // Whether this tab has it already, in that mode.
+    [[nodiscard]] bool has(const leasehold::LockKey& member, leasehold::Mode mode);
     // Ends a lock of this session without saving; twice is harmless.
     void let_go(const leasehold::LockKey& key, leasehold::LockId lock_id);
 

@@ -55,6 +55,12 @@ public:
         return opened;
     }
 
+    // Whether this tab has opened it so before, and still has its lock.
+    [[nodiscard]] bool is_open(const leasehold::LockKey& member, leasehold::Access access) {
+        const auto mode = leasehold::mode_for(LockRule<T>::type, access);
+        return mode && locks_.has(member, *mode);
+    }
+
     // What was opened before, under the guard of the lock it was opened with.
     [[nodiscard]] std::expected<std::shared_ptr<T>, NotSaved> resume(const std::string& id,
                                                                      leasehold::LockId lock_id) {

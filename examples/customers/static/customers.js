@@ -3,9 +3,26 @@ import { tabName } from '/client/leasehold.js';
 import '/client/leasehold-guard.js';
 
 // Every form says which tab it is sent from: the tab is the owner of the locks it takes.
-async function name_tab() {
-  const name = await tabName();
-  for (const field of document.querySelectorAll('input[name=tab]')) field.value = name;
+function name_tab(tab) {
+  for (const field of document.querySelectorAll('input[name=tab]')) field.value = tab;
+}
+
+// A page that was served with a lock keeps it. A reload and the way back ask for it by GET, in the name of
+// this tab; a duplicate of the tab is another one, and looks on.
+function keep_lock(guard, tab) {
+  const { address } = guard.dataset;
+  const named = new URLSearchParams(location.search).get('tab');
+  if (named && named !== tab) return location.replace(guard.getAttribute('latest'));
+  if (address) history.replaceState(null, '', `${address}?tab=${encodeURIComponent(tab)}`);
+  return guard.start();
+}
+
+// Where the session has ended, what was typed goes along to the sign-in page, and on from there.
+function offer_sign_in(notice) {
+  const guard = notice.nextElementSibling;
+  guard.addEventListener('leasehold-lost', ({ detail }) => (notice.hidden = detail.reason !== 'unauthorized'));
+  guard.addEventListener('leasehold-held', () => (notice.hidden = true));
+  notice.querySelector('button').addEventListener('click', () => guard.form.submit());
 }
 
 function show_local_times() {
@@ -64,6 +81,9 @@ for (const guard of document.querySelectorAll('leasehold-guard')) choose_words(g
 for (const guard of document.querySelectorAll('leasehold-guard[data-open]')) open_when_held(guard);
 const list = document.querySelector('[data-marks]');
 if (list) keep_marks_fresh(list);
+for (const notice of document.querySelectorAll('[data-signed-out]')) offer_sign_in(notice);
 show_local_times();
 mark_where_we_are();
-await name_tab();
+const tab = await tabName();
+name_tab(tab);
+for (const guard of document.querySelectorAll('leasehold-guard[manual]')) void keep_lock(guard, tab);

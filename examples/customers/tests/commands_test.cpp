@@ -50,6 +50,36 @@ TEST_P(CommandTest, OpensUnderALockAndSavesAndReleasesTogether) {
     EXPECT_TRUE(is_free(first_));
 }
 
+TEST_P(CommandTest, ASaveThatIsSentTwiceIsSavedOnce) {
+    Person kim = person("Kim");
+    Person lee = person("Lee");
+    const auto sent = with(kim.post("/customers/1/edit").form(), "name", "Twice");
+    const Page first = kim.post("/customers/1/save", sent);
+    EXPECT_EQ(kim.post("/customers/1/save", sent).location, first.location);
+    lee.post("/customers/1/edit");
+    EXPECT_EQ(kim.post("/customers/1/save", sent).location, first.location);
+    EXPECT_EQ(version_in_database(), "2");
+    EXPECT_EQ(kim.post("/customers/1/save", with(sent, "note", "more")).status, 409);
+    EXPECT_EQ(lee.post("/customers/1/save", with(sent, "form_token", "")).status, 409);
+}
+
+TEST_P(CommandTest, APageThatIsLoadedAgainGoesOnWithItsLockAndTakesNone) {
+    Person kim = person("Kim");
+    const std::string reload = "/customers/1/edit?tab=tab-1";
+    EXPECT_EQ(kim.get(reload).location, "/customers/1");
+    EXPECT_TRUE(is_free(first_));
+    const Page form = kim.post("/customers/1/edit");
+    const Page again = kim.get(reload);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(again.form().get("lock_id"), form.form().get("lock_id"));
+    EXPECT_EQ(kim.get("/customers/1/edit?tab=tab-2").location, "/customers/1");
+    EXPECT_EQ(kim.get("/customers/1/edit").location, "/customers/1");
+    EXPECT_EQ(person("Lee").get(reload).location, "/customers/1");
+    ASSERT_EQ(kim.send("/customers/1/save", again, "name", "Saved").status, 303);
+    EXPECT_EQ(kim.get(reload).location, "/customers/1");
+    EXPECT_TRUE(is_free(first_));
+}
+
 TEST_P(CommandTest, SavesAddressesWithTheirCustomer) {
     Person kim = person("Kim");
     auto fields = kim.post("/customers/1/edit").form();
@@ -216,7 +246,7 @@ TEST_P(CommandTest, AStaleVersionIsCaughtAlthoughTheLockWasHeld) {
         "where id = '1'");
     const Page stale = kim.send("/customers/1/save", form, "note", "mine");
     EXPECT_EQ(stale.status, 409);
-    EXPECT_TRUE(stale.shows("around the lock"));
+    EXPECT_TRUE(stale.shows("somebody has changed it since you opened it"));
     EXPECT_TRUE(stale.shows("555-IMPORT"));
     EXPECT_EQ(sql("select note from customers where id = '1'").find("mine"), std::string::npos);
     EXPECT_FALSE(is_free(first_));

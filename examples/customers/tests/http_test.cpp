@@ -108,9 +108,9 @@ TEST_F(HttpTest, ANameThatWasMadeToPointHereIsNotServed) {
 
 TEST_F(HttpTest, WrongMethodsAndUnknownPathsAreSaidSo) {
     const auto kim = sign_in("Kim");
-    const auto edit = client().Get("/customers/1/edit", kim);
-    EXPECT_EQ(edit->status, 405);
-    EXPECT_EQ(edit->get_header_value("Allow"), "POST");
+    const auto save = client().Get("/customers/1/save", kim);
+    EXPECT_EQ(save->status, 405);
+    EXPECT_EQ(save->get_header_value("Allow"), "POST");
     EXPECT_EQ(client().Put("/customers/1", kim, "", form_type)->status, 405);
     EXPECT_EQ(client().Delete("/customers", kim)->status, 405);
     EXPECT_EQ(client().Get("/nothing", kim)->status, 404);
@@ -184,6 +184,9 @@ TEST_F(HttpTest, SpeaksKoreanToThoseWhoDo) {
     const auto chosen = client().Get("/sign-in?lang=ko");
     EXPECT_TRUE(chosen->body.contains("<html lang=\"ko\">"));
     EXPECT_TRUE(chosen->get_header_value("Set-Cookie").starts_with("lang=ko"));
+    const auto kim = sign_in("Kim");
+    EXPECT_TRUE(
+        client().Get("/customers/1/save?lang=ko", kim)->body.contains("이렇게는 안 됩니다"));
 }
 
 TEST_F(HttpTest, ServesItsOwnFiles) {

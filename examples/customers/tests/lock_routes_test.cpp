@@ -100,6 +100,12 @@ TEST_P(LockRoutesTest, AKnockReachesTheHolder) {
     ASSERT_EQ(heard.size(), 1U);
     EXPECT_EQ(text(heard.front().as_object(), "message"), "five minutes?");
     EXPECT_TRUE(text(heard.front().as_object(), "by").starts_with("Lee/"));
+    // A long one is cut between two letters.
+    std::string many;
+    for (int i = 0; i < 300; ++i) many += "가";
+    lee.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": ")" + many + "\"}");
+    const auto cut = read(kim.ask("GET", "Customer/1", "", lock_id)).at("knocks").as_array();
+    EXPECT_EQ(cut.back().at("message").as_string(), many.substr(0, 200 * 3));
     // The next holder has not been knocked on.
     kim.ask("DELETE", "Customer/1", "", lock_id);
     const std::string next = kim.post("/customers/1/edit").form().get("lock_id");

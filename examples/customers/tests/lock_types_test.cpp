@@ -103,6 +103,23 @@ TEST_P(LockTypesTest, EvenReadersTakeTheCounterAlone) {
     EXPECT_TRUE(kim.post("/counter/open").shows("1002"));
 }
 
+TEST_P(LockTypesTest, ANumberThatIsTakenTwiceIsTakenOnce) {
+    Person kim = person("Kim");
+    const auto sent = kim.post("/counter/open").form();
+    EXPECT_EQ(kim.post("/counter/take", sent).location, "/counter?used=1001");
+    EXPECT_EQ(kim.post("/counter/take", sent).location, "/counter?used=1001");
+    EXPECT_EQ(sql("select next_number from counters"), "1002");
+}
+
+TEST_P(LockTypesTest, AReaderWhoLoadsThePricesAgainDoesNotEditThem) {
+    Person kim = person("Kim");
+    kim.post("/price-list/read");
+    EXPECT_EQ(kim.get("/price-list/read?tab=tab-1").status, 200);
+    EXPECT_EQ(kim.get("/price-list/edit?tab=tab-1").location, "/price-list");
+    EXPECT_EQ(kim.get("/counter/open?tab=tab-1").location, "/counter");
+    EXPECT_EQ(person("Lee").post("/price-list/read").status, 200);
+}
+
 TEST_P(LockTypesTest, ANumberIsNotTakenWithoutTheLock) {
     Person kim = person("Kim");
     const Page open = kim.post("/counter/open");

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <memory>
 
 #include "domain/lock_rules.hpp"
 #include "stage.hpp"
@@ -9,15 +10,18 @@ namespace {
 class SessionTest : public Stage {
 protected:
     SessionTest() {
-        open({.session_timeout = 30min,
-              .clock = [this] { return leasehold::SteadyClock::now() + passed_.load(); }});
+        open({.session_timeout = 30min, .clock = [passed = passed_] {
+                  return leasehold::SteadyClock::now() + passed->load();
+              }});
     }
-    void let_pass(leasehold::Duration time) { passed_ = passed_.load() + time; }
+    void let_pass(leasehold::Duration time) { *passed_ = passed_->load() + time; }
 
     const leasehold::LockKey first_ = key_of<Customer>("1");
 
 private:
-    std::atomic<leasehold::Duration> passed_{};
+    // The application asks for the time as long as it lives, which is longer than this.
+    const std::shared_ptr<std::atomic<leasehold::Duration>> passed_ =
+        std::make_shared<std::atomic<leasehold::Duration>>();
 };
 ON_EVERY_DATABASE(SessionTest);
 

@@ -50,7 +50,7 @@ Language Request::language() const {
 }
 
 std::string Request::tab() const {
-    const std::string given = form.get("tab");
+    const std::string given = method == "POST" ? form.get("tab") : query.get("tab");
     return is_tab_name(given) ? given : "form-" + random_token(drawn_tab_bytes);
 }
 

@@ -24,7 +24,7 @@ struct Request {
     [[nodiscard]] std::string header(std::string_view name) const;
     [[nodiscard]] std::string cookie(std::string_view name) const;
     [[nodiscard]] Language language() const;
-    // By which the tab that sent the form calls itself.
+    // By which the tab that asks calls itself.
     [[nodiscard]] std::string tab() const;
 };
 

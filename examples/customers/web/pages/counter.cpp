@@ -38,14 +38,15 @@ Response counter_open(const Viewer& viewer, const Counter& counter, const PageLo
     const Html content = html(
         R"(<form class="card" method="post" action="/counter/take">
 <h1>{}</h1>
-{}{}
+{}{}{}
 <p>{}</p>
 <p class="big">{}</p>
 <div class="actions"><button class="main">{}</button>
-<button class="quiet" formaction="/counter/put-back">{}</button></div>
+<button class="quiet" formaction="/counter/put-back" data-always>{}</button></div>
 </form>
 )",
         in(language, "Invoice numbers"), session_fields(viewer), hidden("lock_id", lock.lock_id),
+        hidden("number", std::to_string(counter.next)),
         in(language, "The next number is yours to use or to put back:"), counter.next,
         in(language, "Use this number"), in(language, "Put it back"));
     PageLock looking = lock;

@@ -58,7 +58,7 @@ Html buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
-<button class="quiet" formaction="/customers/{}/cancel" formnovalidate>{}</button>)",
+<button class="quiet" formaction="/customers/{}/cancel" formnovalidate data-always>{}</button>)",
                     in(language, "Save"), form.id, in(language, "Cancel"));
     }
     return html(R"(<button class="main" formaction="/customers/{}/reopen">{}</button>
@@ -139,6 +139,7 @@ Response customer_form(const Viewer& viewer, const Form& form, int status) {
         in(language, "Note"), form.filled.get("note"), in(language, "Addresses"),
         address_inputs(language, form.filled), buttons(viewer, form));
     Html body = setback(viewer, form);
+    body += form.lock ? signed_out(viewer) : Html{};
     body += form.lock ? guarded(viewer, *form.lock, inputs) : inputs;
     return page(viewer, form.filled.get("name"), body, status);
 }

@@ -32,6 +32,7 @@ struct PageLock {
     leasehold::Mode mode = leasehold::Mode::exclusive;
     leasehold::Duration ttl{};
     std::string_view held_text{};  // what the guard says, where "you are editing this" is not true
+    std::string address{};         // where a reload of the page asks; none: where it was posted to
 };
 
 // Work that was not saved: what was typed is in the form again.

@@ -1,6 +1,7 @@
 #include "web/pages/parts.hpp"
 
 #include "sessions/app_session.hpp"
+#include "web/paths.hpp"
 
 namespace customers::web::pages {
 namespace {
@@ -113,12 +114,21 @@ std::int64_t milliseconds(leasehold::Duration duration) {
 
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
     return html(
-        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-held="{}">
+        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" latest="{}" data-held="{}" data-address="{}" manual>
 {}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
-        leasehold::to_string(lock.mode), milliseconds(lock.ttl),
-        in(viewer.language, lock.held_text), content);
+        leasehold::to_string(lock.mode), milliseconds(lock.ttl), page_of(lock.key),
+        in(viewer.language, lock.held_text), lock.address, content);
+}
+
+Html signed_out(const Viewer& viewer) {
+    return html(R"(<div class="notice" data-signed-out hidden><p>{} {}</p>
+<button type="button" class="main">{}</button></div>
+)",
+                in(viewer.language, "You were signed out."),
+                in(viewer.language, "Everything you typed is kept: sign in and go on."),
+                in(viewer.language, "Sign in"));
 }
 
 Html setback(const Viewer& viewer, const Form& form) {

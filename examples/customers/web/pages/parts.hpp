@@ -27,6 +27,8 @@ namespace customers::web::pages {
 
 // What wraps a form whose lock the page keeps alive.
 [[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content);
+// Shown by the page's script where the session has ended under an open form.
+[[nodiscard]] Html signed_out(const Viewer& viewer);
 // Why the form is there again, and what has happened meanwhile.
 [[nodiscard]] Html setback(const Viewer& viewer, const Form& form);
 

@@ -28,7 +28,7 @@ Html buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
-<button class="quiet" formaction="/price-list/leave" formnovalidate>{}</button>)",
+<button class="quiet" formaction="/price-list/leave" formnovalidate data-always>{}</button>)",
                     in(language, "Save"), in(language, "Cancel"));
     }
     return html(R"(<button class="main" formaction="/price-list/reopen">{}</button>
@@ -73,7 +73,7 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
 {}{}
 <table><thead><tr><th scope="col">{}</th><th scope="col" class="number">{}</th></tr></thead><tbody>
 {}</tbody></table>
-<div class="actions"><button class="main">{}</button>
+<div class="actions"><button class="main" data-always>{}</button>
 <button class="quiet" formaction="/price-list/edit">{}</button></div>
 <p class="small">{}</p>
 </form>
@@ -104,6 +104,7 @@ Response price_list_form(const Viewer& viewer, const Form& form, int status) {
              form.lock ? hidden("lock_id", form.lock->lock_id) : Html{}, in(language, "Item"),
              in(language, "Price"), price_inputs(language, form.filled), buttons(viewer, form));
     Html body = setback(viewer, form);
+    body += form.lock ? signed_out(viewer) : Html{};
     body += form.lock ? guarded(viewer, *form.lock, inputs) : inputs;
     return page(viewer, in(language, "Price list"), body, status);
 }
