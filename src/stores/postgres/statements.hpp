@@ -169,7 +169,8 @@ inline const std::string try_q_many =
 
 // A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all
 // lock ids were drawn just now, and cannot have been used before. The insert meets a row that is
-// there already, and ours, or one that somebody has just made.
+// there already, and ours, or one that somebody has just made. (A `not exists` in the place of the
+// `is null` could be planned as a hash of the whole table.)
 inline std::string try_statement(const std::string& q) {
     return R"(
 insert into locks as l (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
@@ -185,7 +186,7 @@ from (
         where l.type = q.type and l.id = q.id
           and l.ended <> 0 and l.expiration_time <= clock_timestamp()
         for update skip locked) f on true
-    where (free or not exists (select from locks l where l.type = q.type and l.id = q.id))
+    where (free or (select true from locks l where l.type = q.type and l.id = q.id) is null)
       and ($8::bigint = 1 or not exists (
               select from lock_history h where h.lockid = q.lockid
               union all select from lock_shares s where s.lockid = q.lockid
