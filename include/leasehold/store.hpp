@@ -75,6 +75,8 @@ struct Renew {
 struct Release {
     std::optional<LockKey> key{};
     LockId lock_id{};
+    // Where given: only a lease that was not prolonged since; another is left, and refused as held.
+    std::optional<Time> if_expires_at{};
 };
 
 enum class OwnerScope : std::uint8_t {

@@ -220,8 +220,9 @@ const LockKey* shortcut_key(const Request& request) {
                 return plain ? &r.key : nullptr;
             } else if constexpr (std::is_same_v<R, Renew>) {
                 return r.key && r.ttl != until_released ? &*r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Check> || std::is_same_v<R, Extend> ||
-                                 std::is_same_v<R, Release>) {
+            } else if constexpr (std::is_same_v<R, Release>) {
+                return r.key && !r.if_expires_at ? &*r.key : nullptr;
+            } else if constexpr (std::is_same_v<R, Check> || std::is_same_v<R, Extend>) {
                 return r.key ? &*r.key : nullptr;
             } else {
                 return nullptr;

@@ -78,7 +78,7 @@ Time expiry(Time now, Duration ttl) {
 }
 
 StoreFault id_of_another_key() {
-    return {StoreFault::Effect::none, StoreFault::Cause::internal,
+    return {StoreFault::Effect::none, StoreFault::Cause::lock_id_in_use,
             "this lock id names a lease of another key: draw a new one for each key"};
 }
 
@@ -322,6 +322,9 @@ Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
     const Time now = now_for(cell);
     const Grant* grant = find_alive(cell, request.lock_id);
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
+    if (request.if_expires_at && grant->expires_at != *request.if_expires_at) {
+        return held({to_holder(key, *grant)}, now);
+    }
     Outcome released = granted(key, *grant, now);
     end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});
     return released;

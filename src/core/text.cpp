@@ -1,5 +1,7 @@
 #include "core/text.hpp"
 
+#include <algorithm>
+
 namespace leasehold {
 namespace {
 
@@ -57,6 +59,12 @@ std::optional<std::string> text_problem(std::string_view what, std::string_view 
         at += length;
     }
     return std::nullopt;
+}
+
+std::string lower(std::string_view text) {
+    std::string result{text};
+    std::ranges::transform(result, result.begin(), lower_letter);
+    return result;
 }
 
 }  // namespace leasehold

@@ -14,4 +14,10 @@ enum class Lines : std::uint8_t { one, many };
 [[nodiscard]] std::optional<std::string> text_problem(std::string_view what, std::string_view text,
                                                       std::size_t max_bytes, Lines lines);
 
+// Of ASCII letters, which all protocols mean; every other byte stays as it is.
+[[nodiscard]] constexpr char lower_letter(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+[[nodiscard]] std::string lower(std::string_view text);
+
 }  // namespace leasehold

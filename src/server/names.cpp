@@ -7,7 +7,9 @@ std::string_view name_of(StoreFault::Cause cause) noexcept {
         case StoreFault::Cause::unavailable: return "unavailable";
         case StoreFault::Cause::clock_leap: return "clock_leap";
         case StoreFault::Cause::configuration: return "configuration";
+        case StoreFault::Cause::not_allowed: return "not_allowed";
         case StoreFault::Cause::internal: return "internal";
+        case StoreFault::Cause::lock_id_in_use: return "lock_id_in_use";
     }
     return {};
 }

@@ -13,6 +13,11 @@ std::optional<Time> store_now(const Outcome& outcome) {
     return std::nullopt;
 }
 
+// One that is the store's, not the client's.
+bool is_failure(const StoreFault& fault) {
+    return fault.cause() != StoreFault::Cause::lock_id_in_use;
+}
+
 }  // namespace
 
 void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
@@ -20,12 +25,13 @@ void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> 
     try {
         store_->apply(requests, outcomes);
     } catch (const StoreFault& fault) {
-        observer_.store_failed(fault);
+        if (is_failure(fault)) observer_.store_failed(fault);
         tell(outcomes, begun);
         throw;
     }
     for (const Outcome& outcome : outcomes) {
-        if (const auto* fault = std::get_if<StoreFault>(&outcome)) observer_.store_failed(*fault);
+        const auto* fault = std::get_if<StoreFault>(&outcome);
+        if (fault != nullptr && is_failure(*fault)) observer_.store_failed(*fault);
     }
     tell(outcomes, begun);
 }
@@ -34,8 +40,9 @@ void ObservedStore::tell(std::span<const Outcome> outcomes, Clock::time_point be
     const auto ended = Clock::now();
     const auto took = ended - begun;
     const auto faults = std::ranges::count_if(outcomes, [](const Outcome& outcome) {
-        return std::holds_alternative<StoreFault>(outcome) ||
-               std::holds_alternative<std::monostate>(outcome);
+        const auto* fault = std::get_if<StoreFault>(&outcome);
+        return fault != nullptr ? is_failure(*fault)
+                                : std::holds_alternative<std::monostate>(outcome);
     });
     observer_.batch_applied({.requests = outcomes.size(),
                              .faults = static_cast<std::size_t>(faults),

@@ -25,10 +25,13 @@ constexpr Names<Refusal::Kind, 3> refusals{
     {{Refusal::Kind::held, "held"}, {Refusal::Kind::gone, "gone"}, {Refusal::Kind::busy, "busy"}}};
 constexpr Names<StoreFault::Effect, 2> effects{
     {{StoreFault::Effect::none, "none"}, {StoreFault::Effect::unknown, "unknown"}}};
-constexpr Names<StoreFault::Cause, 4> causes{{{StoreFault::Cause::unavailable, "unavailable"},
-                                              {StoreFault::Cause::configuration, "configuration"},
-                                              {StoreFault::Cause::clock_leap, "clock_leap"},
-                                              {StoreFault::Cause::internal, "internal"}}};
+constexpr Names<StoreFault::Cause, 6> causes{
+    {{StoreFault::Cause::unavailable, "unavailable"},
+     {StoreFault::Cause::configuration, "configuration"},
+     {StoreFault::Cause::not_allowed, "not_allowed"},
+     {StoreFault::Cause::clock_leap, "clock_leap"},
+     {StoreFault::Cause::internal, "internal"},
+     {StoreFault::Cause::lock_id_in_use, "lock_id_in_use"}}};
 
 template <class T, std::size_t N>
 std::string_view name_of(T value, const Names<T, N>& names) {
@@ -249,7 +252,11 @@ struct ToMessage {
         if (r.max_hold) object["max_hold_ms"] = to_json(*r.max_hold);
         return object;
     }
-    json::object operator()(const Release& r) const { return about_lease("release", r); }
+    json::object operator()(const Release& r) const {
+        json::object object = about_lease("release", r);
+        if (r.if_expires_at) object["if_expires_at"] = to_json(*r.if_expires_at);
+        return object;
+    }
     json::object operator()(const ReleaseAll& r) const {
         json::object object = message("release_all");
         object["owner"] = r.owner;
@@ -357,6 +364,12 @@ Request read_renew(Fields& fields) {
     return request;
 }
 
+Request read_release(Fields& fields) {
+    auto request = lease_named<Release>(fields);
+    request.if_expires_at = fields.optional_time("if_expires_at");
+    return request;
+}
+
 Request read_release_all(Fields& fields) {
     return ReleaseAll{.owner = fields.text("owner"),
                       .scope = optional_name(fields, "scope", scopes).value_or(OwnerScope::exact),
@@ -400,7 +413,7 @@ constexpr std::array operations{
     Operation{"check", [](Fields& f) -> Request { return lease_named<Check>(f); }},
     Operation{"extend", read_extend},
     Operation{"renew", read_renew},
-    Operation{"release", [](Fields& f) -> Request { return lease_named<Release>(f); }},
+    Operation{"release", read_release},
     Operation{"release_all", read_release_all},
     Operation{"break", read_break},
     Operation{"holders", [](Fields& f) -> Request { return Holders{key_from(f)}; }},

@@ -166,6 +166,7 @@ protected:
             EXPECT_FALSE(granted(locks().try_lock(key, {.owner = "alice", .lock_id = id_})));
         } catch (const StoreFault& fault) {
             EXPECT_EQ(fault.effect(), StoreFault::Effect::none) << fault.what();
+            EXPECT_EQ(fault.cause(), StoreFault::Cause::lock_id_in_use) << fault.what();
         }
     }
 
@@ -298,7 +299,9 @@ TEST_P(LockIds, ALiveLockIdGrantsNoOtherKeyAmongMany) {
         std::vector<Outcome> outcomes(1);
         ASSERT_NO_THROW(store->apply(batch, outcomes));
         ASSERT_TRUE(std::holds_alternative<StoreFault>(outcomes[0]));
-        EXPECT_TRUE(std::string{std::get<StoreFault>(outcomes[0]).what()}.contains("another key"));
+        const auto& fault = std::get<StoreFault>(outcomes[0]);
+        EXPECT_EQ(fault.cause(), StoreFault::Cause::lock_id_in_use);
+        EXPECT_TRUE(std::string{fault.what()}.contains("another key"));
         EXPECT_TRUE(locks().holders(other).empty());
         EXPECT_TRUE(locks().holders(third).empty());
         EXPECT_EQ(public_part(must(locks().check(key_, id))), public_part(lease));

@@ -50,6 +50,33 @@ TEST_P(Refusals, HeldTellsOwnerModeFenceSinceUntilAndNote) {
     EXPECT_TRUE(about(holder.until - refused.error().store_now, 7min));
 }
 
+TEST_P(Refusals, AReleaseOfWhatWasSeenLeavesALeaseThatWasProlongedSince) {
+    const auto store = harness().open();
+    for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+        const Lease seen = must(locks().try_lock(key_, {.owner = "alice", .mode = mode}));
+        const Lease renewed = must(locks().renew(key_, seen.lock_id, 30min));
+        const std::vector<Request> releases{
+            Release{key_, seen.lock_id, seen.expires_at},
+            Release{{}, seen.lock_id, seen.expires_at},
+            Release{key_, seen.lock_id, renewed.expires_at},
+            Release{key_, seen.lock_id, renewed.expires_at},
+        };
+        std::vector<Outcome> outcomes(releases.size());
+        for (std::size_t i = 0; i < releases.size(); ++i) {
+            store->apply({&releases[i], 1}, {&outcomes[i], 1});
+        }
+        for (const std::size_t early : {0U, 1U}) {
+            const auto* refusal = std::get_if<Refusal>(&outcomes[early]);
+            ASSERT_NE(refusal, nullptr);
+            EXPECT_TRUE(refusal_is_held(*refusal, {"alice"}));
+            EXPECT_EQ(refusal->holders.front(), public_part(renewed));
+        }
+        EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
+        ASSERT_TRUE(std::holds_alternative<Refusal>(outcomes[3]));
+        EXPECT_TRUE(refusal_is_gone(std::get<Refusal>(outcomes[3]), Gone::released, {}, {}));
+    }
+}
+
 TEST_P(Refusals, HeldShowsARenewedExpiry) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1min}));
     const Lease renewed = must(locks().renew(lease.lock_id, 30min));

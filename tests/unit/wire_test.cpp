@@ -56,6 +56,7 @@ TEST(Wire, CarriesEveryRequest) {
         Extend{.key = key, .lock_id = id, .by = 90s, .max_hold = 1h},
         Renew{.lock_id = id, .ttl = 90s},
         Release{key, id},
+        Release{key, id, Time{1'794'820'000'123'456us}},
         ReleaseAll{.owner = "alice", .scope = OwnerScope::below, .key = key},
         Break{.key = key, .fence = 12, .by = "admin", .reason = "gone home"},
         Holders{key},

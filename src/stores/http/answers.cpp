@@ -33,7 +33,10 @@ json::value understood(const std::string& server, const Response& response,
     const std::string said = "the Leasehold server at " + server + " says " +
                              std::to_string(response.status) + ": " + field_of(body, "detail");
     // A request that was refused was not begun. Of those that were, the server says it.
-    if (response.status == 401 || response.status == 403 || response.status == 404) {
+    if (response.status == 401 || response.status == 403) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::not_allowed, said};
+    }
+    if (response.status == 404) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, said};
     }
     if (response.status < 500) {
@@ -42,7 +45,8 @@ json::value understood(const std::string& server, const Response& response,
             response.status == 429 ? StoreFault::Cause::unavailable : StoreFault::Cause::internal,
             said};
     }
-    const bool untouched = field_of(body, "effect") == "none";
+    const bool untouched =
+        field_of(body, "effect") == "none" || field_of(body, "code") == "overloaded";
     throw StoreFault{untouched ? StoreFault::Effect::none : effect, StoreFault::Cause::unavailable,
                      said};
 }

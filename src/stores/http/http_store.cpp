@@ -100,7 +100,7 @@ private:
             try {
                 send_some(requests.subspan(i, 1), outcomes.subspan(i, 1));
             } catch (const StoreFault& fault) {
-                if (fault.cause() != StoreFault::Cause::configuration) throw;
+                if (fault.cause() != StoreFault::Cause::not_allowed) throw;
                 outcomes[i] = fault;
             }
         }
