@@ -41,7 +41,8 @@ int fail(const Invocation& call, const StoreFault& fault) {
     else
         complain((unknown ? "the effect is unknown: " : "nothing was changed: ") +
                  std::string{fault.what()});
-    return unknown ? effect_unknown : store_failed;
+    if (unknown) return effect_unknown;
+    return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed : store_failed;
 }
 
 int run(std::vector<std::string> arguments) {

@@ -26,6 +26,16 @@ Duration about(Duration time) {
     return Duration{std::uniform_int_distribution{time.count() / 2, time.count()}(random)};
 }
 
+// Whether asking again can help.
+bool may_pass(const StoreFault& fault) {
+    switch (fault.cause()) {
+        case StoreFault::Cause::configuration:
+        case StoreFault::Cause::not_allowed:
+        case StoreFault::Cause::lock_id_in_use: return false;
+        default: return true;
+    }
+}
+
 }  // namespace
 
 Result<std::vector<Lease>> ask_patiently(Duration patience, const std::stop_token& ended,
@@ -37,10 +47,8 @@ Result<std::vector<Lease>> ask_patiently(Duration patience, const std::stop_toke
             const bool over = ended.stop_requested() || SteadyClock::now() >= until;
             if (answer || over || answer.error().kind == Refusal::Kind::gone) return answer;
         } catch (const StoreFault& fault) {
-            if (ended.stop_requested() || SteadyClock::now() >= until ||
-                fault.cause() == StoreFault::Cause::configuration) {
-                throw;
-            }
+            const bool over = ended.stop_requested() || SteadyClock::now() >= until;
+            if (over || !may_pass(fault)) throw;
         }
         sleep(std::min(about(pause), std::max<Duration>(until - SteadyClock::now(), 1ms)), ended);
     }

@@ -29,7 +29,8 @@ constexpr const char* overview_examples = R"(Examples:
   leasehold run --wait 30s nightly-report -- ./report.sh
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store failed and
-the effect is unknown. `leasehold COMMAND --help` shows a command's options and examples.)";
+the effect is unknown, 5 the server does not allow it (see --token).
+`leasehold COMMAND --help` shows a command's options and examples.)";
 
 std::int64_t number_from(const std::string& text) {
     std::int64_t number = 0;

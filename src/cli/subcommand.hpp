@@ -19,8 +19,9 @@ enum Exit : int {
     done = 0,
     refused = 1,
     wrong_usage = 2,
-    store_failed = 3,   // and nothing happened
-    effect_unknown = 4  // the store failed, perhaps after it happened
+    store_failed = 3,    // and nothing happened
+    effect_unknown = 4,  // the store failed, perhaps after it happened
+    not_allowed = 5      // by a server: the token is not known there, or may not do this
 };
 
 // One call of the command.

@@ -237,16 +237,25 @@ TEST_F(ServeAccess, TheCommandShowsItsTokenAndSaysWhatItMayNotDo) {
         0);
 
     const auto denied = run({"ls"}, shop);
-    EXPECT_EQ(denied.exit_code, 3);
+    EXPECT_EQ(denied.exit_code, 5);
     EXPECT_NE(denied.output.find("says 403: requests[0]: the token 'shop' lacks the role 'see'"),
               std::string::npos)
         << denied.output;
     const auto other = run({"try", "Order/2", "--owner", "bob"}, shop);
-    EXPECT_EQ(other.exit_code, 3);
+    EXPECT_EQ(other.exit_code, 5);
     EXPECT_NE(other.output.find("speaks only for the owner 'shop'"), std::string::npos);
     const auto stranger = run({"ls"}, "LEASEHOLD_TOKEN=");
-    EXPECT_EQ(stranger.exit_code, 3);
+    EXPECT_EQ(stranger.exit_code, 5);
     EXPECT_NE(stranger.output.find("says 401: this server wants a token"), std::string::npos);
+    const auto command =
+        leasehold({"run", "--wait", "1h", "--store", store, "nightly", "--", "true"}, {shop});
+    EXPECT_EQ(command.exit_code, 123) << command.output;
+    const auto doctor = run({"doctor"}, shop);
+    EXPECT_EQ(doctor.exit_code, 1);
+    EXPECT_NE(doctor.output.find("doctor --owner OWNER"), std::string::npos) << doctor.output;
+    const auto named = run({"doctor", "--owner", "shop"}, shop);
+    EXPECT_NE(named.output.find("a lock can be taken, renewed and released"), std::string::npos)
+        << named.output;
     EXPECT_EQ(run({"ls"}, "LEASEHOLD_TOKEN_FILE=/nowhere").exit_code, 2);
     const auto distrusted = leasehold({"ls", "--store", server.url()}, {shop});
     EXPECT_EQ(distrusted.exit_code, 3);

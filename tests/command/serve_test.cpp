@@ -289,6 +289,13 @@ TEST_F(Serve, ReadsItsLogLevelAgainAtHangup) {
     EXPECT_EQ(server.output().find("\"/healthz\""), std::string::npos);
 }
 
+TEST_F(Serve, StopsAlthoughItIsToldToReadAgainMeanwhile) {
+    Serving server{store()};
+    server.signal(SIGTERM);
+    for (int i = 0; i < 500; ++i) server.signal(SIGHUP);
+    EXPECT_EQ(server.wait(), 0);
+}
+
 // What listens on $NOTIFY_SOCKET.
 class ServiceManager {
 public:

@@ -44,9 +44,23 @@ std::string store_url(const Invocation& call) {
     return url != nullptr ? url : "";
 }
 
+const char* advice_for(const StoreFault& fault) {
+    switch (fault.cause()) {
+        case StoreFault::Cause::configuration: return "set it up as the message says";
+        case StoreFault::Cause::not_allowed:
+            return "the server's token file says what a token may do; for one that speaks for one "
+                   "owner, name it: doctor --owner OWNER";
+        case StoreFault::Cause::clock_leap:
+            return "find out who set the store's clock; see docs/clock.md";
+        case StoreFault::Cause::unavailable: return "is it running, and is the URL right?";
+        default: return "see the store's own log";
+    }
+}
+
 class Doctor {
 public:
-    explicit Doctor(const Invocation& call) : call_{call} {}
+    // A lock is taken for this owner, to see whether it can be.
+    Doctor(const Invocation& call, std::string owner) : call_{call}, owner_{std::move(owner)} {}
 
     [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
@@ -54,10 +68,7 @@ public:
         try {
             locks_ = std::make_unique<LockManager>(open_named_store(call_));
         } catch (const StoreFault& fault) {
-            const bool configuration = fault.cause() == StoreFault::Cause::configuration;
-            return add({Verdict::problem, "store", fault.what(),
-                        configuration ? "set it up as the message says"
-                                      : "is it running, and is the URL right?"});
+            return add({Verdict::problem, "store", fault.what(), advice_for(fault)});
         }
         status_ = locks_->status();
         add({Verdict::ok, "store", status_.name + " answers"});
@@ -79,10 +90,9 @@ private:
         try {
             examination();
         } catch (const StoreFault& fault) {
+            const bool unavailable = fault.cause() == StoreFault::Cause::unavailable;
             add({Verdict::problem, about, fault.what(),
-                 fault.cause() == StoreFault::Cause::clock_leap
-                     ? "find out who set the store's clock; see docs/clock.md"
-                     : "see the store's own log"});
+                 unavailable ? "see the store's own log" : advice_for(fault)});
         }
     }
 
@@ -131,8 +141,8 @@ private:
     }
 
     void examine_permissions() {
-        const LockKey key{"leasehold-doctor", unique_owner(who_we_are(), "probe")};
-        const auto lease = locks_->try_lock(key, {.owner = who_we_are(), .ttl = 10s});
+        const LockKey key{"leasehold-doctor", unique_owner(owner_, "probe")};
+        const auto lease = locks_->try_lock(key, {.owner = owner_, .ttl = 10s});
         const bool works = lease && locks_->renew(key, lease->lock_id, 10s) &&
                            locks_->release(key, lease->lock_id);
         if (works)
@@ -166,6 +176,7 @@ private:
     }
 
     const Invocation& call_;
+    const std::string owner_;
     std::unique_ptr<LockManager> locks_;
     StoreStatus status_;
     std::vector<Finding> findings_;
@@ -204,9 +215,12 @@ void add_doctor(CLI::App& app, Invocation& call) {
     Subcommand command{app, "doctor", "Check store, schema, clock, durability and permissions",
                        "  leasehold doctor\n"
                        "  leasehold doctor --store postgres://app@db/shop --json"};
-    command.store(call).json(call);
-    command.does(call, [&call] {
-        Doctor doctor{call};
+    const auto owner = std::make_shared<std::string>();
+    command.text("--owner", "OWNER", *owner, "whom to take a lock for, as a try (USER@HOST)")
+        .store(call)
+        .json(call);
+    command.does(call, [&call, owner] {
+        Doctor doctor{call, owner->empty() ? who_we_are() : *owner};
         doctor.examine();
         if (call.json)
             print_json(doctor.findings());

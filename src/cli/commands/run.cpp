@@ -66,7 +66,8 @@ void add_run(CLI::App& app, Invocation& call) {
         "\n"
         "Exit codes: the command's own (128 + N where signal N ended it), 120 refused, 121 the\n"
         "lease was lost and the command stopped, 122 the store failed before the command was\n"
-        "started, 126 and 127 the command cannot be executed or was not found."};
+        "started, 123 the server does not allow it, 126 and 127 the command cannot be executed or\n"
+        "was not found."};
     command.required_text("name", "NAME", options->name, "what to lock, a name or TYPE/ID")
         .duration("--wait", options->wait,
                   "how long to wait for the lock, and for a store that fails (0s)")

@@ -404,7 +404,8 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
         return run_granted(options, *std::move(granted), supervisor, signals);
     } catch (const StoreFault& fault) {
         complain("the command was not started: " + std::string{fault.what()});
-        return store_failed_before;
+        return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed_before
+                                                               : store_failed_before;
     }
 }
 

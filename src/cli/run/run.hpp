@@ -14,6 +14,7 @@ enum RunExit : int {
     lock_refused = 120,
     lease_lost = 121,
     store_failed_before = 122,
+    not_allowed_before = 123,
     not_executable = 126,
     not_found = 127,
     ended_by_signal = 128  // plus the signal

@@ -5,10 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <functional>
 #include <iostream>
+#include <mutex>
 #include <system_error>
 
 #include "cli/output.hpp"
@@ -154,7 +154,7 @@ public:
         }
         const std::string place = place_of(options.address, server->port());
         const std::string url = (options.identity ? "https://" : "http://") + place;
-        server_ = &*server;
+        serves(&*server);
         log_.info("ready", {{"url", url}});
         if (greeting == Greeting::banner) {
             std::cout << banner(url, public_url(config_.store),
@@ -163,19 +163,25 @@ public:
         }
         notify_manager("READY=1\n");
         server->run();
-        server_ = nullptr;
+        serves(nullptr);
         log_.info("stopped");
         return done;
     }
 
 private:
+    // Waits for a signal that is being handled: what it uses must be there.
+    void serves(Server* server) {
+        const std::lock_guard lock{mutex_};
+        server_ = server;
+    }
+
     void stop(int number) {
         const char* const name = number == SIGTERM ? "SIGTERM" : "SIGINT";
-        Server* const server = server_;
-        if (server == nullptr) ::_exit(128 + number);
-        log_.info("stopping", {{"signal", name}, {"connections", server->connections()}});
+        const std::lock_guard lock{mutex_};
+        if (server_ == nullptr) ::_exit(128 + number);
+        log_.info("stopping", {{"signal", name}, {"connections", server_->connections()}});
         notify_manager("STOPPING=1\n");
-        server->stop();
+        server_->stop();
     }
 
     void reload() {
@@ -201,7 +207,8 @@ private:
 
     void reload(std::string_view failed, const std::function<void(Server&)>& read) {
         try {
-            if (Server* const server = server_) read(*server);
+            const std::lock_guard lock{mutex_};
+            if (server_ != nullptr) read(*server_);
         } catch (const std::exception& error) {
             log_.error(failed, {{"error", error.what()}});
         }
@@ -209,7 +216,8 @@ private:
 
     const CommandLine line_;
     const Config config_;
-    std::atomic<Server*> server_{nullptr};  // while it serves
+    std::mutex mutex_;
+    Server* server_ = nullptr;  // guarded by mutex_; while it serves
     Log log_;
     server::Metrics metrics_{std::string{version()}};
     server::BothObservers observers_{log_, metrics_};

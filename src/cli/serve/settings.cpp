@@ -279,6 +279,8 @@ std::vector<Setting> all_settings() {
                [](Config& c) -> auto& { return c.server.header_bytes; }),
         number({"body_bytes", sizes, "of a request's body"}, 1024, 64 * million,
                [](Config& c) -> auto& { return c.server.body_bytes; }),
+        number({"bodies_bytes", sizes, "of all bodies together that do not come with their header"},
+               1024, 64'000 * million, [](Config& c) -> auto& { return c.server.bodies_bytes; }),
         number({"batch_requests", sizes, "requests in one POST /v1/batch"}, 1, 100'000,
                [](Config& c) -> auto& { return c.server.batch_requests; }),
         number({"keys_at_once", sizes, "keys that are taken all or none"}, 1, 10'000,

@@ -47,6 +47,7 @@ Signals::~Signals() {
     ::close(over_);
     ::close(signals_);
     const sigset_t set = ours();
+    ::signal(SIGHUP, SIG_IGN);
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

@@ -9,7 +9,8 @@ namespace leasehold::cli {
 // made: one that was made before would take them.
 void block_signals();
 
-// Takes those signals on a thread of its own. At its end they are what they were: deadly.
+// Takes those signals on a thread of its own. At its end they are deadly as they were; but a hangup
+// means nothing any more.
 class Signals {
 public:
     struct Handlers {
