@@ -29,7 +29,7 @@ constexpr std::array routes{
     Route{Resource::metrics, Method::get, {Need::see, Pace::asks}},
     Route{Resource::token, Method::get, {Need::a_token, Pace::asks}},
     // And what each of its requests needs.
-    Route{Resource::batch, Method::post, {Need::a_token, Pace::asks}},
+    Route{Resource::batch, Method::post, {Need::a_token, Pace::by_request}},
     Route{Resource::health, Method::get, {Need::nothing, Pace::asks}},
     Route{Resource::readiness, Method::get, {Need::nothing, Pace::asks}},
     Route{Resource::description, Method::get, {Need::nothing, Pace::asks}},

@@ -17,7 +17,8 @@ namespace leasehold::server {
 enum class Need : std::uint8_t { nothing, a_token, use, use_or_see, see, break_ };
 
 // Renewals and releases are counted apart from the rest, so that many tries never cost a lease.
-enum class Pace : std::uint8_t { asks, keeps };
+// `by_request`: when it is known what for.
+enum class Pace : std::uint8_t { asks, keeps, by_request };
 
 struct Rule {
     Need need;

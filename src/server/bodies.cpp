@@ -1,10 +1,10 @@
 #include "server/bodies.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <leasehold/errors.hpp>
 
+#include "core/text.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server {
@@ -15,21 +15,21 @@ std::string media_type(std::string_view field) {
     std::string type{field.substr(0, field.find(';'))};
     type.erase(type.find_last_not_of(" \t") + 1);
     type.erase(0, type.find_first_not_of(" \t"));
-    std::ranges::transform(type, type.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return type;
+    return lower(type);
 }
 
 void refuse_token(const HttpRequest& request) {
     if (request.lock_token) throw BadRequest{"this request takes no Lock-Token"};
 }
 
+void refuse_unless_json(const HttpRequest& request) {
+    if (media_type(request.content_type) == "application/json") return;
+    throw Refused{problem(415, "unsupported_media_type",
+                          "the body must be JSON, with Content-Type: application/json")};
+}
+
 json::value json_body(const HttpRequest& request, json::storage_ptr storage) {
-    if (media_type(request.content_type) != "application/json") {
-        throw Refused{problem(415, "unsupported_media_type",
-                              "the body must be JSON, with Content-Type: application/json")};
-    }
+    refuse_unless_json(request);
     return wire::parse(request.body, std::move(storage));
 }
 

@@ -20,7 +20,10 @@ struct Refused {
 // Throws BadRequest where it carries a lock id.
 void refuse_token(const HttpRequest& request);
 
-// Throws Refused where the content type is not JSON's, BadRequest where the body is not JSON.
+// Throws Refused where the content type is not JSON's.
+void refuse_unless_json(const HttpRequest& request);
+
+// The same, and BadRequest where the body is not JSON.
 [[nodiscard]] boost::json::value json_body(const HttpRequest& request,
                                            boost::json::storage_ptr storage = {});
 

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include "core/text.hpp"
+#include "server/asking.hpp"
 #include "server/bodies.hpp"
 #include "server/service.hpp"
 #include "wire/messages.hpp"
@@ -41,14 +41,6 @@ Knock read_knock(const HttpRequest& request) {
     return knock;
 }
 
-Reply too_often(std::chrono::steady_clock::duration wait) {
-    Reply reply =
-        problem(429, "too_many_requests", "the holder has just been asked: wait a moment");
-    reply.retry_after_s =
-        static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(wait).count());
-    return reply;
-}
-
 }  // namespace
 
 Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
@@ -56,10 +48,9 @@ Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
     const LockKey key = target.key();
     Knock knock = read_knock(request);
     Gate::admit(request, knock.by);
-    // Nobody has this lock id: the refusal brings the store's time.
     std::vector<Request> questions;
     questions.emplace_back(Holders{key});
-    questions.emplace_back(Check{{}, LockId::random()});
+    questions.push_back(what_time_is_it());
     const std::vector<Outcome> outcomes = co_await door_.look_up(std::move(questions));
     const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
     const auto* time = std::get_if<Refusal>(&outcomes[1]);
@@ -70,7 +61,8 @@ Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
         co_return problem(404, "not_held", "nobody holds this key: try to lock it");
     }
     knock.at = time->store_now;
-    if (const auto wait = knocks_.add(key, *holders, knock)) co_return too_often(*wait);
+    if (const auto wait = knocks_.add(key, *holders, knock))
+        co_return too_often("the holder has just been asked: wait a moment", *wait);
     for (const Holder& holder : *holders) {
         reporter_.knocked({.kind = Event::Kind::knocked,
                            .lease = holder,
@@ -97,8 +89,11 @@ Task<Reply> Service::events(const HttpRequest& request, const Target& target) {
                        .scope = target.query.scope()};
     Reply reply{.content_type = event_stream, .open_ended = true};
     if (request.method == Method::head) co_return reply;
-    auto opened = co_await reporter_.open(std::move(filter), request.last_event_id);
+    auto opened = co_await reporter_.open(std::move(filter), request.last_event_id, request.token);
     if (!opened) co_return problem(opened.error());
+    if (request.token && !gate_.admits(*request.token, Need::see)) {
+        co_return problem(401, "unauthorized", "this token is not known here any more");
+    }
     reply.events = *std::move(opened);
     co_return reply;
 }

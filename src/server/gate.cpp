@@ -3,10 +3,10 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "core/text.hpp"
 #include "server/bodies.hpp"
 #include "server/observer.hpp"
 #include "server/waiting_room.hpp"
@@ -20,16 +20,10 @@ constexpr std::size_t known_tokens = 100'000;
 constexpr std::size_t known_addresses = 10'000;
 constexpr std::size_t longest_token = 512;
 
-bool is_bearer(std::string_view scheme) {
-    constexpr std::string_view right = "bearer";
-    return std::ranges::equal(scheme, right,
-                              [](char given, char wanted) { return (given | 0x20) == wanted; });
-}
-
 // What follows "Bearer", in any case; nothing where it is another scheme.
 std::optional<std::string_view> token_in(std::string_view authorization) {
     const std::size_t space = authorization.find(' ');
-    if (!is_bearer(authorization.substr(0, space))) return std::nullopt;
+    if (lower(authorization.substr(0, space)) != "bearer") return std::nullopt;
     std::string_view token = authorization.substr(std::min(space, authorization.size()));
     token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
     if (token.empty() || token.size() > longest_token) return std::nullopt;
@@ -39,14 +33,6 @@ std::optional<std::string_view> token_in(std::string_view authorization) {
 [[noreturn]] void refuse(const Denial& denied, json::object fields = {}) {
     if (!denied.role.empty()) fields["role"] = denied.role;
     throw Refused{problem(403, "forbidden", denied.detail, std::move(fields))};
-}
-
-Reply too_often(std::string_view detail, std::chrono::duration<double> wait) {
-    constexpr double longest_s = 3600;
-    Reply reply = problem(429, "too_many_requests", detail);
-    reply.retry_after_s =
-        static_cast<unsigned>(std::clamp(std::ceil(wait.count()), 1.0, longest_s));
-    return reply;
 }
 
 [[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
@@ -66,11 +52,17 @@ void Gate::use(std::shared_ptr<const Tokens> tokens) {
     tokens_ = std::move(tokens);
 }
 
+bool Gate::admits(const Token& token, Need need) {
+    const std::lock_guard lock{mutex_};
+    const Token* const now = tokens_->find(token.digest);
+    return now != nullptr && !denial(*now, need);
+}
+
 void Gate::admit(HttpRequest& request, const Rule& rule, const Connection& connection) {
     if (!options_.tokens || rule.need == Need::nothing) return;
     request.token = identify(request, connection);
     if (const auto denied = denial(*request.token, rule.need)) refuse(*denied);
-    if (rule.need == Need::a_token) return;  // counted when it is known what for
+    if (rule.pace == Pace::by_request) return;
     if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
 }
 

@@ -27,6 +27,9 @@ public:
     // From now on these are the tokens.
     void use(std::shared_ptr<const Tokens> tokens);
 
+    // Whether a token that was shown once is still enough for this.
+    [[nodiscard]] bool admits(const Token& token, Need need);
+
     // Whose request it is, which is noted in it, and whether that is enough for this.
     void admit(HttpRequest& request, const Rule& rule, const Connection& connection);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 
 #include "wire/messages.hpp"
 
@@ -76,6 +77,20 @@ Reply not_found() {
     return problem(404, "not_found", "there is nothing under this URL");
 }
 
+Reply overloaded(std::string_view detail) {
+    Reply reply = problem(503, "overloaded", detail);
+    reply.retry_after_s = 1;
+    return reply;
+}
+
+Reply too_often(std::string_view detail, std::chrono::duration<double> wait) {
+    constexpr double longest_s = 3600;
+    Reply reply = problem(429, "too_many_requests", detail);
+    reply.retry_after_s =
+        static_cast<unsigned>(std::clamp(std::ceil(wait.count()), 1.0, longest_s));
+    return reply;
+}
+
 Reply problem(unsigned status, std::string_view code, std::string_view detail,
               json::object fields) {
     fields["type"] = "urn:leasehold:" + std::string{code};
@@ -97,6 +112,9 @@ Reply problem(const Refusal& refusal) {
 }
 
 Reply problem(const StoreFault& fault) {
+    if (fault.cause() == StoreFault::Cause::lock_id_in_use) {
+        return problem(409, "lock_id_in_use", fault.what());
+    }
     Reply reply = problem(503, "fault", fault.what(), wire::to_json(fault));
     reply.retry_after_s = 1;
     return reply;

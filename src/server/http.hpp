@@ -37,6 +37,7 @@ struct HttpRequest {
     bool asks_permission = false;       // for that page: Access-Control-Request-Method is there
     std::string body;
     bool keep_alive = true;
+    bool let_in = false;                   // what the header decides is decided
     std::shared_ptr<const Token> token{};  // whose request it is, once that is known
 };
 
@@ -61,6 +62,9 @@ struct Reply {
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);
 
 [[nodiscard]] Reply not_found();
+// Nothing was done; asking again in a moment may help.
+[[nodiscard]] Reply overloaded(std::string_view detail);
+[[nodiscard]] Reply too_often(std::string_view detail, std::chrono::duration<double> wait);
 
 // An RFC 9457 problem document; `fields` are added to it.
 [[nodiscard]] Reply problem(unsigned status, std::string_view code, std::string_view detail,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text.hpp"
 #include "server/bodies.hpp"
 #include "server/observer.hpp"
 #include "server/service.hpp"
@@ -70,11 +71,8 @@ constexpr std::size_t pages_searched = 20;
 // Whether the text is somewhere in what everybody may see. ASCII letters match in either case.
 bool mentions(const Holder& holder, std::string_view text) {
     if (text.empty()) return true;
-    const auto lower = [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
     const auto in = [&](std::string_view whole) {
-        return !std::ranges::search(whole, text, {}, lower, lower).empty();
+        return !std::ranges::search(whole, text, {}, lower_letter, lower_letter).empty();
     };
     return in(holder.key.id()) || in(holder.key.type()) || in(holder.owner) || in(holder.note) ||
            in(holder.key.to_string());

@@ -222,4 +222,8 @@ void Log::turned_away(std::string_view address) noexcept {
     warning("requests without a valid token", {{"address", address}, {"requests", *count}});
 }
 
+void Log::failed(std::string_view what) noexcept {
+    error("something went wrong; the server goes on", {{"error", what}});
+}
+
 }  // namespace leasehold::server

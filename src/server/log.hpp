@@ -54,6 +54,7 @@ public:
     void store_failed(const StoreFault& fault) noexcept override;
     void happened(ConnectionEvent event) noexcept override;
     void turned_away(std::string_view address) noexcept override;
+    void failed(std::string_view what) noexcept override;
     // Tells when the store answers again.
     void batch_applied(const Batch& batch) noexcept override;
 

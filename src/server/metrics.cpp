@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "server/asking.hpp"
 #include "server/families.hpp"
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
@@ -38,8 +39,9 @@ constexpr std::size_t no_resource = resources - 1;
 
 constexpr std::array methods{Method::get, Method::head,    Method::post, Method::patch,
                              Method::del, Method::options, Method::other};
-constexpr std::array statuses{200U, 201U, 204U, 304U, 400U, 401U, 403U, 404U, 405U, 408U, 409U,
-                              410U, 413U, 415U, 417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
+constexpr std::array statuses{200U, 201U, 202U, 204U, 304U, 400U, 401U, 403U,
+                              404U, 405U, 406U, 408U, 409U, 410U, 413U, 415U,
+                              417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
 
 // The place of each status in `statuses`; of an unknown one the last.
 constexpr std::size_t largest_status = 600;
@@ -52,8 +54,9 @@ constexpr auto places = [] {
     return all;
 }();
 
+// Those that are the store's; a client's lock id in use is none of its.
 constexpr std::array causes{Cause::unavailable, Cause::clock_leap, Cause::configuration,
-                            Cause::internal};
+                            Cause::not_allowed, Cause::internal};
 constexpr std::array effects{Effect::none, Effect::unknown};
 constexpr std::array endings{Gone::unknown, Gone::expired, Gone::released, Gone::taken,
                              Gone::broken};
@@ -67,11 +70,6 @@ constexpr std::size_t index(Enum value) {
 template <class Number>
 double number(Number value) {
     return static_cast<double>(value);
-}
-
-bool asks_about_its_own_lease(const Request& request) {
-    return std::holds_alternative<Check>(request) || std::holds_alternative<Extend>(request) ||
-           std::holds_alternative<Renew>(request) || std::holds_alternative<Release>(request);
 }
 
 }  // namespace
@@ -114,8 +112,7 @@ struct Metrics::Counts {
 };
 
 void Metrics::Counts::count(const Request& request, const Lease& lease) {
-    const bool tried =
-        std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
+    const bool tried = is_try(request);
     if (tried && lease.granted_at == lease.store_now) {
         granted.add();
     } else if (tried || std::holds_alternative<Extend>(request) ||
@@ -135,7 +132,7 @@ void Metrics::Counts::count(const Request& request, const Refusal& refusal) {
         case Refusal::Kind::busy: busy.add(); break;
         case Refusal::Kind::gone:
             gone.at(index(refusal.reason)).add();
-            if (asks_about_its_own_lease(request)) lost.at(index(refusal.reason)).add();
+            if (is_about_own_lease(request)) lost.at(index(refusal.reason)).add();
             break;
     }
 }

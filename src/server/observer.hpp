@@ -63,6 +63,8 @@ public:
     virtual void happened(ConnectionEvent) noexcept {}
     // Somebody at this address has shown no valid token.
     virtual void turned_away(std::string_view /*address*/) noexcept {}
+    // Something that nobody is answered for went wrong: out of memory, say. The server goes on.
+    virtual void failed(std::string_view /*what*/) noexcept {}
 };
 
 // Two of them.
@@ -94,6 +96,10 @@ public:
     void turned_away(std::string_view address) noexcept override {
         one_.turned_away(address);
         other_.turned_away(address);
+    }
+    void failed(std::string_view what) noexcept override {
+        one_.failed(what);
+        other_.failed(what);
     }
 
 private:

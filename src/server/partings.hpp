@@ -5,9 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <unordered_map>
-
-#include <leasehold/lock_manager.hpp>
 
 #include "server/server.hpp"
 #include "server/tasks.hpp"
@@ -16,22 +15,21 @@
 namespace leasehold::server {
 
 // Ends leases whose holders have gone a while ago and did not come back: a page that was closed, or
-// reloaded. Comfort of this process; the expiry stays the truth. Thread-safe; works on the thread
-// of its io_context.
+// reloaded. Comfort of this process; the expiry stays the truth. Thread-safe; its timer is of its
+// io_context.
 class Partings {
 public:
     // All outlive this.
-    Partings(LockManager& locks, WaitingRoom& room, asio::io_context& home,
-             const ServerOptions& options);
+    Partings(WaitingRoom& room, asio::io_context& home, const ServerOptions& options);
     Partings(const Partings&) = delete;
     Partings& operator=(const Partings&) = delete;
     ~Partings();
 
     // Ends the lease then, unless its holder came back, here or by prolonging it elsewhere. Where
     // too many part already, it is left to its expiry.
-    void end_later(Lease lease, std::chrono::milliseconds after);
+    void end_later(const Lease& lease, std::chrono::milliseconds after);
 
-    // The holder of this lease is there again.
+    // The holder of this lease is there again: what it asks for from now on finds it alive.
     void came_back(LockId lock_id) {
         if (parting_ > 0) stay(lock_id);
     }
@@ -41,28 +39,22 @@ public:
 
 private:
     using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
-
-    struct Parting {
-        Clock::time_point at;
-        Lease lease;
-    };
+    using Due = std::multimap<Clock::time_point, Release>;
 
     void stay(LockId lock_id);
     void set_timer();
     void on_time();
-    void end_unless_prolonged(const Parting& parting);
 
-    LockManager& locks_;
     WaitingRoom& room_;
     asio::io_context& home_;
     const ServerOptions& options_;
-    std::atomic<std::size_t> parting_{0};
+    std::atomic<std::size_t> parting_{0};  // how many there are
+    Timer timer_;                          // of the home thread
 
-    // Of the home thread:
-    bool closed_ = false;
-    std::unordered_map<LockId, Parting> partings_;  // at most options_.partings
-    std::multimap<Clock::time_point, LockId> due_;  // of those, and of some that are over
-    Timer timer_;
+    std::mutex mutex_;
+    bool closed_ = false;                                 // guarded by mutex_
+    Due due_;                                             // guarded by mutex_
+    std::unordered_map<LockId, Due::iterator> partings_;  // guarded by mutex_; of all in due_
 };
 
 }  // namespace leasehold::server

@@ -196,6 +196,11 @@ RequestReader::State RequestReader::received(std::size_t bytes) {
     return advance();
 }
 
+std::optional<std::uint64_t> RequestReader::body_bytes() const {
+    const auto length = parser_->content_length();
+    return length ? std::optional{*length} : std::nullopt;
+}
+
 bool RequestReader::take_expect_continue() {
     return std::exchange(parser_->expects_continue, false);
 }
@@ -211,6 +216,7 @@ RequestReader::State RequestReader::next() {
     request_.authorization.reset();
     request_.origin.reset();
     request_.asks_permission = false;
+    request_.let_in = false;
     request_.token.reset();
     request_.body.clear();
     if (request_.body.capacity() > kept_body_bytes) request_.body.shrink_to_fit();

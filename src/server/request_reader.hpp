@@ -40,6 +40,11 @@ public:
     [[nodiscard]] HttpRequest& request() noexcept { return request_; }
     [[nodiscard]] Reply& refusal() noexcept { return refusal_; }
 
+    // Of the body, where the header tells.
+    [[nodiscard]] std::optional<std::uint64_t> body_bytes() const;
+    // Does not read the rest of this request.
+    State refuse(Reply reply);
+
     // The client waits for a word before it sends the body. True once.
     [[nodiscard]] bool take_expect_continue();
 
@@ -50,7 +55,6 @@ private:
     class Parser;
 
     State advance();
-    State refuse(Reply reply);
     // The whole header is there and can be read in one way.
     [[nodiscard]] std::optional<State> check_header();
     // Of the first so many bytes of the buffer; a state where they are refused.

@@ -2,7 +2,7 @@
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -30,10 +30,8 @@ using boost::system::error_code;
 
 // A connection that is one too many is told so, if that can be done without waiting for it.
 void turn_away(Socket socket) {
-    Reply reply = problem(503, "overloaded", "too many connections; try again in a moment");
-    reply.retry_after_s = 1;
     std::string out;
-    print(out, reply,
+    print(out, overloaded("too many connections; try again in a moment"),
           http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())),
           AfterReply::close, WithBody::yes);
     error_code ignored;
@@ -68,19 +66,22 @@ public:
     [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
     [[nodiscard]] std::size_t listening() const { return service_.reporter().listeners(); }
 
-    void use(std::shared_ptr<const Tokens> tokens) { service_.gate().use(std::move(tokens)); }
+    void use(std::shared_ptr<const Tokens> tokens) { service_.use(std::move(tokens)); }
     void use(std::shared_ptr<const TlsIdentity> identity) {
         const std::lock_guard lock{identity_mutex_};
         identity_ = std::move(identity);
     }
 
     void run() {
-        asio::co_spawn(first(), accept(), asio::detached);
-        asio::co_spawn(first(), wait_for_stop(), asio::detached);
+        asio::co_spawn(first(), accept(), rethrow);
+        asio::co_spawn(first(), wait_for_stop(), rethrow);
         std::vector<std::jthread> threads;
+        // The first has what they all share: it goes on until the others have ended.
+        auto needed = std::make_shared<asio::executor_work_guard<Executor>>(first().get_executor());
         for (std::size_t i = 1; i < workers_.size(); ++i) {
-            threads.emplace_back([worker = workers_[i].get()] { worker->run(); });
+            threads.emplace_back([worker = workers_[i].get(), needed] { worker->run(); });
         }
+        needed.reset();
         workers_.front()->run();
     }
 
@@ -140,21 +141,33 @@ private:
 
     Task<void> accept() {
         for (std::size_t turn = 0; acceptor_.is_open(); ++turn) {
-            Worker& worker = *workers_[turn % workers_.size()];
-            Socket socket{worker.context()};
-            error_code error;
-            co_await acceptor_.async_accept(socket, asio::redirect_error(use_task, error));
-            if (error == asio::error::operation_aborted) break;
-            if (error) {
-                options_.observer->happened(ConnectionEvent::accepting_paused);
-                co_await pause();
-            } else if (connections_ >= options_.connections) {
-                options_.observer->happened(ConnectionEvent::turned_away);
-                if (!options_.identity) turn_away(std::move(socket));
-            } else {
-                serve(worker, std::move(socket));
+            bool accepted = false;
+            try {
+                accepted = co_await accept_one(*workers_[turn % workers_.size()]);
+            } catch (const std::exception& error) {
+                options_.observer->failed(error.what());
             }
+            if (!accepted && acceptor_.is_open()) co_await pause();
         }
+    }
+
+    // False where none could be.
+    Task<bool> accept_one(Worker& worker) {
+        Socket socket{worker.context()};
+        error_code error;
+        co_await acceptor_.async_accept(socket, asio::redirect_error(use_task, error));
+        if (error == asio::error::operation_aborted) co_return false;
+        if (error) {
+            options_.observer->happened(ConnectionEvent::accepting_paused);
+            co_return false;
+        }
+        if (connections_ >= options_.connections) {
+            options_.observer->happened(ConnectionEvent::turned_away);
+            if (!options_.identity) turn_away(std::move(socket));
+        } else {
+            serve(worker, std::move(socket));
+        }
+        co_return true;
     }
 
     // Out of file descriptors, say: those that are served must end first.

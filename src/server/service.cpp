@@ -1,12 +1,12 @@
 #include "server/service.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
 
 #include <string>
 #include <utility>
 
+#include "server/asking.hpp"
 #include "server/assets.hpp"
 #include "server/bodies.hpp"
 #include "server/description.hpp"
@@ -25,6 +25,30 @@ Reply wrong_method(Resource resource) {
         problem(405, "method_not_allowed", "this URL takes " + std::string{allowed} + " only");
     reply.allow = allowed;
     return reply;
+}
+
+// HEAD is a GET whose answer is not sent.
+Method meant_by(Method method) {
+    return method == Method::head ? Method::get : method;
+}
+
+// What is being handled.
+Reply reply_to_exception() {
+    try {
+        throw;
+    } catch (Refused& refused) {
+        return std::move(refused.reply);
+    } catch (const BadRequest& bad) {
+        return problem(400, "bad_request", bad.what());
+    } catch (const StoreFault& fault) {
+        return problem(fault);
+    } catch (const std::exception&) {
+        return problem(500, "internal", "the server could not answer this request");
+    }
+}
+
+void counted_or_failed(const std::exception_ptr& error, const std::optional<HeldCount>&) {
+    rethrow(error);
 }
 
 // One more while it lives.
@@ -64,8 +88,7 @@ bool keeps(const Request& request) {
 }
 
 Outcome asked_too_often() {
-    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
-                      "this token asks more often than it may; try again in a moment"};
+    return sent_away("this token asks more often than it may; try again in a moment");
 }
 
 // How many pages of rows one message may ask for.
@@ -108,13 +131,52 @@ std::vector<Request> read_batch(json::value& list, const HttpRequest& request,
 
 }  // namespace
 
+std::optional<Target> Service::read_header(const HttpRequest& request) const {
+    if (auto refusal = site_refusal(request, options_)) throw Refused{*std::move(refusal)};
+    return read_target(request.target);
+}
+
+void Service::let_in(HttpRequest& request, const Target& target, const Connection& connection) {
+    if (std::exchange(request.let_in, true)) return;
+    const Method method = meant_by(request.method);
+    const auto rule = rule_of(target.resource, method, request.lock_token.has_value());
+    if (!rule) throw Refused{wrong_method(target.resource)};
+    gate_.admit(request, *rule, connection);
+    if (takes_no_query(target.resource, method)) target.query.refuse_all_but({});
+}
+
+std::optional<Reply> Service::refusal_before(std::optional<std::uint64_t> body_bytes,
+                                             HttpRequest& request, const Connection& connection) {
+    Reply reply;
+    std::optional<Resource> resource;
+    try {
+        const auto target = read_header(request);
+        if (target) {
+            resource = target->resource;
+            let_in(request, *target, connection);
+            if (body_bytes > 0U) refuse_unless_json(request);
+            return std::nullopt;
+        }
+        reply = not_found();
+    } catch (...) {
+        reply = reply_to_exception();
+    }
+    permit_origin(reply, request, options_);
+    reply.resource = resource;
+    return reply;
+}
+
+void Service::use(std::shared_ptr<const Tokens> tokens) {
+    gate_.use(std::move(tokens));
+    reporter_.end_if([this](const Token& token) { return !gate_.admits(token, Need::see); });
+}
+
 Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {
     const Counted counted{under_way_};
     Reply reply;
     std::optional<Resource> resource;
     try {
-        if (auto refusal = site_refusal(request, options_)) throw Refused{*std::move(refusal)};
-        const auto target = read_target(request.target);
+        const auto target = read_header(request);
         if (is_preflight(request, options_)) {
             reply = preflight_reply();
         } else if (target) {
@@ -123,18 +185,12 @@ Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {
         } else {
             reply = not_found();
         }
-    } catch (Refused& refused) {
-        reply = std::move(refused.reply);
-    } catch (const BadRequest& bad) {
-        reply = problem(400, "bad_request", bad.what());
-    } catch (const StoreFault& fault) {
-        reply = problem(fault);
-    } catch (const std::exception&) {
-        reply = problem(500, "internal", "the server could not answer this request");
+    } catch (...) {
+        reply = reply_to_exception();
     }
     if (statistics_.count_is_due()) {
         const Executor executor = co_await asio::this_coro::executor;
-        asio::co_spawn(executor, count_held(), asio::detached);
+        asio::co_spawn(executor, count_held(), counted_or_failed);
     }
     permit_origin(reply, request, options_);
     reply.resource = resource;
@@ -142,13 +198,10 @@ Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {
 }
 
 Task<Reply> Service::perform(HttpRequest& request, const Target& target, Connection& connection) {
-    const Method method = request.method == Method::head ? Method::get : request.method;
+    const Method method = meant_by(request.method);
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
-    const auto rule = rule_of(target.resource, method, request.lock_token.has_value());
-    if (!rule) return at_once(wrong_method(target.resource));
-    gate_.admit(request, *rule, connection);
-    if (takes_no_query(target.resource, method)) target.query.refuse_all_but({});
+    let_in(request, target, connection);
     switch (target.resource) {
         case Resource::lock:
             if (method == Method::post) return try_lock(request, target, connection);
@@ -235,11 +288,10 @@ Task<Reply> Service::at_once(Reply reply) {
 }
 
 Task<Reply> Service::ready() {
-    Request probe = Holders{{"leasehold", "readyz"}};
-    const Outcome outcome = co_await door_.ask(std::move(probe));
-    if (const auto* fault = std::get_if<StoreFault>(&outcome)) {
+    const auto failure = co_await readiness_.failure();
+    if (failure) {
         // Everybody may ask: what the database said stands in the log.
-        co_return problem(StoreFault{fault->effect(), fault->cause(),
+        co_return problem(StoreFault{failure->effect, failure->cause,
                                      "the store does not answer; the server's log says why"});
     }
     const StoreStatus status = locks_.status();

@@ -4,12 +4,14 @@
 
 #include <atomic>
 
+#include "server/body_budget.hpp"
 #include "server/events/reporter.hpp"
 #include "server/gate.hpp"
 #include "server/held_leases.hpp"
 #include "server/http.hpp"
 #include "server/knocks.hpp"
 #include "server/partings.hpp"
+#include "server/readiness.hpp"
 #include "server/server.hpp"
 #include "server/statistics/statistics.hpp"
 #include "server/store_door.hpp"
@@ -32,14 +34,24 @@ public:
               locks.limits(), home, options,
               [this](std::vector<Request> requests) { return door_.look_up(std::move(requests)); }},
           room_{locks, reporter_, home, options},
-          partings_{locks, room_, home, options},
+          partings_{room_, home, options},
           door_{locks, room_, partings_, statistics_, reporter_, options},
-          held_{door_, locks.limits().page_rows} {}
+          held_{door_, locks.limits().page_rows},
+          readiness_{door_} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.
     [[nodiscard]] Task<Reply> answer(HttpRequest& request, Connection& connection);
 
-    [[nodiscard]] Gate& gate() noexcept { return gate_; }
+    // Of a request whose header is there and whose body, of that length where it is known, is still
+    // to come: why it is refused already. Notes in it that it is let in.
+    [[nodiscard]] std::optional<Reply> refusal_before(std::optional<std::uint64_t> body_bytes,
+                                                      HttpRequest& request,
+                                                      const Connection& connection);
+
+    [[nodiscard]] BodyBudget& bodies() noexcept { return bodies_; }
+
+    // From now on these are the tokens, also for those who listen to events.
+    void use(std::shared_ptr<const Tokens> tokens);
 
     // Sends away whoever waits; no reply waits for anything from now on.
     void close() {
@@ -52,7 +64,10 @@ public:
     [[nodiscard]] const Reporter& reporter() const noexcept { return reporter_; }
 
 private:
-    // Lets it in and picks the function for it. Throws what answer() catches.
+    // What the header alone decides. Throws what reply_to_exception() takes.
+    [[nodiscard]] std::optional<Target> read_header(const HttpRequest& request) const;
+    void let_in(HttpRequest& request, const Target& target, const Connection& connection);
+    // Picks the function for one that is let in. Throws the same.
     [[nodiscard]] Task<Reply> perform(HttpRequest& request, const Target& target,
                                       Connection& connection);
     [[nodiscard]] static Task<Reply> at_once(Reply reply);
@@ -92,6 +107,7 @@ private:
     LockManager& locks_;
     const ServerOptions& options_;
     Gate gate_;
+    BodyBudget bodies_{options_.bodies_bytes};
     Statistics statistics_;
     Reporter reporter_;
     Knocks knocks_;
@@ -99,6 +115,7 @@ private:
     Partings partings_;
     StoreDoor door_;
     HeldLeases held_;
+    Readiness readiness_;
     std::atomic<std::size_t> under_way_{0};
 };
 

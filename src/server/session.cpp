@@ -45,7 +45,9 @@ Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdent
     socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
 }
 
-Session::~Session() = default;
+Session::~Session() {
+    if (watch_) watch_->over = true;
+}
 
 void Session::enter(Phase phase, std::chrono::milliseconds limit) {
     phase_ = phase;
@@ -202,6 +204,7 @@ Task<void> Session::run() {
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
+        body_share_.reset();
     }
     if (tls_) tls_->say_goodbye();
     if (lingering_) co_await linger();
@@ -218,6 +221,8 @@ Task<bool> Session::receive() {
         } else if (state == State::header && phase != Phase::header) {
             enter(phase = Phase::header, options.header_deadline);
         } else if (state == State::body && phase != Phase::body) {
+            state = admit_body();
+            if (state == State::refused) break;
             enter(phase = Phase::body, options.body_deadline);
             if (reader_.take_expect_continue()) {
                 out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -246,6 +251,15 @@ Task<bool> Session::receive() {
         state = reader_.received(bytes);
     }
     co_return true;
+}
+
+State Session::admit_body() {
+    const auto bytes = reader_.body_bytes();
+    auto refusal = service_.refusal_before(bytes, reader_.request(), *this);
+    if (refusal) return reader_.refuse(*std::move(refusal));
+    body_share_ = service_.bodies().take(bytes.value_or(worker_.options().body_bytes));
+    if (body_share_) return State::body;
+    return reader_.refuse(overloaded("too many bodies are on their way; try again in a moment"));
 }
 
 void Session::print_reply(const Reply& reply) {

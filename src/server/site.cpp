@@ -4,16 +4,10 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
+
 namespace leasehold::server {
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result{text};
-    std::ranges::transform(result, result.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return result;
-}
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
     return std::ranges::find(list, text) != list.end();

@@ -22,7 +22,7 @@
 namespace leasehold::server {
 
 // The way to the store. Lets a bounded number of requests through at once; of those that queue,
-// the ones that keep or end a lease go before new tries. Thread-safe.
+// the ones that keep or end a lease go before all others. Thread-safe.
 class StoreDoor {
 public:
     // All outlive this. `room` learns of what ended, `partings` of what is kept, `statistics` and
@@ -40,13 +40,14 @@ public:
     // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
     [[nodiscard]] Task<Outcome> ask(Request request);
 
-    // The same for several, which go to the store in this order.
+    // The same for several, which go to the store in this order; where they must queue, those that
+    // keep or end a lease go before others that are not about the same key.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests);
 
     // The same for what the server wants to know for itself: nobody learns of it.
     [[nodiscard]] Task<std::vector<Outcome>> look_up(std::vector<Request> requests);
 
-    // How many are in it now, and how many queue.
+    // How many requests are in it now, and how many queue.
     struct Queues {
         std::size_t under_way = 0;
         std::size_t keeps = 0;
@@ -55,18 +56,36 @@ public:
     [[nodiscard]] Queues queues();
 
 private:
-    enum class Urgency : std::uint8_t { keeps_or_ends, asks_anew };
-    using Enter = std::function<void()>;
+    // `mixed`: some of them keep or end a lease.
+    enum class Urgency : std::uint8_t { keeps_or_ends, mixed, asks_anew };
+
+    // Some that wait to be let in together.
+    struct Queued {
+        std::size_t requests;
+        std::function<void()> enter;
+    };
+    struct Queue {
+        std::deque<Queued> line;
+        std::size_t requests = 0;  // of all of them
+    };
 
     static Urgency urgency_of(std::span<const Request> requests);
 
-    [[nodiscard]] bool enter_at_once();
+    // Whether so many more fit. Under mutex_.
+    [[nodiscard]] bool has_room_for(std::size_t requests) const noexcept;
+    [[nodiscard]] bool enter_at_once(std::size_t requests, Urgency urgency);
     // False where too many queue already.
-    [[nodiscard]] Task<bool> queue_up(Urgency urgency);
-    void leave();
+    [[nodiscard]] Task<bool> queue_up(std::size_t requests, Urgency urgency);
+    void leave(std::size_t requests);
 
-    // Fills in the outcomes of requests, which are moved from. False where they were turned away.
-    [[nodiscard]] Task<bool> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+    // All of these fill in the outcomes of requests, which are moved from.
+    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
+                                          Urgency urgency);
+    // First those that must not wait for tries, then the others.
+    [[nodiscard]] Task<void> pass_in_parts(std::span<Request> requests,
+                                           std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> be_answered(std::span<Request> requests, std::span<Outcome> outcomes);
 
     // Requests that are with the store, and who waits for their answers.
     class Call;
@@ -84,8 +103,8 @@ private:
     const ServerOptions& options_;
     std::mutex mutex_;
     std::size_t under_way_ = 0;  // guarded by mutex_
-    std::deque<Enter> urgent_;   // guarded by mutex_; one per connection at most
-    std::deque<Enter> patient_;  // guarded by mutex_; at most options_.queued_tries
+    Queue urgent_;               // guarded by mutex_; one message per connection at most
+    Queue patient_;              // guarded by mutex_; about options_.queued_tries requests
 };
 
 }  // namespace leasehold::server

@@ -2,11 +2,16 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
+#include <exception>
+#include <memory>
+#include <utility>
 
 // The Asio types of the server: one io_context per thread, and everything of a connection on one.
 namespace leasehold::server {
@@ -24,5 +29,27 @@ inline constexpr asio::use_awaitable_t<Executor> use_task{};
 
 // Continues a task that waits for nothing but to be continued.
 using Resume = asio::async_result<asio::use_awaitable_t<Executor>, void()>::handler_type;
+
+// What ends a task that nobody waits for ends in Worker::run(), which tells the observer.
+inline void rethrow(const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+}
+
+// Calls `begin` with a function to answer by, once and from any thread, and goes on with the answer
+// on the caller's own executor.
+template <class T, class Begin>
+Task<T> answer_from(Begin begin) {
+    const Executor executor = co_await asio::this_coro::executor;
+    auto initiate = [&](auto handler) {
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        begin([shared, work = asio::make_work_guard(executor)](T answer) {
+            asio::post(work.get_executor(), [shared, answer = std::move(answer)]() mutable {
+                std::move (*shared)(std::move(answer));
+            });
+        });
+    };
+    co_return co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(T)>(
+        initiate, use_task);
+}
 
 }  // namespace leasehold::server

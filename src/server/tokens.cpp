@@ -49,10 +49,13 @@ bool speaks_for(const Token& token, std::string_view owner) noexcept {
 }
 
 const Token* Tokens::find(std::string_view token) const {
-    const Digest shown = digest_of(token);
+    return find(digest_of(token));
+}
+
+const Token* Tokens::find(const Digest& digest) const {
     const Token* found = nullptr;
     for (const Token& known : tokens_) {
-        const bool same = CRYPTO_memcmp(known.digest.data(), shown.data(), shown.size()) == 0;
+        const bool same = CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0;
         found = same ? &known : found;
     }
     return found;

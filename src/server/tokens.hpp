@@ -61,6 +61,7 @@ public:
 
     // Takes the same time whichever it is, and whether there is one.
     [[nodiscard]] const Token* find(std::string_view token) const;
+    [[nodiscard]] const Token* find(const Digest& digest) const;
     [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
 
 private:

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/asking.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -20,10 +22,6 @@ using Work = asio::executor_work_guard<Executor>;
 constexpr std::chrono::milliseconds behind_the_expiry{1};
 // Looking at every line in turn must not keep the store busy, however many there are.
 constexpr std::chrono::milliseconds poll_per_line{1};
-
-StoreFault sent_away(const char* why) {
-    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
-}
 
 constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
@@ -53,13 +51,29 @@ struct WaitingRoom::Line {
     explicit Line(LockKey line_key) : key{std::move(line_key)} {}
 
     LockKey key;
+    void now_held_by(const Lease& lease);
+    void no_more_held_by(Fence fence);
+
     std::list<WaiterPtr> waiters{};
-    std::optional<Refusal> refusal{};  // the latest
+    std::optional<Refusal> refusal{};  // the latest, with what was seen to happen since
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
     std::unordered_map<LockId, WaiterPtr> drawn{};  // those whose lock ids their senders drew
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
 };
+
+void WaitingRoom::Line::now_held_by(const Lease& lease) {
+    if (!refusal) return;
+    if (lease.mode == Mode::exclusive) refusal->holders.clear();
+    refusal->holders.push_back(holder_of(lease));
+    refusal->store_now = lease.store_now;
+}
+
+void WaitingRoom::Line::no_more_held_by(Fence fence) {
+    if (!refusal) return;
+    std::erase_if(refusal->holders, [&](const Holder& holder) { return holder.fence == fence; });
+    if (refusal->holders.empty()) refusal.reset();
+}
 
 WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
                          const ServerOptions& options)
@@ -72,22 +86,14 @@ WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_contex
 WaitingRoom::~WaitingRoom() = default;
 
 Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection) {
-    const Executor executor = co_await asio::this_coro::executor;
     auto waiter = std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience);
-    auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        waiter->resume = [shared, work = asio::make_work_guard(executor)](Outcome outcome) {
-            asio::post(work.get_executor(), [shared, outcome = std::move(outcome)]() mutable {
-                std::move (*shared)(std::move(outcome));
-            });
-        };
+    auto begin = [&](auto resume) {
+        waiter->resume = std::move(resume);
         connection.watch(
             [this, waiter] { asio::dispatch(home_, [this, waiter] { leave(waiter); }); });
         asio::dispatch(home_, [this, waiter] { join(waiter); });
     };
-    Outcome outcome =
-        co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(Outcome)>(
-            initiate, use_task);
+    Outcome outcome = co_await answer_from<Outcome>(begin);
     const bool there = connection.unwatch();
     if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
         give_back_unknown(waiter->wanted, *lease);
@@ -97,66 +103,62 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& c
 }
 
 Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
-    std::vector<std::string> owners;
-    if (lines_open_ == 0) co_return owners;
-    const Executor executor = co_await asio::this_coro::executor;
-    auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        asio::dispatch(home_, [&, shared, work = asio::make_work_guard(executor)] {
+    using Owners = std::vector<std::string>;
+    if (lines_open_ == 0) co_return Owners{};
+    auto begin = [&](auto resume) {
+        asio::dispatch(home_, [this, &key, resume] {
+            Owners owners;
             if (const auto found = lines_.find(key); found != lines_.end()) {
                 for (const WaiterPtr& waiter : found->second->waiters) {
                     if (owners.size() == options_.waiters_named) break;
                     owners.push_back(waiter->wanted.owner);
                 }
             }
-            asio::post(work.get_executor(), [shared] { std::move (*shared)(); });
+            resume(std::move(owners));
         });
     };
-    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
-                                                                                 use_task);
-    co_return owners;
+    co_return co_await answer_from<Owners>(begin);
 }
 
 void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
-    if (wanted.drawn == Drawn::for_this && wanted.lock_id == lease.lock_id) give_back(lease);
+    const bool unknown = wanted.drawn == Drawn::for_this && wanted.lock_id == lease.lock_id;
+    if (unknown) end(Release{lease.key, lease.lock_id});
 }
 
-void WaitingRoom::give_back(const Lease& lease) {
-    locks_.submit(Release{lease.key, lease.lock_id}, [this, work = Work{home_.get_executor()},
-                                                      key = lease.key](const Outcome& outcome) {
-        reporter_.answered(Release{}, outcome);
-        ended(key);
-    });
+void WaitingRoom::end(Release lease) {
+    locks_.submit(std::move(lease),
+                  [this, work = Work{home_.get_executor()}](const Outcome& outcome) {
+                      reporter_.answered(Release{}, outcome);
+                      if (const auto* ended_one = std::get_if<Lease>(&outcome)) ended(*ended_one);
+                  });
 }
 
-void WaitingRoom::ended(const LockKey& key) {
+void WaitingRoom::ended(const Lease& lease) {
     if (lines_open_ == 0) return;
-    asio::dispatch(home_, [this, key] {
+    asio::dispatch(home_, [this, key = lease.key, fence = lease.fence] {
         const auto found = lines_.find(key);
         if (found == lines_.end()) return;
         Line& line = *found->second;
+        line.no_more_held_by(fence);
         line.again = true;
         serve(line);
     });
 }
 
 Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> keys) {
-    std::vector<std::size_t> waiters(keys.size());
-    if (lines_open_ == 0) co_return waiters;
-    const Executor executor = co_await asio::this_coro::executor;
-    auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        asio::dispatch(home_, [this, &keys, &waiters, shared, work = Work{executor}] {
+    using Counts = std::vector<std::size_t>;
+    if (lines_open_ == 0) co_return Counts(keys.size());
+    auto begin = [&](auto resume) {
+        asio::dispatch(home_, [this, &keys, resume] {
+            Counts waiters(keys.size());
             std::ranges::transform(keys, waiters.begin(), [&](const LockKey& key) {
                 const auto found = lines_.find(key);
                 return found == lines_.end() ? 0 : found->second->waiters.size();
             });
-            asio::post(work.get_executor(), [shared] { std::move (*shared)(); });
+            resume(std::move(waiters));
         });
     };
-    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
-                                                                                 use_task);
-    co_return waiters;
+    co_return co_await answer_from<Counts>(begin);
 }
 
 void WaitingRoom::close() {
@@ -257,6 +259,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         line.refusal = *refusal;
         schedule(line, next_try(*refusal));
     }
+    if (const auto* lease = std::get_if<Lease>(&outcome)) line.now_held_by(*lease);
     line.trying = nullptr;
     if (!final && closed_) outcome = sent_away(stopping);
     const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;

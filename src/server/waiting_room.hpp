@@ -56,14 +56,14 @@ public:
     // The owners of those who wait for the key, in their order, at most options.waiters_named.
     [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);
 
-    // Ends a lease that nobody will ever know of.
-    void give_back(const Lease& lease);
+    // Ends a lease whose holder does not ask for it.
+    void end(Release lease);
     // The same for what this try was granted, unless somebody may know of it after all: a lease
     // that its owner had before, or one whose lock id the client has drawn and can ask with again.
     void give_back_unknown(const TryLock& wanted, const Lease& lease);
 
-    // A lease of this key has ended: whoever waits for it may try.
-    void ended(const LockKey& key);
+    // This lease has ended: whoever waits for its key may try.
+    void ended(const Lease& lease);
 
     // How many wait for each of these keys.
     [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);

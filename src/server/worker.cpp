@@ -1,7 +1,6 @@
 #include "server/worker.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
 #include <memory>
@@ -23,7 +22,14 @@ Worker::Worker(const ServerOptions& options, std::atomic<std::size_t>& connectio
 Worker::~Worker() = default;
 
 void Worker::run() {
-    context_.run();
+    for (;;) {
+        try {
+            context_.run();
+            return;
+        } catch (const std::exception& error) {
+            options_.observer->failed(error.what());
+        }
+    }
 }
 
 void Worker::stop() {
@@ -38,26 +44,29 @@ void Worker::serve(Socket socket, Service& service, std::shared_ptr<const TlsIde
                    std::shared_ptr<void> place) {
     ++connections_;
     options_.observer->happened(ConnectionEvent::accepted);
+    auto ended = [place = std::move(place)](Worker* worker) {
+        --worker->connections_;
+        worker->options_.observer->happened(ConnectionEvent::ended);
+    };
+    std::shared_ptr<void> counted{this, std::move(ended)};
     asio::post(context_, [this, &service, socket = std::move(socket),
-                          identity = std::move(identity), place = std::move(place)]() mutable {
+                          identity = std::move(identity), counted = std::move(counted)]() mutable {
         auto session = std::make_unique<Session>(std::move(socket), *this, service, identity.get());
         sessions_.push_back(*session);
         if (!open_) session->stop();
         if (!std::exchange(ticking_, true)) tick();
-        asio::co_spawn(context_, hold(std::move(session), std::move(place)), asio::detached);
+        asio::co_spawn(context_, hold(std::move(session), std::move(counted)), rethrow);
     });
 }
 
-Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> place) {
+Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted) {
     try {
         co_await session->run();
-    } catch (const std::exception&) {
-        // Out of memory, say: this connection ends, the others go on.
+    } catch (const std::exception& error) {
+        options_.observer->failed(error.what());
     }
     session.reset();
-    place.reset();
-    --connections_;
-    options_.observer->happened(ConnectionEvent::ended);
+    counted.reset();
     if (sessions_.empty()) ticks_.cancel();
 }
 

@@ -23,7 +23,8 @@ public:
     Worker& operator=(const Worker&) = delete;
     ~Worker();
 
-    // Runs until stop() was called and all sessions have ended.
+    // Runs until stop() was called and all sessions have ended. Whatever else is thrown on this
+    // thread is told to the observer.
     void run();
 
     // From any thread.
@@ -44,7 +45,7 @@ public:
 private:
     using Ticks = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 
-    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> place);
+    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted);
     void tick();
     void send_all();
 

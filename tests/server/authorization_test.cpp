@@ -3,6 +3,7 @@
 
 #include <leasehold/errors.hpp>
 
+#include "server/event_client.hpp"
 #include "server/token_fixture.hpp"
 
 namespace leasehold::testing {
@@ -176,6 +177,43 @@ TEST_F(Authorization, ChangesWithTheTokensOfTheServer) {
     EXPECT_EQ(list(shows("later")).status, 200U);
     EXPECT_EQ(list(shows("shop")).status, 403U);
     EXPECT_EQ(list(shows("admin")).status, 401U);
+}
+
+TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
+    EventClient stays{server_.port(), {}, shows("shop")};
+    EventClient goes{server_.port(), {}, shows("admin")};
+    server_.use(tokens({token("shop", {Role::see}), token("admin", {Role::use})}));
+    EXPECT_EQ(goes.block(), ": this token may not listen any more\n\n");
+    EXPECT_EQ(goes.block(), std::nullopt);
+    EXPECT_EQ(client_.ask("POST", "/v1/locks/Order/1", "{}", shows("admin")).status, 201U);
+    EXPECT_EQ(stays.names(1), "granted");
+}
+
+TEST_F(Authorization, IsAskedForBeforeTheBodyIsSent) {
+    const std::string announces = "Content-Length: 500000\r\nContent-Type: application/json\r\n";
+    const auto answer_to = [&](const std::string& line, const std::string& fields) {
+        Client client = server_.connect();
+        client.send(line + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n{");
+        const Answer answer = client.receive();
+        EXPECT_EQ(answer.fields.at("connection"), "close") << line;
+        return answer;
+    };
+    EXPECT_EQ(answer_to("POST /v1/locks/Order/1", announces).status, 401U);
+    EXPECT_EQ(answer_to("POST /v1/batch", announces + "Expect: 100-continue\r\n").status, 401U);
+    EXPECT_EQ(answer_to("POST /v1/batch", announces + shows("stranger")).status, 401U);
+    EXPECT_EQ(answer_to("POST /v1/locks/Order/1/break", announces + shows("shop")).status, 403U);
+    EXPECT_EQ(answer_to("POST /v1/nowhere", announces + shows("shop")).status, 404U);
+    EXPECT_EQ(answer_to("POST /v1/history", announces + shows("shop")).status, 405U);
+    EXPECT_EQ(answer_to("POST /v1/locks/Order/1", "Content-Length: 5\r\n" + shows("shop")).status,
+              415U);
+    // It is let in once, although it is looked at twice.
+    Client client = server_.connect();
+    const std::string whole =
+        message("POST", "/v1/locks/Order/1", R"({"owner":"shop"})", shows("shop"));
+    client.send(std::string_view{whole}.substr(0, whole.size() - 3));
+    EXPECT_EQ(list(shows("shop")).status, 200U);
+    client.send(std::string_view{whole}.substr(whole.size() - 3));
+    EXPECT_EQ(client.receive().status, 201U);
 }
 
 TEST(Loopback, IsAllThatAServerWithoutTokensListensOn) {

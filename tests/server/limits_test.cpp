@@ -112,6 +112,34 @@ TEST(Limits, SmallSizesAreKept) {
               400U);
 }
 
+TEST(Limits, AllBodiesTogetherHaveABound) {
+    RunningServer server{memory::open(), {.body_bytes = 1000, .bodies_bytes = 1500}};
+    const std::string body = R"({"note":")" + std::string(900, 'n') + "\"}";
+    const std::string whole = message("POST", "/v1/locks/Order/1", body);
+    const std::size_t most = whole.size() - 10;
+    Client first = server.connect();
+    first.send(std::string_view{whole}.substr(0, most));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    {
+        Client second = server.connect();
+        second.send(std::string_view{whole}.substr(0, most));
+        const Answer answer = second.receive();
+        EXPECT_EQ(answer.status, 503U);
+        EXPECT_EQ(answer.code(), "overloaded");
+        EXPECT_EQ(answer.fields.at("retry-after"), "1");
+        EXPECT_EQ(answer.fields.at("connection"), "close");
+    }
+    // One that comes with its header is kept by its connection anyway.
+    EXPECT_EQ(server.connect().ask("POST", "/v1/locks/Order/2", body).status, 201U);
+    first.send(std::string_view{whole}.substr(most));
+    EXPECT_EQ(first.receive().status, 201U);
+    Client third = server.connect();
+    third.send(std::string_view{whole}.substr(0, most));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    third.send(std::string_view{whole}.substr(most));
+    EXPECT_EQ(third.receive().status, 409U);
+}
+
 // The store holds one request; everything else queues in the server.
 class FullServer : public ::testing::Test {
 protected:
@@ -181,6 +209,63 @@ TEST_F(FullServer, ServesABatchWithARenewalAlthoughTriesAreTurnedAway) {
     store_.open();
     const Answer answer = mixed.receive();
     EXPECT_TRUE(answer.json().at("answers").at(0).as_object().contains("lease")) << answer.body;
+}
+
+std::string batch_of(std::string_view requests) {
+    return message("POST", "/v1/batch", R"({"requests":[)" + std::string{requests} + "]}");
+}
+
+TEST_F(FullServer, LetsTheTriesOfABatchWithARenewalWaitTheirTurn) {
+    const auto mine = server_.locks().try_lock({"Order", "mine"});
+    fill();
+    Client tries = server_.connect();
+    send_and_see_it_read(tries, try_of("wanted"));
+    Client mixed = server_.connect();
+    send_and_see_it_read(mixed, batch_of(R"({"op":"try","type":"Order","id":"wanted"},)"
+                                         R"({"op":"renew","type":"Order","id":"mine","lock_id":")" +
+                                         mine->lock_id.to_string() + R"("})"));
+    store_.open();
+    EXPECT_EQ(tries.receive().status, 201U);
+    const auto answers = mixed.receive().json().at("answers");
+    EXPECT_TRUE(answers.at(0).as_object().contains("refused"));
+    EXPECT_TRUE(answers.at(1).as_object().contains("lease"));
+}
+
+TEST_F(FullServer, KeepsTheOrderOfABatchOnOneKey) {
+    fill();
+    const std::string id = LockId::random().to_string();
+    const std::string key = R"(,"type":"Order","id":"mine","lock_id":")" + id + "\"}";
+    Client mixed = server_.connect();
+    send_and_see_it_read(mixed, batch_of(R"({"op":"try")" + key + R"(,{"op":"renew")" + key +
+                                         R"(,{"op":"release","lock_id":")" + id + "\"}"));
+    store_.open();
+    const auto answers = mixed.receive().json().at("answers");
+    for (const std::size_t i : {0U, 1U, 2U}) {
+        EXPECT_TRUE(answers.at(i).as_object().contains("lease")) << i;
+    }
+}
+
+TEST(FullOfABatch, ItsRequestsCountOneByOne) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), {.requests_under_way = 3}};
+    store.close();
+    Client two = server.connect();
+    two.send(
+        batch_of(R"({"op":"try","type":"Order","id":"1"},{"op":"try","type":"Order","id":"2"})"));
+    ASSERT_TRUE(store.wait_until_held());
+    Client two_more = server.connect();
+    two_more.send(
+        batch_of(R"({"op":"try","type":"Order","id":"3"},{"op":"try","type":"Order","id":"4"})"));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    // There is place for one, but somebody was there before.
+    Client one = server.connect();
+    one.send(try_of("3"));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    store.open();
+    EXPECT_EQ(two.receive().status, 200U);
+    EXPECT_TRUE(two_more.receive().json().at("answers").at(0).as_object().contains("lease"));
+    EXPECT_EQ(one.receive().status, 409U);
 }
 
 TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {

@@ -301,5 +301,16 @@ TEST_F(LockRoutes, TakesJsonOnly) {
     EXPECT_EQ(client_.receive().status, 201U);
 }
 
+TEST_F(LockRoutes, ALockIdOfAnotherKeyIsAConflict) {
+    const std::string drawn = "Lock-Token: " + LockId::random().to_string() + "\r\n";
+    Client client = server_.connect();
+    EXPECT_EQ(client.ask("POST", "/v1/locks/Order/1", "{}", drawn).status, 201U);
+    const Answer answer = client.ask("POST", "/v1/locks/Order/2", "{}", drawn);
+    EXPECT_EQ(answer.status, 409U);
+    EXPECT_EQ(answer.code(), "lock_id_in_use");
+    EXPECT_FALSE(answer.fields.contains("retry-after"));
+    EXPECT_TRUE(answer.body.contains("another key"));
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -83,6 +83,7 @@ TEST_F(MetricsTest, CountRequestsByWhatWasAskedAndAnswered) {
     client_.ask("POST", order_, R"({"owner":"alice"})");
     client_.ask("POST", order_, R"({"owner":"bob"})");
     client_.ask("POST", order_, R"({"owner":"eve"})");
+    client_.ask("GET", "/v1/events", {}, "Accept: text/html\r\n");
     client_.ask("GET", "/nowhere");
     client_.ask("BREW", "/healthz");
     client_.send("nonsense\r\n\r\n");
@@ -93,8 +94,9 @@ TEST_F(MetricsTest, CountRequestsByWhatWasAskedAndAnswered) {
     EXPECT_EQ(seen.sum(name, {{"route", route}, {"method", "POST"}, {"status", "201"}}), 1);
     EXPECT_EQ(seen.sum(name, {{"route", route}, {"method", "POST"}, {"status", "409"}}), 2);
     EXPECT_EQ(seen.sum(name, {{"route", "other"}, {"method", "GET"}, {"status", "404"}}), 1);
+    EXPECT_EQ(seen.sum(name, {{"route", "/v1/events"}, {"method", "GET"}, {"status", "406"}}), 1);
     EXPECT_EQ(seen.sum(name, {{"route", "/healthz"}, {"method", "other"}, {"status", "405"}}), 1);
-    EXPECT_EQ(seen.sum(name), 6);
+    EXPECT_EQ(seen.sum(name), 7);
     EXPECT_EQ(seen.sum("leasehold_request_duration_seconds_count", {{"route", route}}), 3);
     EXPECT_GT(seen.sum("leasehold_request_duration_seconds_sum", {{"route", route}}), 0);
     EXPECT_EQ(seen.sum("leasehold_requests_under_way"), 1);  // the scrape itself
@@ -205,7 +207,9 @@ TEST(MetricsOfAFullServer, CountWhoWasTurnedAwayAndWhoWasCut) {
     one.send("GET /healthz HTT");
     EXPECT_EQ(one.receive().status, 408U);
     one.close();
-    two.send("POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
+    two.send(
+        "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Content-Length: 9\r\n\r\n{");
     EXPECT_EQ(two.receive().status, 408U);
     two.close();
     const auto scraped = [&] { return Exposition{three.ask("GET", "/metrics").body}; };
@@ -244,7 +248,7 @@ TEST(MetricsOfAFaultyStore, CountFaultsAndSayWhetherItAnswers) {
         down.sum("leasehold_store_faults_total", {{"cause", "unavailable"}, {"effect", "unknown"}}),
         1);
     store.heal();
-    EXPECT_EQ(client.ask("GET", "/readyz").status, 200U);
+    EXPECT_EQ(client.ask("GET", "/v1/locks").status, 200U);
     EXPECT_EQ(server.scrape().sum("leasehold_store_up"), 1);
 }
 

@@ -1,3 +1,4 @@
+#include <functional>
 #include <string>
 
 #include "server/server_fixture.hpp"
@@ -40,20 +41,6 @@ TEST_F(Parting, EndsTheLeaseThenAndLetsTheNextIn) {
     EXPECT_EQ(gone.error().reason, Gone::released);
 }
 
-TEST_F(Parting, LeavesALeaseThatWasProlonged) {
-    const Lease reloaded = must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 1min}));
-    const Lease renewed = must(server_.locks().try_lock({"Page", "2"}, {.ttl = 1min}));
-    const Lease closed = must(server_.locks().try_lock({"Page", "3"}, {.ttl = 1min}));
-    EXPECT_EQ(part(reloaded, "?after_ms=200").status, 202U);
-    EXPECT_EQ(part(renewed, "?after_ms=200").status, 202U);
-    (void)must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 2min}));
-    (void)must(server_.locks().renew(renewed.key, renewed.lock_id, 2min));
-    EXPECT_EQ(part(closed, "?after_ms=201").status, 202U);
-    EXPECT_TRUE(eventually([&] { return !alive(closed); }));
-    EXPECT_TRUE(alive(reloaded));
-    EXPECT_TRUE(alive(renewed));
-}
-
 TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
     const Lease reloaded = must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
     const Lease renewed = must(server_.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
@@ -71,6 +58,75 @@ TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
     EXPECT_TRUE(eventually([&] { return !alive(closed); }));
     EXPECT_TRUE(alive(reloaded));
     EXPECT_TRUE(alive(renewed));
+}
+
+TEST_F(Parting, ThatIsCalledOffMakesRoomForAnother) {
+    RunningServer server{memory::open(), {.partings = 1}};
+    const Lease reloaded = must(server.locks().try_lock(page_, {.ttl = 5min}));
+    const Lease closed = must(server.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
+    Client client = server.connect();
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(
+            client.ask("DELETE", "/v1/locks/Page/1?after_ms=60000", {}, token(reloaded)).status,
+            202U);
+        EXPECT_EQ(
+            client.ask("PATCH", "/v1/locks/Page/1", R"({"ttl_ms":60000})", token(reloaded)).status,
+            200U);
+    }
+    EXPECT_EQ(client.ask("DELETE", "/v1/locks/Page/2?after_ms=1", {}, token(closed)).status, 202U);
+    EXPECT_TRUE(eventually([&] { return !server.locks().check(closed.lock_id); }));
+    EXPECT_TRUE(server.locks().check(reloaded.lock_id).has_value());
+}
+
+// Does something to the store just before the first lease is released.
+class Meanwhile final : public Store {
+public:
+    using Deed = std::function<void(Store&)>;
+    explicit Meanwhile(Deed deed) : deed_{std::move(deed)} {}
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        const bool releases = std::holds_alternative<Release>(requests.front());
+        if (releases && deed_) std::exchange(deed_, {})(*inner_);
+        inner_->apply(requests, outcomes);
+        if (releases) released_ = true;
+    }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
+    [[nodiscard]] StoreStatus status() override { return inner_->status(); }
+
+    [[nodiscard]] bool released() const { return released_; }
+
+private:
+    const std::unique_ptr<Store> inner_ = memory::open();
+    Deed deed_;
+    std::atomic<bool> released_{false};
+};
+
+TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
+    const LockKey page{"Page", "1"};
+    const LockId id = LockId::random();
+    const Request renewed = Renew{page, id, 2min};
+    const Request reloaded = TryLock{.key = page,
+                                     .lock_id = LockId::random(),
+                                     .owner = "alice",
+                                     .ttl = 2min,
+                                     .drawn = Drawn::for_this};
+    for (const Request& comes_back : {renewed, reloaded}) {
+        auto store = std::make_unique<Meanwhile>([&](Store& elsewhere) {
+            Outcome outcome;
+            elsewhere.apply({&comes_back, 1}, {&outcome, 1});
+            EXPECT_TRUE(std::holds_alternative<Lease>(outcome));
+        });
+        const Meanwhile& seen = *store;
+        RunningServer server{std::move(store)};
+        (void)server.locks().try_lock(page, {.owner = "alice", .ttl = 1min, .lock_id = id});
+        EXPECT_EQ(server.connect()
+                      .ask("DELETE", "/v1/locks/Page/1?after_ms=1", {},
+                           "Lock-Token: " + id.to_string() + "\r\n")
+                      .status,
+                  202U);
+        EXPECT_TRUE(eventually([&] { return seen.released(); }));
+        EXPECT_TRUE(server.locks().check(page, id).has_value());
+    }
 }
 
 TEST_F(Parting, OfWhatIsGoneSaysSo) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "server/readiness.hpp"
 #include "server/server_fixture.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
@@ -42,7 +43,29 @@ TEST(Readiness, IsRefusedWhileTheStoreCannotAnswer) {
     EXPECT_EQ(refused.json().at("detail").as_string(),
               "the store does not answer; the server's log says why");
     EXPECT_EQ(client.ask("GET", "/healthz").status, 200);
-    EXPECT_EQ(client.ask("GET", "/readyz").status, 200);
+    EXPECT_TRUE(eventually([&] { return client.ask("GET", "/readyz").status == 200; }));
+}
+
+TEST(Readiness, IsAskedOfTheStoreOnceForAllWhoAskAtOnceAndSoonAfter) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), {.threads = 2}};
+    store.close();
+    std::vector<Client> clients;
+    for (int i = 0; i < 10; ++i) {
+        clients.push_back(server.connect());
+        clients.back().send(message("GET", "/readyz"));
+    }
+    ASSERT_TRUE(store.wait_until_held());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200);
+    store.open();
+    for (Client& client : clients) EXPECT_EQ(client.receive().status, 200);
+    EXPECT_EQ(store.batches().size(), 1U);
+    const auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(clients.front().ask("GET", "/readyz").status, 200);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    EXPECT_LE(store.batches().size(),
+              2U + static_cast<std::size_t>(took / server::Readiness::believed_for));
 }
 
 TEST_F(ProbesAndBatch, AnswersABatchInItsOrder) {

@@ -79,6 +79,9 @@ TEST(RateLimits, ATokenThatAsksTooOftenIsToldWhenToComeAgain) {
         EXPECT_EQ(client.ask("POST", "/v1/locks/A/1", "{}", shows("calm")).status, 403U);
     }
     EXPECT_EQ(list("calm").status, 200U);
+    // Asking what one may do counts as everything else.
+    EXPECT_EQ(client.ask("GET", "/v1/token", {}, shows("calm")).status, 200U);
+    EXPECT_EQ(client.ask("GET", "/v1/token", {}, shows("calm")).status, 429U);
 }
 
 TEST(RateLimits, AFloodOfTriesNeverCostsALease) {

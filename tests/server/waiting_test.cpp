@@ -107,6 +107,37 @@ TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
     EXPECT_EQ(owner_of(other.receive()), "bob");
 }
 
+TEST_F(Waiting, WhoHeldTheKeyBeforeIsLastInLine) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), no_poll_};
+    const auto held = server.locks().try_lock(order, {.owner = "alice"});
+    Client bob = server.connect();
+    bob.send(waiting_try("bob"));
+    ASSERT_TRUE(server.waits_for(1));
+    Client carol = server.connect();
+    carol.send(waiting_try("carol"));
+    ASSERT_TRUE(server.waits_for(2));
+    ASSERT_TRUE(eventually([&] { return store.batches().size() == 2; }));
+    // She releases it, and comes back while bob's try is with the store.
+    store.close();
+    Client releasing = server.connect();
+    releasing.send(message("DELETE", "/v1/locks/Order/1", {},
+                           "Lock-Token: " + held->lock_id.to_string() + "\r\n"));
+    ASSERT_TRUE(store.wait_until_held());
+    store.let_pass();
+    EXPECT_EQ(releasing.receive().status, 200U);
+    ASSERT_TRUE(store.wait_until_held());
+    Client alice = server.connect();
+    alice.send(waiting_try("alice"));
+    ASSERT_TRUE(server.waits_for(3));
+    store.open();
+    const Answer first = bob.receive();
+    EXPECT_EQ(owner_of(first), "bob");
+    release(server, first);
+    EXPECT_EQ(owner_of(carol.receive()), "carol");
+}
+
 TEST_F(Waiting, TheTimeToLiveStartsAtTheGrant) {
     const ManualClock clock;
     ManualClock same = clock;

@@ -64,12 +64,28 @@ void EventLog::break_off() {
     const std::lock_guard lock{mutex_};
     entries_.clear();
     ++last_;
+    wake_all();
+}
+
+void EventLog::wake_all() {
+    for (EventStream* const listener : listeners_) {
+        if (listener->wake_) listener->wake_();
+    }
+}
+
+void EventLog::end_if(const std::function<bool(const Token&)>& revoked) {
+    const std::lock_guard lock{mutex_};
+    for (EventStream* const listener : listeners_) {
+        if (listener->token_ && revoked(*listener->token_)) listener->revoked_ = true;
+    }
+    wake_all();
 }
 
 std::unique_ptr<EventStream> EventLog::open(EventFilter filter,
                                             const std::optional<std::string>& last_id,
-                                            std::size_t most) {
-    std::unique_ptr<EventStream> stream{new EventStream{shared_from_this(), std::move(filter)}};
+                                            std::shared_ptr<const Token> token, std::size_t most) {
+    std::unique_ptr<EventStream> stream{
+        new EventStream{shared_from_this(), std::move(filter), std::move(token)}};
     const std::lock_guard lock{mutex_};
     if (listeners_.size() >= most) return nullptr;
     const auto place = last_id ? place_of(*last_id) : last_;
@@ -77,7 +93,7 @@ std::unique_ptr<EventStream> EventLog::open(EventFilter filter,
     stream->greeting_.append(retry).append("id: ").append(id_of(stream->place_)).append("\n");
     if (!place) stream->greeting_.append("event: reset\n").append(reset_data).append("\n");
     stream->greeting_.append("\n");
-    listeners_.push_back(stream.get());
+    listeners_.insert(stream.get());
     return stream;
 }
 
@@ -89,14 +105,12 @@ std::size_t EventLog::listeners() const {
 void EventLog::close() {
     const std::lock_guard lock{mutex_};
     closed_ = true;
-    for (EventStream* const listener : listeners_) {
-        if (listener->wake_) listener->wake_();
-    }
+    wake_all();
 }
 
 EventStream::~EventStream() {
     const std::lock_guard lock{log_->mutex_};
-    std::erase(log_->listeners_, this);
+    log_->listeners_.erase(this);
 }
 
 void EventStream::on_news(std::function<void()> wake) {
@@ -105,7 +119,7 @@ void EventStream::on_news(std::function<void()> wake) {
 }
 
 EventStream::State EventStream::state_now() const {
-    if (log_->closed_) return State::ended;
+    if (log_->closed_ || revoked_) return State::ended;
     return place_ + 1 < log_->first() ? State::lost : State::open;
 }
 
@@ -127,6 +141,7 @@ EventStream::State EventStream::take(std::string& out) {
     }
     told_ = place_ < log_->last_;
     if (log_->closed_) out.append(": the server is stopping\n\n");
+    if (revoked_) out.append(": this token may not listen any more\n\n");
     return state_now();
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <unordered_set>
 
 #include <leasehold/store.hpp>
 
@@ -18,6 +18,7 @@
 namespace leasehold::server {
 
 class EventStream;
+struct Token;  // tokens.hpp
 
 // Which events a client wants.
 struct EventFilter {
@@ -42,15 +43,18 @@ public:
     // What happens from now on is not what comes next: nobody can go on from an event before this.
     void break_off();
 
-    // `last_id` is of the last event that the client has seen, where it says so. Nothing where
-    // `most` listen already.
+    // `last_id` is of the last event that the client has seen, where it says so; `token` the one it
+    // has shown, if any. Nothing where `most` listen already.
     [[nodiscard]] std::unique_ptr<EventStream> open(EventFilter filter,
                                                     const std::optional<std::string>& last_id,
+                                                    std::shared_ptr<const Token> token,
                                                     std::size_t most);
     [[nodiscard]] std::size_t listeners() const;
 
     // Every stream ends, with a word of why.
     void close();
+    // The same for the streams of tokens that may not listen any more.
+    void end_if(const std::function<bool(const Token&)>& revoked);
 
 private:
     friend class EventStream;
@@ -60,6 +64,7 @@ private:
         std::string text;
     };
 
+    void wake_all();  // under mutex_
     [[nodiscard]] std::string id_of(std::uint64_t number) const;
     // Where to go on after this event, if that can be done.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::string_view id) const;
@@ -70,8 +75,8 @@ private:
     mutable std::mutex mutex_;
     std::deque<Entry> entries_;  // guarded by mutex_; at most kept_; the last is number last_
     std::uint64_t last_ = 0;     // guarded by mutex_
-    std::vector<EventStream*> listeners_;  // guarded by mutex_
-    bool closed_ = false;                  // guarded by mutex_
+    std::unordered_set<EventStream*> listeners_;  // guarded by mutex_
+    bool closed_ = false;                         // guarded by mutex_
 };
 
 // One client's events. Everything but the wake is called by one thread.
@@ -80,7 +85,7 @@ public:
     enum class State : std::uint8_t {
         open,
         lost,   // the client was too slow: it must come back
-        ended,  // the server is stopping
+        ended,  // the server is stopping, or the token may not listen any more
     };
 
     EventStream(const EventStream&) = delete;
@@ -98,16 +103,19 @@ public:
 
 private:
     friend class EventLog;
-    EventStream(std::shared_ptr<EventLog> log, EventFilter filter)
-        : log_{std::move(log)}, filter_{std::move(filter)} {}
+    EventStream(std::shared_ptr<EventLog> log, EventFilter filter,
+                std::shared_ptr<const Token> token)
+        : log_{std::move(log)}, filter_{std::move(filter)}, token_{std::move(token)} {}
     [[nodiscard]] State state_now() const;
 
     const std::shared_ptr<EventLog> log_;
     const EventFilter filter_;
+    const std::shared_ptr<const Token> token_;
     // Guarded by log_->mutex_:
     std::string greeting_;
     std::uint64_t place_ = 0;  // the last event that was looked at
     bool told_ = false;        // there is news, and the client knows
+    bool revoked_ = false;
     std::function<void()> wake_;
 };
 

@@ -11,16 +11,6 @@ namespace {
 // A lease that has expired without anybody's noticing is in no order yet.
 constexpr std::int64_t not_numbered = std::numeric_limits<std::int64_t>::max();
 
-Holder holder_of(const Lease& lease) {
-    return {.key = lease.key,
-            .owner = lease.owner,
-            .mode = lease.mode,
-            .fence = lease.fence,
-            .since = lease.granted_at,
-            .until = lease.expires_at,
-            .note = lease.note};
-}
-
 // A shared lease that its holder made exclusive goes on with a new fence.
 bool became(const Holder& before, const Holder& after) {
     return before.mode == Mode::shared && after.fence > before.fence &&
@@ -30,41 +20,38 @@ bool became(const Holder& before, const Holder& after) {
 }  // namespace
 
 Ledger::Told* Ledger::find(Entry& entry, Fence fence) {
-    const auto at =
-        std::ranges::find(entry.live, fence, [](const Told& told) { return told.lease.fence; });
-    return at != entry.live.end() ? &*at : nullptr;
+    const auto at = entry.live.find(fence);
+    return at != entry.live.end() ? &at->second : nullptr;
 }
 
 bool Ledger::has_ended(const Entry& entry, Fence fence) {
-    return std::ranges::find(entry.ended, fence, &Ended::fence) != entry.ended.end();
+    return entry.ended.contains(fence);
 }
 
 bool Ledger::knows_later(const Entry& entry, Fence fence) {
-    return std::ranges::any_of(entry.live,
-                               [&](const Told& told) { return told.lease.fence > fence; }) ||
-           std::ranges::any_of(entry.ended, [&](const Ended& one) { return one.fence > fence; });
+    return entry.live.upper_bound(fence) != entry.live.end() ||
+           entry.ended.upper_bound(fence) != entry.ended.end();
 }
 
 bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
-    return std::ranges::any_of(entry.live, [&](const Told& told) {
-        return told.lease.mode == Mode::exclusive || lease.mode == Mode::exclusive;
-    });
+    if (entry.live.empty()) return false;
+    // An exclusive one is alone.
+    return lease.mode == Mode::exclusive ||
+           entry.live.begin()->second.lease.mode == Mode::exclusive;
 }
 
 void Ledger::remember(Entry& entry, const Holder& lease) {
     const auto due =
         lease.until == never ? due_.end() : due_.emplace(lease.until, LockKey{lease.key});
-    entry.live.push_back({lease, survey_, due});
+    entry.live.insert_or_assign(lease.fence, Told{lease, survey_, due});
 }
 
 void Ledger::forget(Entry& entry, Fence fence) {
-    const auto at =
-        std::ranges::find(entry.live, fence, [](const Told& told) { return told.lease.fence; });
-    if (at != entry.live.end()) {
-        if (at->due != due_.end()) due_.erase(at->due);
+    if (const auto at = entry.live.find(fence); at != entry.live.end()) {
+        if (at->second.due != due_.end()) due_.erase(at->second.due);
         entry.live.erase(at);
     }
-    entry.ended.push_back({fence, survey_});
+    entry.ended[fence] = survey_;
 }
 
 void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
@@ -134,7 +121,7 @@ void Ledger::surveyed(Survey survey) {
     for (const auto& [key, entry] : entries_) {
         if (!survey.complete && survey.live.back().key < key) continue;  // not looked so far
         const bool all_seen = std::ranges::all_of(
-            entry.live, [this](const Told& told) { return told.survey == survey_; });
+            entry.live, [this](const auto& one) { return one.second.survey == survey_; });
         if (!all_seen) vanished.push_back(key);
     }
     for (const LockKey& key : vanished) want(key);
@@ -145,7 +132,7 @@ void Ledger::forget_old_endings() {
     for (auto at = entries_.begin(); at != entries_.end();) {
         Entry& entry = at->second;
         std::erase_if(entry.ended,
-                      [this](const Ended& ended) { return ended.survey + 1 < survey_; });
+                      [this](const auto& ended) { return ended.second + 1 < survey_; });
         const bool empty = entry.live.empty() && entry.ended.empty() && entry.look == Look::none;
         at = empty ? entries_.erase(at) : std::next(at);
     }
@@ -201,7 +188,7 @@ void Ledger::looked(const LockKey& key, const std::vector<Holder>& live,
     const bool again = std::exchange(entry.look, Look::none) == Look::again;
 
     std::vector<Holder> before;
-    for (const Told& told : entry.live) before.push_back(told.lease);
+    for (const auto& [fence, told] : entry.live) before.push_back(told.lease);
     for (const Holder& lease : before) {
         const auto went_on = [&](const Holder& other) { return became(lease, other); };
         if (std::ranges::any_of(live, went_on) ||

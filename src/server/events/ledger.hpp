@@ -64,14 +64,11 @@ private:
         std::uint64_t survey;  // since the begin of which it is known to be alive
         Due::iterator due;     // due_.end(): never
     };
-    struct Ended {
-        Fence fence;
-        std::uint64_t survey;
-    };
     enum class Look : std::uint8_t { none, wanted, under_way, again };
     struct Entry {
-        std::vector<Told> live{};
-        std::vector<Ended> ended{};  // told not long ago: nothing old may bring it back
+        std::map<Fence, Told> live{};
+        // Told not long ago, in that survey: nothing old may bring it back.
+        std::map<Fence, std::uint64_t> ended{};
         Look look = Look::none;
     };
 

@@ -1,15 +1,15 @@
 #include "server/events/reporter.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "server/asking.hpp"
+#include "server/observer.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -24,19 +24,10 @@ constexpr std::size_t past_of_key = 100;
 // Most surveys find little that is new.
 constexpr std::size_t first_page_of_past = 16;
 
-StoreFault sent_away(const char* why) {
-    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
-}
-
 template <class T>
 T answer_of(Outcome& outcome) {
     if (auto* fault = std::get_if<StoreFault>(&outcome)) throw StoreFault{*fault};
     return std::move(std::get<T>(outcome));
-}
-
-// Nobody has this lock id: the refusal brings the store's time.
-Request what_time_is_it() {
-    return Check{{}, LockId::random()};
 }
 
 Time time_of(Outcome& outcome) {
@@ -66,9 +57,8 @@ void Reporter::on_home(std::function<void()> use) {
 }
 
 void Reporter::take(const Request& request, const Outcome& outcome) {
-    const bool lives =
-        std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request) ||
-        std::holds_alternative<Extend>(request) || std::holds_alternative<Renew>(request);
+    const bool lives = is_try(request) || std::holds_alternative<Extend>(request) ||
+                       std::holds_alternative<Renew>(request);
     const bool ends =
         std::holds_alternative<Release>(request) || std::holds_alternative<ReleaseAll>(request);
     const auto tell = [&](const Lease& lease) {
@@ -90,34 +80,28 @@ void Reporter::knocked(Event knock) {
     on_home([this, knock = std::move(knock)] { log_->append(knock); });
 }
 
-Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id) {
-    const Executor executor = co_await asio::this_coro::executor;
-    auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        Begun begun = [shared, work = asio::make_work_guard(executor)](auto fault) {
-            asio::post(work.get_executor(), [shared, fault = std::move(fault)]() mutable {
-                std::move (*shared)(std::move(fault));
-            });
-        };
-        asio::dispatch(home_, [this, begun = std::move(begun)] { join(begun); });
+Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id,
+                                      std::shared_ptr<const Token> token) {
+    auto begin = [&](auto resume) {
+        asio::dispatch(home_, [this, begun = Begun{std::move(resume)}] { join(begun); });
     };
-    const auto fault =
-        co_await asio::async_initiate<const asio::use_awaitable_t<Executor>,
-                                      void(std::optional<StoreFault>)>(initiate, use_task);
+    const auto fault = co_await answer_from<std::optional<StoreFault>>(begin);
     if (fault) co_return std::unexpected{*fault};
-    auto stream = log_->open(std::move(filter), last_id, options_.events_clients);
+    auto stream = log_->open(std::move(filter), last_id, std::move(token), options_.events_clients);
     if (!stream) co_return std::unexpected{sent_away("too many listen to events already")};
     co_return stream;
 }
 
 void Reporter::join(Begun begun) {
     if (phase_ == Phase::closed) return begun(sent_away("the server is stopping"));
+    // It goes on at least until whoever asks now can have opened its stream.
+    last_listened_ = Clock::now();
     if (phase_ == Phase::reporting) return begun({});
     openings_.push_back(std::move(begun));
     if (phase_ == Phase::beginning) return;
     phase_ = Phase::beginning;
     listening_ = true;
-    asio::co_spawn(home_, run(), asio::detached);
+    asio::co_spawn(home_, run(), rethrow);
 }
 
 void Reporter::answer_all(const std::optional<StoreFault>& fault) {
@@ -135,23 +119,30 @@ void Reporter::close() {
 }
 
 Task<void> Reporter::run() {
-    bool goes_on = co_await begin();
-    while (goes_on && somebody_listens()) {
-        ledger_.expect_expiries(store_time());
-        const auto now = Clock::now();
-        if (ledger_.wants() && now >= next_look_) {
-            co_await look();
-        } else if (now >= next_survey_) {
-            co_await survey();
-        } else {
-            co_await pause();
-        }
+    try {
+        bool goes_on = co_await begin();
+        while (goes_on && somebody_listens()) co_await step();
+    } catch (const std::exception& error) {
+        options_.observer->failed(error.what());
+        answer_all(sent_away("the server cannot follow the store"));
     }
     if (phase_ == Phase::closed) co_return;
     phase_ = Phase::silent;
     listening_ = false;
     ledger_.begin({});
     log_->break_off();
+}
+
+Task<void> Reporter::step() {
+    ledger_.expect_expiries(store_time());
+    const auto now = Clock::now();
+    if (ledger_.wants() && now >= next_look_) {
+        co_await look();
+    } else if (now >= next_survey_) {
+        co_await survey();
+    } else {
+        co_await pause();
+    }
 }
 
 Task<bool> Reporter::begin() {

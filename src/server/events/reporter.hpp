@@ -40,8 +40,12 @@ public:
 
     // From when this is answered on nothing is missed. Or why there is no stream.
     using Opened = std::expected<std::unique_ptr<EventStream>, StoreFault>;
-    [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id);
+    [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id,
+                                    std::shared_ptr<const Token> token);
     [[nodiscard]] std::size_t listeners() const { return log_->listeners(); }
+
+    // Ends the streams of tokens that may not listen any more.
+    void end_if(const std::function<bool(const Token&)>& revoked) { log_->end_if(revoked); }
 
     // Ends every stream; whoever comes later is sent away.
     void close();
@@ -57,6 +61,7 @@ private:
 
     [[nodiscard]] Task<void> run();
     [[nodiscard]] Task<bool> begin();
+    [[nodiscard]] Task<void> step();
     [[nodiscard]] Task<void> survey();
     [[nodiscard]] Task<void> look();
     enum class Past : std::uint8_t { latest, since_last_time };

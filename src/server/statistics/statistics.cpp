@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "server/asking.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server {
@@ -13,15 +14,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::minutes between_counts{1};
-
-bool is_try(const Request& request) {
-    return std::holds_alternative<TryLock>(request) || std::holds_alternative<TryLockAll>(request);
-}
-
-bool is_about_a_lease(const Request& request) {
-    return std::holds_alternative<Check>(request) || std::holds_alternative<Extend>(request) ||
-           std::holds_alternative<Renew>(request) || std::holds_alternative<Release>(request);
-}
 
 // The lease ended behind its holder's back, and now it knows.
 bool tells_of_a_loss(const Refusal& refusal) {
@@ -104,7 +96,7 @@ void Statistics::answered(const Request& request, std::string_view asker, const 
             hot_.tried(key, HotKeys::Answer::refused, now);
             refused_.add(key, asker, refusal->store_now);
         }
-    } else if (refusal != nullptr && is_about_a_lease(request) && tells_of_a_loss(*refusal)) {
+    } else if (refusal != nullptr && is_about_own_lease(request) && tells_of_a_loss(*refusal)) {
         const std::lock_guard lock{mutex_};
         add(now, &Point::lost);
     }
