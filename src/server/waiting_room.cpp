@@ -259,17 +259,20 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         line.refusal = *refusal;
         schedule(line, next_try(*refusal));
     }
-    if (const auto* lease = std::get_if<Lease>(&outcome)) line.now_held_by(*lease);
-    line.trying = nullptr;
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        line.now_held_by(*lease);
+        if (waiter->gone) {
+            give_back_unknown(waiter->wanted, *lease);
+            outcome = sent_away(client_gone);
+        }
+    }
     if (!final && closed_) outcome = sent_away(stopping);
+    // Not before: what is given back may be given back, and the line be served, at once.
+    line.trying = nullptr;
     const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
     if (!final && patient) {
         serve(line);
     } else {
-        if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && waiter->gone) {
-            give_back_unknown(waiter->wanted, *lease);
-            outcome = sent_away(client_gone);
-        }
         answer(waiter, std::move(outcome));
     }
     set_timer();

@@ -1,6 +1,7 @@
 #include <leasehold/stores/sqlite.hpp>
 
 #include <filesystem>
+#include <latch>
 #include <string>
 #include <vector>
 
@@ -238,6 +239,55 @@ TEST_F(Waiting, AGrantThatComesTooLateIsGivenBackAtOnce) {
     ASSERT_EQ(history.size(), 1U);
     EXPECT_EQ(history.front().lease.owner, "gone");
     EXPECT_EQ(history.front().how, Gone::released);
+}
+
+// Answers at once, on the thread that asks; but who asks for the key "Stuck/1" is stuck in it.
+class StickyStore final : public Store {
+public:
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        const auto* wanted = std::get_if<TryLock>(requests.data());
+        if (wanted != nullptr && wanted->key.type() == "Stuck") {
+            stuck_.count_down();
+            free_.wait();
+        }
+        inner_->apply(requests, outcomes);
+    }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return any_number; }
+    [[nodiscard]] StoreStatus status() override { return inner_->status(); }
+
+    void wait_until_stuck() { stuck_.wait(); }
+    void free() { free_.count_down(); }
+
+private:
+    const std::unique_ptr<Store> inner_ = memory::open();
+    std::latch stuck_{1};
+    std::latch free_{1};
+};
+
+TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
+    auto sticky = std::make_unique<StickyStore>();
+    StickyStore& store = *sticky;
+    RunningServer server{std::move(sticky), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (const char* owner : {"a", "b"}) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try(owner));
+        ASSERT_TRUE(server.waits_for(waiters.size()));
+    }
+    // It is free, and the server does not know; then it sees at the same time that both are gone.
+    ASSERT_TRUE(server.locks().release(held->lock_id).has_value());
+    Client stuck = server.connect();
+    stuck.send(message("POST", "/v1/locks/Stuck/1", "{}"));
+    store.wait_until_stuck();
+    for (Client& waiter : waiters) waiter.close();
+    store.free();
+    EXPECT_EQ(stuck.receive().status, 201U);
+    EXPECT_TRUE(server.waits_for(0));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    EXPECT_TRUE(server.waits_for(0));
+    EXPECT_TRUE(eventually([&] { return server.locks().holders(order).empty(); }));
+    EXPECT_EQ(server.locks().history({.key = order}).size(), 2U);
 }
 
 TEST_F(Waiting, AGrantThatComesTooLateTakesNothingFromItsOwner) {
