@@ -93,6 +93,48 @@ test('focus stays on a row while the table changes around it', async (t) => {
   assert.equal(await page.evaluate(() => document.activeElement.id), 'search');
 });
 
+test('whoever breaks a lease by keyboard keeps the place', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { owner: 'alice' });
+  await take(server, 'Order/2', { owner: 'bob' });
+  const page = await openConsole(t, server);
+  await row(page, 'Order/1').getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('on leave');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('olivia');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await row(page, 'Order/1').waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Order/2');
+});
+
+test('how many there are is never less than what is shown', async (t) => {
+  const server = await startServer(t);
+  const page = await openConsole(t, server);
+  await page.getByText('Nothing is locked').first().waitFor();
+  const lease = await take(server, 'Order/1', { owner: 'alice' });
+  await page.getByText('1–1 of 1').waitFor();
+  assert.equal(await page.locator('.tile-value').first().innerText(), '1');
+  await release(server, 'Order/1', lease);
+  await page.waitForFunction(() => document.querySelector('.tile-value').innerText === '0');
+});
+
+test('focus stays in lists that are read anew', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { owner: 'alice' });
+  await server.ask('POST', '/v1/locks/Order/1', { owner: 'bob' });
+  const page = await openConsole(t, server, { hash: '#/activity' });
+  const share = page.locator('.hot .hint');
+  for (const link of [page.locator('.hot a'), page.locator('.tries a').first()]) {
+    await link.focus();
+    const before = await share.innerText();
+    await server.ask('POST', '/v1/locks/Order/1', { owner: 'bob' });
+    await page.waitForFunction((text) => document.querySelector('.hot .hint').innerText !== text, before);
+    assert.equal(await link.evaluate((one) => one === document.activeElement), true);
+  }
+});
+
 test('a key tells who held it, who was refused, and what was broken', async (t) => {
   const server = await startServer(t);
   const first = await take(server, 'Order/1', { owner: 'alice' });
@@ -183,11 +225,13 @@ test('a knock reaches the holder', async (t) => {
   const { knocks } = await server.ask('GET', '/v1/locks/Order/1', undefined, { 'Lock-Token': lease.lock_id });
   assert.equal(knocks[0].by, 'olivia');
   assert.equal(knocks[0].message, 'the customer is on the phone');
+  await page.getByRole('button', { name: 'Knock…' }).click();
   await release(server, 'Order/1', lease);
   await page.getByText('Nobody holds this key.').waitFor();
-  await page.getByRole('button', { name: 'Knock…' }).click();
   await dialog.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Nobody holds it any more.').first().waitFor();
+  await page.getByRole('button', { name: 'Knock…' }).waitFor({ state: 'hidden' });
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1', 'focus is not lost');
 });
 
 test('all leases of an owner are released once the owner is typed', async (t) => {
@@ -351,6 +395,7 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
   await page.getByText('The server does not know this token.').waitFor();
   await picture(page, 'sign in');
   assert.deepEqual(await accessibilityProblems(page), []);
+  assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0);
 
   await signIn(secretOf('user'));
   await page.getByText('This token lacks the role “see”').waitFor();

@@ -10,8 +10,11 @@ export const session = new (class extends EventTarget {
     sessionStorage.setItem(tokenPlace, token);
     this.dispatchEvent(new Event('change'));
   }
-  signOut() {
+  forget() {
     sessionStorage.removeItem(tokenPlace);
+  }
+  signOut() {
+    this.forget();
     this.dispatchEvent(new Event('change'));
   }
 })();

@@ -238,8 +238,9 @@ function signInPage(tried) {
   live.stop();
   access = null;
   gone = null;
-  buildHead();
   const bad = tried && session.token !== null;
+  if (bad) session.forget();
+  buildHead();
   const input = h('input', {
     id: 'token',
     type: 'password',
@@ -249,7 +250,6 @@ function signInPage(tried) {
     'aria-invalid': bad ? 'true' : null,
   });
   const problem = h('p', { class: 'problem', role: 'alert', hidden: !bad }, bad ? t('signInBad') : '');
-  if (bad) sessionStorage.removeItem('leasehold.token');
   const form = h(
     'form',
     {

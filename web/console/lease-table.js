@@ -2,9 +2,9 @@
 
 import { get, query } from './api.js';
 import { arrange, h, icon, setAttribute, setText } from './dom.js';
-import { live } from './live.js';
+import { keyLink } from './parts.js';
 import { Refresher, tick } from './refresh.js';
-import { keyHref, ownerHref } from './routes.js';
+import { ownerHref } from './routes.js';
 import { TimeLeft } from './time-left.js';
 import { keyName, number, ownerName, t } from './words.js';
 
@@ -34,18 +34,11 @@ class Row {
   #break;
 
   constructor(lease, actions) {
-    const key = h(
-      'a',
-      { class: 'key', href: keyHref(lease) },
-      h('span', { class: 'key-type' }, lease.type),
-      h('span', { class: 'key-slash' }, '/'),
-      h('span', { class: 'key-id' }, lease.id),
-    );
     this.#break = actions.breakButton(() => this.lease, 'small');
     this.element = h(
       'tr',
       { role: 'row', class: 'row' },
-      h('th', { class: 'cell-key', role: 'rowheader', scope: 'row' }, key),
+      h('th', { class: 'cell-key', role: 'rowheader', scope: 'row' }, keyLink(lease)),
       cell('holder', t('holder'), this.#owner),
       cell('time', t('timeLeft'), this.#time.element),
       cell('mode', t('mode'), this.#mode),
@@ -107,7 +100,7 @@ export class LeaseTable {
   #options;
   #loaded = false;
 
-  // `onPage({after, page})` is told where it is, `onRead(leases)` what is there.
+  // `onPage({after, page})` is told where it is, `onRead(leases, {isAll})` what is there.
   constructor(
     actions,
     { pageSize = 50, emptyText, onPage = () => {}, onRead = () => {}, onError = () => {} } = {},
@@ -220,7 +213,8 @@ export class LeaseTable {
       if (signal.aborted) return;
       this.#next = next;
       this.#show(leases);
-      this.#options.onRead(leases);
+      const isAll = this.#isPlain && this.#places.length === 1 && !next;
+      this.#options.onRead(leases, { isAll });
     } catch (error) {
       if (!signal.aborted) this.#options.onError(error);
     }
@@ -257,7 +251,7 @@ export class LeaseTable {
       elements.push(row.element);
     }
     // What has ended stays for a moment, so that the eye can follow.
-    for (const [name, row] of before) this.#letGo(name, row, elements);
+    for (const [name, row] of before) this.#letGo(name, row);
     for (const [name, { row }] of this.#ending) {
       if (!elements.includes(row.element)) this.#putBack(row, elements);
       if (this.rows.has(name)) this.#ending.delete(name);
@@ -294,6 +288,8 @@ export class LeaseTable {
   #letGo(name, row) {
     const how = this.#events.get(name) ?? 'nowEnded';
     this.#events.delete(name);
+    // Its button is no longer there.
+    if (row.element.contains(document.activeElement?.closest('button'))) this.#moveOn(row.element);
     const focused = row.element.contains(document.activeElement);
     row.element.classList.remove('fresh');
     row.element.classList.add('ended');
@@ -309,10 +305,20 @@ export class LeaseTable {
     setTimeout(forget, focused ? 3 * endedStays : endedStays);
   }
 
+  // From a row to its neighbour.
+  #moveOn(element) {
+    const { nextElementSibling: next, previousElementSibling: previous } = element;
+    ((next ?? previous)?.querySelector('a') ?? document.querySelector('main h1'))?.focus();
+  }
+
   // Where it stood.
   #putBack(row, elements) {
     const after = elements.indexOf(row.element.previousElementSibling);
     elements.splice(after + 1, 0, row.element);
+  }
+
+  get #isPlain() {
+    return !this.#filter.type && !this.#filter.owner && !this.#filter.contains;
   }
 
   get #place() {
@@ -322,10 +328,9 @@ export class LeaseTable {
   #showCount() {
     const from = (this.#place.page - 1) * this.#options.pageSize + 1;
     const to = from + this.rows.size - 1;
-    const plain = !this.#filter.type && !this.#filter.owner && !this.#filter.contains;
     const values = { from: number(from), to: number(to) };
     const total =
-      this.total && plain ? t(this.total.atLeast ? 'atLeast' : 'exactly', { n: number(this.total.n) }) : null;
+      this.total?.n >= to && this.#isPlain ? t(this.total.atLeast ? 'atLeast' : 'exactly', { n: number(this.total.n) }) : null;
     setText(
       this.#count,
       this.rows.size === 0 ? '' : total ? t('rowsOf', { ...values, total }) : t('rows', values),
@@ -361,7 +366,5 @@ export class LeaseTable {
 
   #tick() {
     for (const row of this.rows.values()) row.tick();
-    if (live.status === 'offline') return;
-    // One that has run out is about to be gone.
   }
 }

@@ -3,10 +3,11 @@
 import { get, query } from './api.js';
 import { Chart, gather } from './chart.js';
 import { h, setText } from './dom.js';
+import { choice, Items, keyLink, ownerLink, page, plainTable } from './parts.js';
 import { Refresher } from './refresh.js';
-import { keyHref, ownerHref, replaceParameters } from './routes.js';
+import { replaceParameters } from './routes.js';
 import { readStatistics } from './statistics.js';
-import { moment, number, ownerName, t } from './words.js';
+import { keyName, moment, number, t } from './words.js';
 
 // How many of the server's steps make one bar, and how many bars there are.
 const scales = { hour: { steps: 6, count: 60 }, day: { steps: 15, count: 96 } };
@@ -31,6 +32,42 @@ function chartCard(title, hint, chart, names) {
   );
 }
 
+function hotKey(key) {
+  const bar = h(
+    'span',
+    { class: 'hot-bar' },
+    h('span', { class: 'hot-granted' }),
+    h('span', { class: 'hot-refused' }),
+  );
+  const refused = (100 * key.refusals) / key.tries;
+  bar.style.width = `${Math.max(2, (100 * key.tries) / key.top)}%`;
+  bar.lastChild.style.width = `${refused}%`;
+  return h(
+    'li',
+    {},
+    keyLink(key),
+    h(
+      'span',
+      { class: 'hot-number' },
+      number(key.tries),
+      h('span', { class: 'hint' }, ` ${t('refusedShare', { n: Math.round(refused) })}`),
+    ),
+    h('span', { class: 'hot-track', 'aria-hidden': 'true' }, bar),
+  );
+}
+
+function refusedTry(one) {
+  const cell = (name, content) => h('td', { role: 'cell', class: `try-${name}` }, content);
+  return h(
+    'tr',
+    { class: 'row', role: 'row' },
+    cell('owner', ownerLink(one.owner)),
+    cell('key', keyLink(one)),
+    cell('tries', number(one.tries)),
+    cell('when', moment(one.last_at)),
+  );
+}
+
 export function activityPage({ parameters, report }) {
   let over = parameters.get('over') === 'day' ? 'day' : 'hour';
   const charts = {
@@ -44,24 +81,21 @@ export function activityPage({ parameters, report }) {
   const noHot = h('p', { class: 'empty-line', hidden: true }, t('noHot'));
   const refused = h('tbody', { role: 'rowgroup' });
   const noRefused = h('p', { class: 'empty-line', hidden: true }, t('noRefused'));
+  const hotKeys = new Items(hot, keyName, hotKey);
+  const refusedTries = new Items(refused, (one) => JSON.stringify([one.owner, one.type, one.id]), refusedTry);
   const absent = h('p', { class: 'empty', hidden: true }, t('noActivity'));
-  const spanButtons = ['hour', 'day'].map((name) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        'aria-pressed': String(name === over),
-        onclick: () => {
-          over = name;
-          replaceParameters({ over: name === 'hour' ? null : name });
-          spanButtons.forEach((button, i) =>
-            button.setAttribute('aria-pressed', String(['hour', 'day'][i] === over)),
-          );
-          refresher.restart();
-        },
-      },
-      t(name === 'hour' ? 'lastHour' : 'lastDay'),
-    ),
+  const spans = choice(
+    t('span'),
+    [
+      ['hour', t('lastHour')],
+      ['day', t('lastDay')],
+    ],
+    over,
+    (name) => {
+      over = name;
+      replaceParameters({ over: name === 'hour' ? null : name });
+      refresher.restart();
+    },
   );
 
   function show({ series, hot_keys: keys }) {
@@ -90,40 +124,7 @@ export function activityPage({ parameters, report }) {
     });
     setText(triesHint, t(over === 'hour' ? 'chartTriesMinute' : 'chartTriesQuarter'));
     const top = Math.max(1, ...keys.map((key) => key.tries));
-    hot.replaceChildren(
-      ...keys.slice(0, 10).map((key) => {
-        const bar = h(
-          'span',
-          { class: 'hot-bar' },
-          h('span', { class: 'hot-granted' }),
-          h('span', { class: 'hot-refused' }),
-        );
-        bar.style.width = `${Math.max(2, (100 * key.tries) / top)}%`;
-        bar.lastChild.style.width = `${(100 * key.refusals) / key.tries}%`;
-        return h(
-          'li',
-          {},
-          h(
-            'a',
-            { class: 'key', href: keyHref(key) },
-            h('span', { class: 'key-type' }, key.type),
-            h('span', { class: 'key-slash' }, '/'),
-            h('span', { class: 'key-id' }, key.id),
-          ),
-          h(
-            'span',
-            { class: 'hot-number' },
-            number(key.tries),
-            h(
-              'span',
-              { class: 'hint' },
-              ` ${t('refusedShare', { n: Math.round((100 * key.refusals) / key.tries) })}`,
-            ),
-          ),
-          h('span', { class: 'hot-track', 'aria-hidden': 'true' }, bar),
-        );
-      }),
-    );
+    hotKeys.show(keys.slice(0, 10).map((key) => ({ ...key, top })));
     noHot.hidden = keys.length > 0;
   }
 
@@ -139,32 +140,7 @@ export function activityPage({ parameters, report }) {
         absent.hidden = statistics !== null;
         content.hidden = statistics === null;
         if (statistics) show(statistics);
-        refused.replaceChildren(
-          ...tries.refused.map((one) =>
-            h(
-              'tr',
-              { class: 'row', role: 'row' },
-              h(
-                'td',
-                { role: 'cell', class: 'try-owner' },
-                one.owner ? h('a', { href: ownerHref(one.owner), class: 'owner' }, one.owner) : ownerName(''),
-              ),
-              h(
-                'td',
-                { role: 'cell', class: 'try-key' },
-                h(
-                  'a',
-                  { class: 'key', href: keyHref(one) },
-                  h('span', { class: 'key-type' }, one.type),
-                  h('span', { class: 'key-slash' }, '/'),
-                  h('span', { class: 'key-id' }, one.id),
-                ),
-              ),
-              h('td', { role: 'cell', class: 'try-tries' }, number(one.tries)),
-              h('td', { role: 'cell', class: 'try-when' }, moment(one.last_at)),
-            ),
-          ),
-        );
+        refusedTries.show(tries.refused);
         refused.parentElement.hidden = tries.refused.length === 0;
         noRefused.hidden = tries.refused.length > 0;
       } catch (error) {
@@ -194,43 +170,19 @@ export function activityPage({ parameters, report }) {
         { class: 'card-head padded' },
         h('div', {}, h('h2', {}, t('refusedTitle')), hint(t('refusedHint'))),
       ),
-      h(
-        'table',
-        { class: 'plain tries', role: 'table', hidden: true },
-        h('caption', { class: 'hidden' }, t('refusedTitle')),
-        h(
-          'thead',
-          { role: 'rowgroup' },
-          h(
-            'tr',
-            { role: 'row' },
-            ['owner', 'key', 'tries', 'when'].map((name) =>
-              h('th', { scope: 'col', role: 'columnheader' }, t(name)),
-            ),
-          ),
-        ),
-        refused,
-      ),
+      plainTable('tries', t('refusedTitle'), ['owner', 'key', 'tries', 'when'], refused),
       noRefused,
     ),
   );
   return {
     title: t('activityTitle'),
     filter: null,
-    element: h(
-      'div',
-      { class: 'page' },
-      h(
-        'header',
-        { class: 'page-head' },
-        h(
-          'div',
-          { class: 'page-title' },
-          h('h1', { tabindex: '-1' }, t('activityTitle')),
-          hint(t('activityHint')),
-        ),
-        h('div', { class: 'segments', role: 'group', 'aria-label': t('span') }, spanButtons),
-      ),
+    element: page(
+      {
+        heading: h('h1', { tabindex: '-1' }, t('activityTitle')),
+        under: hint(t('activityHint')),
+        side: spans,
+      },
       absent,
       content,
     ),

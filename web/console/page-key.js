@@ -1,19 +1,14 @@
 // One key: who holds it, who did, who was refused.
 
 import { get, lockPath, Problem, query } from './api.js';
-import { arrange, h, icon, setAttribute, setText } from './dom.js';
+import { arrange, h, setAttribute, setText } from './dom.js';
 import { live } from './live.js';
+import { choice, Items, keyWords, ownerLink, page, plainTable } from './parts.js';
 import { Refresher, tick } from './refresh.js';
-import { ownerHref } from './routes.js';
 import { readStatistics } from './statistics.js';
 import { legend, spans, Timeline } from './timeline.js';
 import { TimeLeft } from './time-left.js';
 import { duration, keyName, moment, number, ownerName, t } from './words.js';
-
-const ownerLink = (owner) =>
-  owner
-    ? h('a', { href: ownerHref(owner), class: 'owner' }, owner)
-    : h('span', { class: 'owner', 'data-anonymous': '' }, t('anonymous'));
 
 class HolderCard {
   #time = new TimeLeft();
@@ -109,24 +104,20 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
     refusedList,
     noRefused,
   );
-  const free = h('li', { class: 'holder free' }, t('freeHint'));
-  const spanButtons = Object.keys(spans).map((name) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        'aria-pressed': name === 'fit' ? 'true' : 'false',
-        onclick: () => {
-          data.span = name;
-          for (const [i, other] of Object.keys(spans).entries())
-            spanButtons[i].setAttribute('aria-pressed', String(other === name));
-          draw();
-        },
-      },
-      name === 'fit' ? t('spanFit') : name,
-    ),
+  const refused = new Items(
+    refusedList,
+    (one) => one.owner,
+    (one) =>
+      h(
+        'li',
+        {},
+        ownerLink(one.owner),
+        h('span', { class: 'hint' }, ` ${moment(one.last_at)}`),
+        one.tries > 1 ? h('span', { class: 'times' }, `×${number(one.tries)}`) : null,
+      ),
   );
-
+  const knock = actions.knockButton(key);
+  const free = h('li', { class: 'holder free' }, t('freeHint'));
   const data = { holders: [], past: [], refused: [], waiters: [], span: 'fit', next: null };
   let before = null; // how it was, to say what has changed
 
@@ -158,6 +149,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
           : `${t('heldBy')} ${ownerName(data.holders[0].owner)}`;
     setText(state, now);
     setAttribute(state, 'data-state', data.holders.length ? 'held' : 'free');
+    knock.hidden = data.holders.length === 0;
     if (before !== null && before !== now) announce(`${keyName(key)}: ${now}`);
     before = now;
     setText(waiting, waiters.length ? t('waitingHere', { owners: line(waiters) }) : '');
@@ -171,19 +163,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
     nothing.hidden = data.past.length > 0;
     older.hidden = !data.next;
 
-    refusedList.replaceChildren(
-      ...data.refused
-        .slice(0, 5)
-        .map((one) =>
-          h(
-            'li',
-            {},
-            ownerLink(one.owner),
-            h('span', { class: 'hint' }, ` ${moment(one.last_at)}`),
-            one.tries > 1 ? h('span', { class: 'times' }, `×${number(one.tries)}`) : null,
-          ),
-        ),
-    );
+    refused.show(data.refused.slice(0, 5));
     noRefused.hidden = data.refused.length > 0;
     draw();
   }
@@ -196,7 +176,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
             return { refused: [] };
           throw error;
         };
-        const [now, history, refused] = await Promise.all([
+        const [now, history, tries] = await Promise.all([
           get(lockPath(key), { signal }),
           get(`/v1/history${query({ type, id, limit: 100 })}`, { signal }),
           get(`/v1/refused${query({ type, id, limit: 200 })}`, { signal }).catch(quiet),
@@ -209,7 +189,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
         const oldest = history.history.at(-1)?.sequence ?? Infinity;
         data.past = [...history.history, ...known.filter((lease) => lease.sequence < oldest)];
         if (data.next === null || known.length === 0) data.next = history.next;
-        data.refused = refused.refused;
+        data.refused = tries.refused;
         report(null);
         data.waiters = now.waiting ?? [];
         show();
@@ -245,31 +225,16 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
     if (data.holders.length) draw();
   });
 
-  const heads = ['holder', 'granted', 'endedAt', 'lasted', 'how', 'fence'];
   return {
     title: keyName(key),
     filter: { type, id },
-    element: h(
-      'div',
-      { class: 'page' },
-      h(
-        'header',
-        { class: 'page-head' },
-        h(
-          'div',
-          { class: 'page-title' },
-          h('a', { class: 'crumb', href: '#/' }, icon('back'), t('locks')),
-          h(
-            'h1',
-            { class: 'key-title', tabindex: '-1' },
-            h('span', { class: 'key-type' }, type),
-            h('span', { class: 'key-slash' }, '/'),
-            h('span', { class: 'key-id' }, id),
-          ),
-          h('p', { class: 'state-line' }, state, waiting),
-        ),
-        h('div', { class: 'page-actions' }, actions.knockButton(key)),
-      ),
+    element: page(
+      {
+        fromLocks: true,
+        heading: h('h1', { class: 'key-title', tabindex: '-1' }, keyWords(key)),
+        under: h('p', { class: 'state-line' }, state, waiting),
+        side: h('div', { class: 'page-actions' }, knock),
+      },
       h(
         'div',
         { class: 'columns' },
@@ -283,7 +248,15 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
           'div',
           { class: 'card-head' },
           h('h2', {}, t('timeline')),
-          h('div', { class: 'segments', role: 'group', 'aria-label': t('span') }, spanButtons),
+          choice(
+            t('span'),
+            Object.keys(spans).map((name) => [name, name === 'fit' ? t('spanFit') : name]),
+            data.span,
+            (name) => {
+              data.span = name;
+              draw();
+            },
+          ),
         ),
         timeline.element,
         legend(),
@@ -296,27 +269,13 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
           { class: 'card-head padded' },
           h('div', {}, h('h2', {}, t('history')), h('p', { class: 'hint' }, t('historyHint'))),
         ),
-        h(
-          'table',
-          { class: 'plain past', role: 'table', hidden: true },
-          h('caption', { class: 'hidden' }, t('history')),
-          h(
-            'thead',
-            { role: 'rowgroup' },
-            h(
-              'tr',
-              { role: 'row' },
-              heads.map((name) => h('th', { scope: 'col', role: 'columnheader' }, t(name))),
-            ),
-          ),
-          past,
-        ),
+        plainTable('past', t('history'), ['holder', 'granted', 'endedAt', 'lasted', 'how', 'fence'], past),
         nothing,
         h('div', { class: 'pager' }, older),
       ),
     ),
     start() {
-      readStatistics('hour').catch(() => null);
+      readStatistics('hour').catch(() => null); // for the store's clock
       refresher.now();
     },
     refresh: () => refresher.soon(),

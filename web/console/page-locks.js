@@ -22,9 +22,15 @@ class Tile {
       this.#line,
     );
   }
-  update(value, values) {
+  say(value) {
     setText(this.#value, value);
+  }
+  draw(values) {
     this.#line.replaceChildren(sparkline(values, sparkSteps));
+  }
+  update(value, values) {
+    this.say(value);
+    this.draw(values);
   }
 }
 
@@ -53,23 +59,18 @@ export function locksPage({ actions, parameters, report, announce }) {
     spellcheck: 'false',
     value: parameters.get('q') ?? '',
   });
-  const type = h('input', {
-    type: 'text',
-    placeholder: t('typeHint'),
-    'aria-label': t('type'),
-    list: 'known-types',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    value: parameters.get('type') ?? '',
-  });
-  const owner = h('input', {
-    type: 'text',
-    placeholder: t('ownerHint'),
-    'aria-label': t('owner'),
-    autocomplete: 'off',
-    spellcheck: 'false',
-    value: parameters.get('owner') ?? '',
-  });
+  const filter = (name) =>
+    h('input', {
+      type: 'text',
+      placeholder: t(`${name}Hint`),
+      'aria-label': t(name),
+      autocomplete: 'off',
+      spellcheck: 'false',
+      value: parameters.get(name) ?? '',
+    });
+  const type = filter('type');
+  type.setAttribute('list', types.id);
+  const owner = filter('owner');
   const open = h('a', { class: 'button quiet', hidden: true });
   const clear = h('button', { type: 'reset', class: 'button quiet' }, t('clear'));
   const form = h(
@@ -85,8 +86,10 @@ export function locksPage({ actions, parameters, report, announce }) {
 
   const table = new LeaseTable(actions, {
     onPage: (place) => replaceParameters({ ...parametersNow(), ...parametersOf(place) }),
-    onRead: (leases) => {
+    onRead: (leases, { isAll }) => {
       report(null);
+      seen = isAll ? { n: leases.length, atLeast: false } : null;
+      showTotal();
       for (const lease of leases) {
         if (knownTypes.has(lease.type) || knownTypes.size >= 50) continue;
         knownTypes.add(lease.type);
@@ -98,6 +101,13 @@ export function locksPage({ actions, parameters, report, announce }) {
     onError: report,
   });
   let asked = false;
+  let seen = null; // all of them, where the table shows all
+  let counted = null; // by the server, every few seconds
+  const showTotal = () => {
+    const total = seen ?? counted;
+    tiles.held.say(total ? t(total.atLeast ? 'atLeast' : 'exactly', { n: number(total.n) }) : '–');
+    table.setTotal(total);
+  };
 
   const parametersNow = () => ({
     q: search.value.trim(),
@@ -154,17 +164,14 @@ export function locksPage({ actions, parameters, report, announce }) {
       if (!statistics || signal.aborted) return;
       const { series } = statistics;
       const steps = (values, how) => gather(values, 3, how);
-      const total = heldTotal(statistics);
+      counted = heldTotal(statistics);
       glance.hidden = false;
-      tiles.held.update(
-        total ? t(total.atLeast ? 'atLeast' : 'exactly', { n: number(total.n) }) : '–',
-        filled(steps(series.held, 'max')),
-      );
+      showTotal();
+      tiles.held.draw(filled(steps(series.held, 'max')));
       const lastMinute = (values) => t('perMinute', { n: number(sum(values.slice(-7, -1))) });
       tiles.grants.update(lastMinute(series.grants), steps(series.grants, 'sum'));
       tiles.refusals.update(lastMinute(series.refusals), steps(series.refusals, 'sum'));
       tiles.waiters.update(number(statistics.waiting), steps(series.waiters, 'max'));
-      table.setTotal(total);
     },
     { every: 5_000, relevant: () => false },
   );

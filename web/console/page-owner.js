@@ -1,7 +1,8 @@
 // One owner: everything held in its name and below.
 
-import { h, icon } from './dom.js';
+import { h } from './dom.js';
 import { LeaseTable, parametersOf, placeIn } from './lease-table.js';
+import { page } from './parts.js';
 import { ownerHref, replaceParameters } from './routes.js';
 import { t } from './words.js';
 
@@ -22,21 +23,13 @@ export function ownerPage({ actions, names: [owner], parameters, report }) {
   return {
     title: owner,
     filter: { owner, scope: 'below' },
-    element: h(
-      'div',
-      { class: 'page' },
-      h(
-        'header',
-        { class: 'page-head' },
-        h(
-          'div',
-          { class: 'page-title' },
-          h('a', { class: 'crumb', href: '#/' }, icon('back'), t('locks')),
-          h('h1', { class: 'key-title', tabindex: '-1' }, path),
-          h('p', { class: 'hint' }, t('ownerLeases')),
-        ),
-        h('div', { class: 'page-actions' }, actions.releaseAllButton(owner)),
-      ),
+    element: page(
+      {
+        fromLocks: true,
+        heading: h('h1', { class: 'key-title', tabindex: '-1' }, path),
+        under: h('p', { class: 'hint' }, t('ownerLeases')),
+        side: h('div', { class: 'page-actions' }, actions.releaseAllButton(owner)),
+      },
       h('section', { class: 'card flush' }, table.element),
     ),
     start: () => table.show({ owner, scope: 'below' }, placeIn(parameters)),

@@ -3,6 +3,7 @@
 import { problemOf, send } from './api.js';
 import { storeNow } from './clock.js';
 import { h, icon, setAttribute, setText } from './dom.js';
+import { page } from './parts.js';
 import { Refresher, tick } from './refresh.js';
 import { readStatistics } from './statistics.js';
 import { duration, hourMinuteSecond, number, t } from './words.js';
@@ -46,10 +47,10 @@ export function serverPage({ access, report }) {
       setText(clockState, far ? t('clockOff', { offset: duration(Math.abs(offset)) }) : t('clockGood'));
       setAttribute(clockState, 'data-state', far ? 'careful' : 'good');
     }
-    const page = Date.now() - storeNow();
+    const ours = Date.now() - storeNow();
     setText(
       pageClock,
-      Math.abs(page) > noticeable ? t('clockPage', { offset: duration(Math.abs(page)) }) : t('clockHint'),
+      Math.abs(ours) > noticeable ? t('clockPage', { offset: duration(Math.abs(ours)) }) : t('clockHint'),
     );
   }
 
@@ -104,19 +105,11 @@ export function serverPage({ access, report }) {
   return {
     title: t('serverTitle'),
     filter: null,
-    element: h(
-      'div',
-      { class: 'page' },
-      h(
-        'header',
-        { class: 'page-head' },
-        h(
-          'div',
-          { class: 'page-title' },
-          h('h1', { tabindex: '-1' }, t('serverTitle')),
-          h('p', { class: 'state-line' }, ready, readyText),
-        ),
-      ),
+    element: page(
+      {
+        heading: h('h1', { tabindex: '-1' }, t('serverTitle')),
+        under: h('p', { class: 'state-line' }, ready, readyText),
+      },
       h(
         'div',
         { class: 'grid' },

@@ -1,0 +1,111 @@
+// What several pages are built of.
+
+import { arrange, h, icon } from './dom.js';
+import { keyHref, ownerHref } from './routes.js';
+import { t } from './words.js';
+
+export const keyWords = ({ type, id }) => [
+  h('span', { class: 'key-type' }, type),
+  h('span', { class: 'key-slash' }, '/'),
+  h('span', { class: 'key-id' }, id),
+];
+
+export const keyLink = (key) => h('a', { class: 'key', href: keyHref(key) }, keyWords(key));
+
+export const ownerLink = (owner) =>
+  owner
+    ? h('a', { href: ownerHref(owner), class: 'owner' }, owner)
+    : h('span', { class: 'owner', 'data-anonymous': '' }, t('anonymous'));
+
+// A page under its heading; `under` is what is said of it, `side` what can be chosen or done.
+export function page({ fromLocks = false, heading, under = null, side = null }, ...content) {
+  return h(
+    'div',
+    { class: 'page' },
+    h(
+      'header',
+      { class: 'page-head' },
+      h(
+        'div',
+        { class: 'page-title' },
+        fromLocks ? h('a', { class: 'crumb', href: '#/' }, icon('back'), t('locks')) : null,
+        heading,
+        under,
+      ),
+      side,
+    ),
+    ...content,
+  );
+}
+
+// One of some: [[name, text], ...].
+export function choice(label, options, chosen, pick) {
+  const buttons = options.map(([name, text]) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        'aria-pressed': String(name === chosen),
+        onclick: () => {
+          for (const [i, [other]] of options.entries())
+            buttons[i].setAttribute('aria-pressed', String(other === name));
+          pick(name);
+        },
+      },
+      text,
+    ),
+  );
+  return h('div', { class: 'segments', role: 'group', 'aria-label': label }, buttons);
+}
+
+// Hidden until there is something in it.
+export function plainTable(name, caption, heads, body) {
+  return h(
+    'table',
+    { class: `plain ${name}`, role: 'table', hidden: true },
+    h('caption', { class: 'hidden' }, caption),
+    h(
+      'thead',
+      { role: 'rowgroup' },
+      h(
+        'tr',
+        { role: 'row' },
+        heads.map((head) => h('th', { scope: 'col', role: 'columnheader' }, t(head))),
+      ),
+    ),
+    body,
+  );
+}
+
+// Items as elements of `parent`, read anew and again: whoever is on one stays there.
+export class Items {
+  #parent;
+  #nameOf;
+  #make;
+  #shown = new Map(); // by name: {text, element}
+
+  constructor(parent, nameOf, make) {
+    this.#parent = parent;
+    this.#nameOf = nameOf;
+    this.#make = make;
+  }
+
+  show(items) {
+    const before = this.#shown;
+    let focus = null;
+    this.#shown = new Map();
+    for (const item of items) {
+      const name = this.#nameOf(item);
+      const text = JSON.stringify(item);
+      const old = before.get(name);
+      const element = old?.text === text ? old.element : this.#make(item);
+      if (old && old.element !== element && old.element.contains(document.activeElement)) focus = element;
+      this.#shown.set(name, { text, element });
+    }
+    arrange(
+      this.#parent,
+      [...this.#shown.values()].map(({ element }) => element),
+    );
+    focus?.querySelector('a')?.focus();
+  }
+}
