@@ -11,6 +11,10 @@
 #include <leasehold/stores/mariadb.hpp>
 #endif
 
+#ifdef LEASEHOLD_WITH_ETCD
+#include <leasehold/stores/etcd.hpp>
+#endif
+
 #include "server_url.hpp"
 #include "store_url.hpp"
 
@@ -28,11 +32,32 @@ namespace {
 #ifdef LEASEHOLD_WITH_MARIADB
     known += ", mariadb://user@host/database";
 #endif
+#ifdef LEASEHOLD_WITH_ETCD
+    known += ", etcd://host:port,host:port/prefix";
+#endif
 #ifdef LEASEHOLD_WITH_HTTP
     known += ", http://host:port, https://host";
 #endif
     throw BadRequest{"no store for '" + scheme + ":'; this build has " + known};
 }
+
+#ifdef LEASEHOLD_WITH_ETCD
+etcd::Target etcd_at(const StoreUrl& url) {
+    etcd::Target target{.endpoints = {},
+                        .transport = url.flag("tls") ? etcd::Target::Transport::tls
+                                                     : etcd::Target::Transport::plain,
+                        .prefix = url.database(),
+                        .user = url.user(),
+                        .password = url.password(),
+                        .ca_file = url.parameter("ca_file"),
+                        .cert_file = url.parameter("cert_file"),
+                        .key_file = url.parameter("key_file")};
+    while (target.prefix.ends_with('/')) target.prefix.pop_back();
+    if (target.prefix.empty()) target.prefix = "leasehold";
+    for (auto& [host, port] : url.places(2379)) target.endpoints.push_back({host, port});
+    return target;
+}
+#endif
 
 }  // namespace
 
@@ -61,6 +86,9 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
                               .socket = url.parameter("socket")},
                              url.options);
     }
+#endif
+#ifdef LEASEHOLD_WITH_ETCD
+    if (url.scheme == "etcd") return etcd::open(etcd_at(url), url.options);
 #endif
 #ifdef LEASEHOLD_WITH_HTTP
     if (url.scheme == "http" || url.scheme == "https") {

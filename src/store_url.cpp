@@ -66,15 +66,44 @@ struct Authority {
             user = who.substr(0, colon);
             if (colon != std::string_view::npos) password = who.substr(colon + 1);
         }
-        const std::size_t bracket = place.starts_with('[') ? place.find(']') : 0;
-        const std::size_t colon = place.find(':', bracket == std::string_view::npos ? 0 : bracket);
-        host = place.substr(0, colon);
-        if (colon != std::string_view::npos) port = place.substr(colon + 1);
-        if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+        places = place;
+        const Place only{place};
+        host = only.host;
+        port = only.port;
     }
 
-    std::string_view user, password, host, port, name;
+    // host:port, [::1]:port
+    struct Place {
+        explicit Place(std::string_view place) {
+            const std::size_t bracket = place.starts_with('[') ? place.find(']') : 0;
+            const std::size_t colon =
+                place.find(':', bracket == std::string_view::npos ? 0 : bracket);
+            host = place.substr(0, colon);
+            if (colon != std::string_view::npos) port = place.substr(colon + 1);
+            if (host.starts_with('[') && host.ends_with(']')) {
+                host = host.substr(1, host.size() - 2);
+            }
+        }
+        std::string_view host, port;
+    };
+
+    std::string_view user, password, places, host, port, name;
 };
+
+std::string host_from(std::string_view encoded) {
+    std::string host = decoded(encoded);
+    return host.empty() ? "127.0.0.1" : host;
+}
+
+std::uint16_t port_from(std::string_view text, std::uint16_t otherwise) {
+    if (text.empty()) return otherwise;
+    std::uint16_t port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
+        throw BadRequest{"the store's URL has a port that is not a number from 1 to 65535"};
+    }
+    return port;
+}
 
 }  // namespace
 
@@ -83,7 +112,7 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     if (colon == std::string_view::npos || colon == 0) {
         throw BadRequest{
             "a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
-            "mariadb://..., http://..."};
+            "mariadb://..., etcd://..., http://..."};
     }
     StoreUrl url;
     url.scheme = text.substr(0, colon);
@@ -118,6 +147,9 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
 bool StoreUrl::is_known(std::string_view name) const {
     if (scheme == "postgres" || scheme == "postgresql") return true;  // the driver's own
     if (scheme == "mariadb" || scheme == "mysql") return name == "socket";
+    if (scheme == "etcd") {
+        return name == "tls" || name == "ca_file" || name == "cert_file" || name == "key_file";
+    }
     if (scheme == "http" || scheme == "https") return name == "token_file" || name == "ca_file";
     return false;
 }
@@ -168,19 +200,29 @@ std::string StoreUrl::database() const {
 }
 
 std::string StoreUrl::host() const {
-    std::string host = decoded(Authority{rest_}.host);
-    return host.empty() ? "127.0.0.1" : host;
+    return host_from(Authority{rest_}.host);
 }
 
 std::uint16_t StoreUrl::port(std::uint16_t otherwise) const {
-    const std::string_view text = Authority{rest_}.port;
-    if (text.empty()) return otherwise;
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
-        throw BadRequest{"the store's URL has a port that is not a number from 1 to 65535"};
+    return port_from(Authority{rest_}.port, otherwise);
+}
+
+std::vector<std::pair<std::string, std::uint16_t>> StoreUrl::places(std::uint16_t otherwise) const {
+    std::vector<std::pair<std::string, std::uint16_t>> all;
+    std::string_view rest = Authority{rest_}.places;
+    for (;;) {
+        const std::size_t comma = rest.find(',');
+        const Authority::Place place{rest.substr(0, comma)};
+        all.emplace_back(host_from(place.host), port_from(place.port, otherwise));
+        if (comma == std::string_view::npos) return all;
+        rest.remove_prefix(comma + 1);
     }
-    return port;
+}
+
+bool StoreUrl::flag(std::string_view name) const {
+    const std::string value = parameter(name);
+    if (!value.empty() && value != "on" && value != "off") refuse_value(name, value, "on or off");
+    return value == "on";
 }
 
 std::string StoreUrl::parameter(std::string_view name) const {

@@ -29,9 +29,15 @@ public:
     [[nodiscard]] std::string password() const;
     [[nodiscard]] std::string host() const;
     [[nodiscard]] std::uint16_t port(std::uint16_t otherwise) const;
+    // host:port,host:port
+    [[nodiscard]] std::vector<std::pair<std::string, std::uint16_t>> places(
+        std::uint16_t otherwise) const;
     [[nodiscard]] std::string database() const;
     // Empty where it is not given.
     [[nodiscard]] std::string parameter(std::string_view name) const;
+
+    // Whether it says name=on. Throws BadRequest where it says anything but on and off.
+    [[nodiscard]] bool flag(std::string_view name) const;
 
     // The URL for a driver that reads its own parameters.
     [[nodiscard]] std::string without_our_options() const;

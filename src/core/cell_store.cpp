@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::chrono::minutes housekeeping_interval{1};
 constexpr std::size_t housekeeping_rows = 500;
-constexpr int attempts = 3;
 // How much time at most a process that comes later can lack of what was used.
 constexpr std::chrono::seconds floor_interval{1};
 
@@ -41,6 +40,23 @@ std::span<const LockKey> tried_keys(const TryLock& request) {
 }
 std::span<const LockKey> tried_keys(const TryLockAll& request) {
     return request.keys;
+}
+
+// How many keys and lock ids it names. Of an owner it is not known: few.
+std::size_t names_of(const Request& request) {
+    return std::visit(
+        []<class R>(const R& r) -> std::size_t {
+            if constexpr (requires { r.keys; }) {
+                return r.keys.size() * (r.drawn == Drawn::before ? 2 : 1);
+            } else if constexpr (requires { r.drawn; }) {
+                return r.drawn == Drawn::before ? 2 : 1;
+            } else if constexpr (requires { r.key.has_value(); }) {
+                return r.key ? 1 : 2;
+            } else {
+                return 1;
+            }
+        },
+        request);
 }
 
 // Which keys each request is about. The keys outlive this.
@@ -244,9 +260,10 @@ bool stood_in_the_way(const Outcome& outcome) {
 
 }  // namespace
 
-CellStore::CellStore(const StoreOptions& options)
+CellStore::CellStore(const StoreOptions& options, Bounds bounds)
     : options_{options},
       clock_{options.max_clock_leap},
+      bounds_{bounds},
       next_housekeeping_{SteadyClock::now() + housekeeping_interval} {}
 
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
@@ -267,13 +284,20 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
 // What works on cells goes into common transactions; lists and the like stand between them.
 void CellStore::apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes) {
     Indices run;
+    std::size_t names = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (is_for_cells(requests[i])) {
+            const std::size_t more = names_of(requests[i]);
+            if (more > bounds_.names - std::min(names, bounds_.names)) {
+                apply_to_cells(requests, outcomes, std::exchange(run, {}));
+                names = 0;
+            }
             run.push_back(i);
+            names += more;
             continue;
         }
-        apply_to_cells(requests, outcomes, run);
-        run.clear();
+        apply_to_cells(requests, outcomes, std::exchange(run, {}));
+        names = 0;
         outcomes[i] = std::visit(
             [this]<class R>(const R& request) -> Outcome {
                 if constexpr (works_on_cells<R>) {
@@ -294,7 +318,7 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
     if (which.empty()) return;
 
     bool settled = false;
-    for (int i = 0; i < attempts && !settled; ++i) {
+    for (int i = 0; i < bounds_.attempts && !settled; ++i) {
         try {
             attempt(requests, outcomes, which, Way::full);
             settled = true;
@@ -333,6 +357,10 @@ Outcome CellStore::unsettled() {
     busy.kind = Refusal::Kind::busy;
     busy.store_now = now();
     return busy;
+}
+
+void CellStore::end_unchanged(Work& /*work*/) {
+    rollback();
 }
 
 bool CellStore::shortcut(std::span<const Request> /*requests*/,
@@ -473,7 +501,7 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
         save_and_commit(work);
         keep_floor(at);
     } else if (writing) {
-        rollback();
+        end_unchanged(work);
     }
     for (std::size_t i = 0; i < plan.size(); ++i) {
         outcomes[plan.request(i)] = std::move(decided[i]);
@@ -567,12 +595,19 @@ Outcome CellStore::answer(const Purge& request) {
 }
 
 std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Time moment) {
+    std::size_t forgotten = 0;
     Work work;
     for (const Candidate& candidate : candidates) {
-        if (candidate.dead) {
-            work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
+        if (!candidate.dead) continue;
+        work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
+        if (work.slots.size() >= bounds_.names) {
+            forgotten += forget_dead(std::exchange(work, {}), moment);
         }
     }
+    return forgotten + forget_dead(std::move(work), moment);
+}
+
+std::size_t CellStore::forget_dead(Work work, Time moment) {
     if (begin() != Begun::writing) return 0;
     const Time at = load_and_observe(work, Locking::yes);
     const PastLookup no_past = [](LockId) { return std::nullopt; };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -36,13 +37,22 @@ struct Work {
 // StoreFault, or Conflict where the transaction has to be done again.
 class CellStore : public Store {
 public:
-    explicit CellStore(const StoreOptions& options);
+    explicit CellStore(const StoreOptions& options) : CellStore{options, Bounds{}} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) final;
     [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
 
 protected:
     struct Conflict {};
+
+    struct Bounds {
+        // How often a transaction is done again after a conflict before its requests go one by one.
+        int attempts = 3;
+        // How many keys and lock ids the requests of one transaction may name; a single request may
+        // name more.
+        std::size_t names = std::numeric_limits<std::size_t>::max();
+    };
+    CellStore(const StoreOptions& options, Bounds bounds);
 
     enum class Begun { writing, reading_only };
 
@@ -65,7 +75,10 @@ protected:
     virtual void load(Work& work) = 0;
     // Writes changed and forgotten slots and the endings, and commits.
     virtual void save_and_commit(Work& work) = 0;
-    // Ends a transaction that changed nothing.
+    // Ends a transaction that changed nothing, and whose answers count: a Conflict where what was
+    // loaded was not so.
+    virtual void end_unchanged(Work& work);
+    // Gives a transaction up.
     virtual void rollback() noexcept = 0;
 
     // Which keys these lock ids belong or belonged to.
@@ -118,8 +131,10 @@ private:
     }
     // How many of them were dead since `moment` and are forgotten now.
     std::size_t forget_dead(const std::vector<Candidate>& candidates, Time moment);
+    std::size_t forget_dead(Work work, Time moment);
     void keep_house();
 
+    const Bounds bounds_;
     Time floor_raised_at_{};
     SteadyClock::time_point clock_read_at_{};
     std::optional<LockKey> purge_after_;

@@ -10,6 +10,7 @@ std::vector<UnderTest<StoreHarness>> every_store() {
             {"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},
             {"mariadb", make_mariadb_harness},
+            {"etcd", make_etcd_harness},
             {"http", make_http_harness}};
 }
 

@@ -76,6 +76,7 @@ public:
 
 [[nodiscard]] std::unique_ptr<StoreHarness> make_memory_harness();
 [[nodiscard]] std::unique_ptr<StoreHarness> make_http_harness();
+[[nodiscard]] std::unique_ptr<StoreHarness> make_etcd_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_sqlite_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_postgres_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mariadb_harness();

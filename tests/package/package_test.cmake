@@ -1,5 +1,5 @@
 # Installs a build tree into a temporary prefix, and builds and runs a project against it.
-#   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb -DWORK=<folder> -DCOMPILER=<c++>
+#   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb,etcd -DWORK=<folder> -DCOMPILER=<c++>
 #         -DFLAGS=<its flags> -P package_test.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" STORES "${STORES}")

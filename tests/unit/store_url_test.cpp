@@ -145,6 +145,24 @@ TEST(StoreUrl, AHostMayBeAnIpv6Address) {
     EXPECT_EQ(parse("mariadb://app@[::1]/shop").port(3306), 3306);
 }
 
+TEST(StoreUrl, AnEtcdUrlMayNameSeveralPlaces) {
+    using Places = std::vector<std::pair<std::string, std::uint16_t>>;
+    const StoreUrl url =
+        parse("etcd://app:p%40ss@one:1,two,[::1]:3/locks/app?tls=on&ca_file=/a%20b");
+    EXPECT_EQ(url.places(2379), (Places{{"one", 1}, {"two", 2379}, {"::1", 3}}));
+    EXPECT_EQ(url.user(), "app");
+    EXPECT_EQ(url.password(), "p@ss");
+    EXPECT_EQ(url.database(), "locks/app");
+    EXPECT_TRUE(url.flag("tls"));
+    EXPECT_EQ(url.parameter("ca_file"), "/a b");
+    EXPECT_EQ(parse("etcd://").places(2379), (Places{{"127.0.0.1", 2379}}));
+    EXPECT_FALSE(parse("etcd://one").flag("tls"));
+    EXPECT_EQ(problem([] { (void)parse("etcd://one?tls=yes").flag("tls"); }),
+              "the store's URL says tls=yes; it takes on or off");
+    EXPECT_EQ(problem([] { (void)parse("etcd://one,two:x").places(1); }),
+              "the store's URL has a port that is not a number from 1 to 65535");
+}
+
 TEST(StoreUrl, RefusesAPortThatIsNone) {
     for (const char* bad : {"0", "65536", "x", "33o6", "-1"}) {
         const StoreUrl url = parse(std::string{"mariadb://db:"} + bad + "/shop");

@@ -129,7 +129,7 @@ private:
                 return add({Verdict::ok, "durability", "answered means durable"});
             case Durability::none:
                 return add({Verdict::warning, "durability", "nothing survives this process",
-                            "use sqlite:, postgres: or mariadb: for anything that matters"});
+                            "use sqlite:, postgres:, mariadb: or etcd: for anything that matters"});
             case Durability::weak: break;
         }
         std::string reasons;

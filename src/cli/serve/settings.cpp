@@ -126,8 +126,8 @@ Read read_store(Config& config, const std::string& text) {
         const StoreUrl url = StoreUrl::parse(text, {});
         if (url.scheme == "http" || url.scheme == "https") {
             return std::unexpected{
-                "the URL of a store of its own: sqlite:FILE, postgres://..., mariadb://... or "
-                "memory:. This one names another server"};
+                "the URL of a store of its own: sqlite:FILE, postgres://..., mariadb://..., "
+                "etcd://... or memory:. This one names another server"};
         }
     } catch (const BadRequest& bad) {
         return std::unexpected{std::string{"the URL of a store, as in sqlite:FILE: "} + bad.what()};

@@ -1,27 +1,19 @@
 #pragma once
 
-#include <chrono>
-#include <memory>
 #include <string>
 
-#include <leasehold/errors.hpp>
 #include <leasehold/stores/http.hpp>
+
+#include "net/connection.hpp"
 
 namespace leasehold::http {
 
-struct Response {
-    unsigned status = 0;
-    std::string body{};
-};
+using net::Response;
 
-// One connection to a server, made when it is needed and kept. Every call ends within the time
-// given, but for the system's search for a host's name. Not thread-safe.
+// One connection to a Leasehold server. Not thread-safe.
 class Connection {
 public:
-    Connection(Target target, Duration io_timeout);
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
-    ~Connection();
+    Connection(const Target& target, Duration io_timeout);
 
     // Throws StoreFault: with no effect where the request was not sent, with `effect_once_sent`
     // otherwise.
@@ -29,19 +21,15 @@ public:
     [[nodiscard]] Response post(const std::string& path, std::string body,
                                 StoreFault::Effect effect_once_sent);
 
-    [[nodiscard]] const std::string& server() const { return server_; }
+    [[nodiscard]] const std::string& server() const { return connection_.server(); }
 
 private:
-    using Moment = std::chrono::steady_clock::time_point;
-    class Link;
-    struct Sending;
-    [[nodiscard]] Response exchange(const Sending& sending);
-    [[nodiscard]] Link& connected(Moment deadline);
+    [[nodiscard]] Response exchange(net::Message message);
 
-    const Target target_;
+    const std::string prefix_;
+    const std::string authorization_;
     const Duration io_timeout_;
-    const std::string server_;  // "host:port"
-    std::unique_ptr<Link> link_;
+    net::Connection connection_;
 };
 
 }  // namespace leasehold::http

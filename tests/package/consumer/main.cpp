@@ -20,6 +20,9 @@
 #ifdef WITH_MARIADB
 #include <leasehold/stores/mariadb.hpp>
 #endif
+#ifdef WITH_ETCD
+#include <leasehold/stores/etcd.hpp>
+#endif
 
 namespace {
 
@@ -56,6 +59,7 @@ int main() {
             "postgres", [] { return leasehold::open_store("postgres://nobody@127.0.0.1:1/none"); });
         expect_no_server("mariadb",
                          [] { return leasehold::open_store("mariadb://nobody@127.0.0.1:1/none"); });
+        expect_no_server("etcd", [] { return leasehold::open_store("etcd://127.0.0.1:1/none"); });
 #endif
 #ifdef WITH_SQLITE
         use("sqlite", leasehold::sqlite::open(file));
@@ -69,6 +73,10 @@ int main() {
         expect_no_server("mariadb", [] {
             return leasehold::mariadb::open({.port = 1, .user = "nobody", .database = "none"});
         });
+#endif
+#ifdef WITH_ETCD
+        expect_no_server("etcd",
+                         [] { return leasehold::etcd::open({.endpoints = {{.port = 1}}}); });
 #endif
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());

@@ -1,0 +1,202 @@
+#include "net/connection.hpp"
+
+#include <sys/socket.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace leasehold::net {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::uint64_t longest_answer = 64 << 20;
+// Shorter than a server keeps an idle connection: one that it is just closing must not be used.
+constexpr std::chrono::seconds longest_idle{15};
+
+StoreFault unreachable(const std::string& name, StoreFault::Effect effect,
+                       const std::string& problem) {
+    return {effect, StoreFault::Cause::unavailable, name + ": " + problem};
+}
+
+StoreFault misconfigured(const std::string& problem) {
+    return {StoreFault::Effect::none, StoreFault::Cause::configuration, problem};
+}
+
+}  // namespace
+
+// A connection that stands, plain or with TLS around it.
+class Connection::Link {
+public:
+    Link(const Peer& peer, const std::string& name, Moment deadline)
+        : name_{name}, deadline_{deadline} {
+        tcp::resolver resolver{context_};
+        tcp::resolver::results_type addresses;
+        complete(StoreFault::Effect::none, "cannot be found", [&](auto ended) {
+            resolver.async_resolve(peer.host, std::to_string(peer.port),
+                                   [&addresses, ended](error_code error, auto found) {
+                                       addresses = std::move(found);
+                                       ended(error);
+                                   });
+        });
+        complete(StoreFault::Effect::none, "cannot be reached",
+                 [&](auto ended) { asio::async_connect(socket_, addresses, ended); });
+        socket_.set_option(tcp::no_delay{true});
+        if (peer.transport == Transport::tls) secure(peer);
+    }
+
+    // Whether it can carry one more request, as far as can be seen from here.
+    [[nodiscard]] bool usable() {
+        if (!kept_ || buffer_.size() > 0 || SteadyClock::now() > last_used_ + longest_idle)
+            return false;
+        char byte = 0;
+        const ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    }
+
+    Response exchange(const beast::http::request<beast::http::string_body>& request,
+                      StoreFault::Effect effect_once_sent, Moment deadline) {
+        deadline_ = deadline;
+        kept_ = false;
+        beast::http::response_parser<beast::http::string_body> parser;
+        parser.body_limit(longest_answer);
+        with_stream([&](auto& stream) {
+            complete(effect_once_sent, "the connection was lost",
+                     [&](auto ended) { beast::http::async_write(stream, request, ended); });
+            complete(effect_once_sent, "the connection was lost",
+                     [&](auto ended) { beast::http::async_read(stream, buffer_, parser, ended); });
+        });
+        kept_ = parser.get().keep_alive();
+        last_used_ = SteadyClock::now();
+        return {parser.get().result_int(), std::move(parser.get().body())};
+    }
+
+private:
+    void secure(const Peer& peer) {
+        tls_context_.emplace(asio::ssl::context::tls_client);
+        error_code error;
+        if (peer.ca_file.empty()) {
+            tls_context_->set_default_verify_paths(error);
+        } else {
+            tls_context_->load_verify_file(peer.ca_file, error);
+        }
+        if (error) {
+            throw misconfigured("the certificates to trust cannot be read: " + error.message());
+        }
+        if (!peer.cert_file.empty()) {
+            tls_context_->use_certificate_chain_file(peer.cert_file, error);
+            if (!error) {
+                tls_context_->use_private_key_file(
+                    peer.key_file.empty() ? peer.cert_file : peer.key_file, asio::ssl::context::pem,
+                    error);
+            }
+            if (error) {
+                throw misconfigured("our certificate or its key cannot be read: " +
+                                    error.message());
+            }
+        }
+        SSL_CTX_set_min_proto_version(tls_context_->native_handle(), TLS1_2_VERSION);
+        tls_.emplace(socket_, *tls_context_);
+        tls_->set_verify_mode(asio::ssl::verify_peer);
+        expect(peer.host);
+        try {
+            complete(StoreFault::Effect::none, "TLS failed", [&](auto ended) {
+                tls_->async_handshake(asio::ssl::stream_base::client, ended);
+            });
+        } catch (const StoreFault&) {
+            const long verdict = SSL_get_verify_result(tls_->native_handle());
+            if (verdict == X509_V_OK) throw;
+            throw misconfigured(name_ + ": its certificate is not accepted: " +
+                                X509_verify_cert_error_string(verdict));
+        }
+    }
+
+    // Whose certificate it must be.
+    void expect(const std::string& host) {
+        SSL* const ssl = tls_->native_handle();
+        error_code is_name;
+        (void)asio::ip::make_address(host, is_name);
+        if (is_name) {
+            SSL_set1_host(ssl, host.c_str());
+            SSL_set_tlsext_host_name(ssl, host.c_str());
+        } else {
+            X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str());
+        }
+    }
+
+    template <class Use>
+    void with_stream(Use use) {
+        if (tls_)
+            use(*tls_);
+        else
+            use(socket_);
+    }
+
+    // Runs one asynchronous step to its end, or to the deadline.
+    template <class Start>
+    void complete(StoreFault::Effect effect, const std::string& problem, Start start) {
+        std::optional<error_code> result;
+        start([&result](error_code error, auto&&...) { result = error; });
+        context_.restart();
+        while (!result && context_.run_one_until(deadline_) > 0) {
+        }
+        if (!result) throw unreachable(name_, effect, problem + ": no answer in time");
+        if (*result) throw unreachable(name_, effect, problem + ": " + result->message());
+    }
+
+    const std::string& name_;
+    asio::io_context context_{1};
+    tcp::socket socket_{context_};
+    std::optional<asio::ssl::context> tls_context_;
+    std::optional<asio::ssl::stream<tcp::socket&>> tls_;
+    beast::flat_buffer buffer_;
+    Moment deadline_;  // of the call that is under way
+    SteadyClock::time_point last_used_ = SteadyClock::now();
+    bool kept_ = true;
+};
+
+Connection::Connection(Peer peer)
+    : peer_{std::move(peer)},
+      server_{(peer_.host.contains(':') ? '[' + peer_.host + ']' : peer_.host) + ':' +
+              std::to_string(peer_.port)},
+      name_{peer_.what + " at " + server_} {}
+
+Connection::~Connection() = default;
+
+Response Connection::exchange(const Message& message, const Deadlines& deadlines) {
+    const bool posts = message.method == Method::post;
+    beast::http::request<beast::http::string_body> request{
+        posts ? beast::http::verb::post : beast::http::verb::get, message.path, 11};
+    request.set(beast::http::field::host, server_);
+    request.set(beast::http::field::accept, "application/json");
+    if (!message.authorization.empty()) {
+        request.set(beast::http::field::authorization, message.authorization);
+    }
+    if (posts) {
+        request.set(beast::http::field::content_type, "application/json");
+        request.body() = message.body;
+        request.prepare_payload();
+    }
+    try {
+        if (!link_ || !link_->usable()) {
+            link_.reset();
+            link_ = std::make_unique<Link>(peer_, name_, deadlines.connected);
+        }
+        return link_->exchange(request, message.effect_once_sent, deadlines.answered);
+    } catch (...) {
+        link_.reset();
+        throw;
+    }
+}
+
+}  // namespace leasehold::net

@@ -1,0 +1,79 @@
+#include "stores/etcd/clock_key.hpp"
+
+#include <algorithm>
+
+namespace leasehold::etcd {
+namespace {
+
+// How different in speed two steady clocks may be: one part in so many.
+constexpr int drift = 500;
+constexpr std::chrono::milliseconds widest_gap{100};
+constexpr std::chrono::seconds longest_unwritten{1};
+
+Duration offset(Time time, ClockKey::Moment moment) {
+    return time.time_since_epoch() - moment.time_since_epoch();
+}
+
+}  // namespace
+
+void ClockKey::saw(const Reading& reading, Moment asked, Moment answered) {
+    const std::lock_guard lock{mutex_};
+    if (reading.changed < latest_.changed) return;
+    if (reading.changed == latest_.changed) {
+        still_ = std::max(still_, asked);
+        return;
+    }
+    // It was written after we last saw it otherwise.
+    if (latest_.changed > 0) ahead_ = std::min(ahead_, offset(reading.time, still_));
+    latest_ = reading;
+    seen_ = answered;
+    still_ = asked;
+}
+
+void ClockKey::wrote(const Reading& reading, Moment asked, Moment answered) {
+    const std::lock_guard lock{mutex_};
+    ahead_ = std::min(ahead_, offset(reading.time, asked));
+    if (reading.changed <= latest_.changed) return;
+    latest_ = reading;
+    seen_ = answered;
+    still_ = asked;
+}
+
+Time ClockKey::writable(Moment at) const {
+    const Duration since = std::max(at - seen_, Duration{});
+    return latest_.time + (since - since / drift);
+}
+
+bool ClockKey::is_known() const {
+    const std::lock_guard lock{mutex_};
+    return ahead_ != Duration::max();
+}
+
+bool ClockKey::is_close(Moment at) const {
+    const std::lock_guard lock{mutex_};
+    if (ahead_ == Duration::max()) return false;
+    return ahead_ + at.time_since_epoch() - writable(at).time_since_epoch() <= widest_gap;
+}
+
+bool ClockKey::is_old(Moment at) const {
+    const std::lock_guard lock{mutex_};
+    return writable(at) - latest_.time >= longest_unwritten;
+}
+
+ClockKey::Reading ClockKey::latest() const {
+    const std::lock_guard lock{mutex_};
+    return latest_;
+}
+
+Time ClockKey::may_write(Moment at) const {
+    const std::lock_guard lock{mutex_};
+    return writable(at);
+}
+
+Time ClockKey::now(Moment at) {
+    const std::lock_guard lock{mutex_};
+    highest_ = std::max(highest_, Time{ahead_ + at.time_since_epoch()});
+    return highest_;
+}
+
+}  // namespace leasehold::etcd

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <mutex>
+
+#include <leasehold/time.hpp>
+
+#include "stores/etcd/txn.hpp"
+
+namespace leasehold::etcd {
+
+// What this process knows of the key that keeps the store's time.
+//
+// A process may write a later time there only if it has seen what the key says for as long on its
+// own steady clock. So the key never runs fast, whatever any machine's clock says, and two bounds
+// follow from what was seen:
+//   may_write()  the latest time that may be written now. A lease is dead once the key says so.
+//   now()        no time that anybody may write is later. It is what leases are counted from, so
+//                that none ends before its time.
+// They differ by what passed unseen around the last writing, about one round trip, and by an
+// allowance for clocks that run at different speeds. Thread-safe.
+class ClockKey {
+public:
+    using Moment = SteadyClock::time_point;
+
+    struct Reading {
+        Time time{};
+        Revision changed = 0;
+    };
+
+    // The key said so at some moment between these two.
+    void saw(const Reading& reading, Moment asked, Moment answered);
+    // We wrote it.
+    void wrote(const Reading& reading, Moment asked, Moment answered);
+
+    // Whether now() can be told.
+    [[nodiscard]] bool is_known() const;
+    // Whether now() and may_write() are close enough to decide by. If not, write the key.
+    [[nodiscard]] bool is_close(Moment at) const;
+    // Whether what the key says is so old that it should be written with the next change.
+    [[nodiscard]] bool is_old(Moment at) const;
+
+    // What the key says, as far as is known.
+    [[nodiscard]] Reading latest() const;
+    [[nodiscard]] Time may_write(Moment at) const;
+    // Never goes back.
+    [[nodiscard]] Time now(Moment at);
+
+private:
+    [[nodiscard]] Time writable(Moment at) const;
+
+    mutable std::mutex mutex_;
+    Reading latest_{};                 // guarded by mutex_, as all below
+    Moment seen_{};                    // the key says `latest_` at least since then
+    Moment still_{};                   // it said so then, or later
+    Duration ahead_{Duration::max()};  // now() less the steady clock, at most
+    Time highest_{};                   // now() ever gave
+};
+
+}  // namespace leasehold::etcd

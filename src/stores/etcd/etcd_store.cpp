@@ -1,0 +1,86 @@
+#include <leasehold/stores/etcd.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "stores/etcd/lane.hpp"
+
+namespace leasehold::etcd {
+namespace {
+
+// How many batches are under way at once. etcd writes to disk for all that come meanwhile together.
+constexpr std::size_t lane_count = 4;
+
+class EtcdStore final : public Store {
+public:
+    EtcdStore(const Target& target, const StoreOptions& options,
+              std::function<SteadyClock::time_point()> steady)
+        : shared_{target, options, steady ? std::move(steady) : &SteadyClock::now} {
+        for (std::size_t i = 0; i < lane_count; ++i) {
+            lanes_.push_back(std::make_unique<Lane>(shared_));
+            free_.insert(i);
+        }
+        lanes_.front()->prepare();
+    }
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        const Turn turn{*this};
+        turn.lane().apply(requests, outcomes);
+    }
+
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return lane_count; }
+
+    [[nodiscard]] StoreStatus status() override {
+        const Turn turn{*this};
+        return turn.lane().status();
+    }
+
+private:
+    // A lane for one call: the first that is free, so that who purges goes on where it was.
+    class Turn {
+    public:
+        explicit Turn(EtcdStore& store) : store_{store} {
+            std::unique_lock lock{store.mutex_};
+            store.freed_.wait(lock, [&] { return !store.free_.empty(); });
+            lane_ = *store.free_.begin();
+            store.free_.erase(store.free_.begin());
+        }
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+        ~Turn() {
+            {
+                const std::lock_guard lock{store_.mutex_};
+                store_.free_.insert(lane_);
+            }
+            store_.freed_.notify_one();
+        }
+        [[nodiscard]] Lane& lane() const { return *store_.lanes_[lane_]; }
+
+    private:
+        EtcdStore& store_;
+        std::size_t lane_;
+    };
+
+    Shared shared_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::mutex mutex_;
+    std::condition_variable freed_;
+    std::set<std::size_t> free_;  // guarded by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open(const Target& target, StoreOptions options,
+                            std::function<SteadyClock::time_point()> steady) {
+    if (target.endpoints.empty()) throw BadRequest{"etcd: no endpoint is given"};
+    auto store = std::make_unique<EtcdStore>(target, options, std::move(steady));
+    require_durability(options, store->status());
+    return store;
+}
+
+}  // namespace leasehold::etcd

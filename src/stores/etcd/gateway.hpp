@@ -1,0 +1,69 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <leasehold/stores/etcd.hpp>
+
+#include "net/connection.hpp"
+
+namespace leasehold::etcd {
+
+// What the connections of one store share: which member to ask, and the token of our user.
+// Thread-safe.
+class Members {
+public:
+    explicit Members(std::size_t count) : count_{count} {}
+
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] std::size_t preferred() const { return preferred_; }
+    // It did not answer: ask the next one from now on.
+    void pass_over(std::size_t member);
+
+    [[nodiscard]] std::string token() const;
+    void set_token(std::string token);
+
+private:
+    const std::size_t count_;
+    std::atomic<std::size_t> preferred_{0};
+    mutable std::mutex mutex_;
+    std::string token_;  // guarded by mutex_
+};
+
+// etcd's JSON gateway, through whichever member answers. Not thread-safe.
+class Gateway {
+public:
+    // `members` outlives this.
+    Gateway(const Target& target, Duration io_timeout, Members& members);
+
+    // The answer to a request that etcd carried out. Throws StoreFault: with no effect where etcd
+    // did not begin, with `effect` where it may have. What has no effect is asked of each member
+    // before that.
+    [[nodiscard]] boost::json::value post(const std::string& path, const std::string& body,
+                                          StoreFault::Effect effect);
+    [[nodiscard]] boost::json::value get(const std::string& path);
+
+private:
+    using Moment = net::Connection::Moment;
+    [[nodiscard]] boost::json::value ask_members(net::Message message);
+    [[nodiscard]] boost::json::value ask(std::size_t member, const net::Message& message,
+                                         Moment deadline);
+    [[nodiscard]] boost::json::value ask_as_user(std::size_t member, net::Message& message,
+                                                 Moment deadline);
+    void authenticate(std::size_t member, Moment deadline);
+
+    const std::string user_;
+    const std::string password_;
+    const Duration io_timeout_;
+    Members& members_;
+    std::vector<std::unique_ptr<net::Connection>> connections_;  // one for each member
+};
+
+}  // namespace leasehold::etcd

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <leasehold/stores/etcd.hpp>
+
+#include "core/cell_store.hpp"
+#include "stores/etcd/clock_key.hpp"
+#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/known_rows.hpp"
+#include "stores/etcd/names.hpp"
+#include "stores/etcd/records.hpp"
+#include "stores/etcd/txn.hpp"
+
+namespace leasehold::etcd {
+
+// What the lanes of one store share. Thread-safe.
+struct Shared {
+    const Target target;
+    const StoreOptions options;
+    const std::function<SteadyClock::time_point()> steady;
+    const Names names{target.prefix};
+    Members members{target.endpoints.size()};
+    ClockKey clock{};
+    KnownRows rows{};
+};
+
+// One of several connections to etcd, and what is done over it.
+//
+// A transaction that may write goes by what is known of its rows, or takes an unknown row for one
+// that is missing. It is carried out only if that is so, and else brings back how it is: most need
+// one round trip.
+class Lane final : public CellStore {
+public:
+    // `shared` outlives this.
+    explicit Lane(Shared& shared);
+
+    // Makes the keys of a new store, or sees that this version understands them.
+    void prepare();
+    [[nodiscard]] StoreStatus status() override;
+
+protected:
+    Begun begin() override;
+    void load(Work& work) override;
+    void save_and_commit(Work& work) override;
+    void end_unchanged(Work& work) override;
+    void rollback() noexcept override;
+
+    std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) override;
+    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override;
+    std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
+                                Time moment) override;
+    ClockReading read_clock() override;
+    void raise_floor(Time floor) noexcept override;
+    std::vector<Holder> list(const List& request, Time now) override;
+    std::vector<PastLease> history(const History& request, Time oldest) override;
+    std::size_t forget_history(Time before, std::size_t limit) override;
+
+private:
+    struct KnownLease {
+        std::optional<Ended> ended{};
+        std::vector<LockKey> keys{};  // whose rows know it
+        Revision known_at = 0;
+    };
+    struct Unchanged {
+        KeyRange range;
+        Revision since;
+    };
+    struct KeyAndRow {
+        LockKey key;
+        KnownRow known;
+    };
+    using KnownLeases = std::unordered_map<LockId, KnownLease>;
+
+    // Carries it out, and takes note of the clock. `written`: the time that it writes there.
+    Answer send(Txn& txn, StoreFault::Effect effect, std::optional<Time> written = {});
+    // Where nothing is decided by it.
+    Page range(const KeyRange& range, std::size_t limit, Revision* revision = nullptr);
+
+    // So that the store's time can be told.
+    void keep_time();
+    void write_clock();
+    // Lets the transaction write a time of at least this, once that may be done, and returns it.
+    Time raise_clock(Txn& txn, Time at_least);
+    // Writes the clock beside, if it is time to and nobody else does.
+    std::optional<Time> tick(Txn& txn) const;
+
+    void load_as_it_is(Work& work);
+    void load_as_known(Work& work);
+    // What is in known_ and leases_, into the work, and the time to decide by.
+    void lay_out(Work& work);
+    [[nodiscard]] Time latest_dead(const Work& work) const;
+    void read_leases(Txn& txn, std::span<const LockId> lock_ids) const;
+    void take_leases(std::span<const Page> pages, std::span<const LockId> lock_ids,
+                     Revision known_at);
+    // Throws Conflict where what was loaded is not so.
+    void commit(const Work& work, Txn& txn, StoreFault::Effect effect);
+    void write(const Work& work, std::size_t index, Txn& txn);
+    void add_to_history(const Work& work, Txn& txn) const;
+    // Gives what ended its number.
+    void number_what_ended();
+    void number_when_many() noexcept;
+
+    [[nodiscard]] KnownRow row_in(const Page& page, Revision known_at) const;
+    [[nodiscard]] std::vector<KeyAndRow> rows_in(const Page& page) const;
+    [[nodiscard]] std::vector<KeyAndRow> rows_of(std::span<const LockKey> keys);
+    [[nodiscard]] std::vector<LockKey> owned(const std::string& owner, OwnerScope scope,
+                                             std::vector<Unchanged>* seen);
+    [[nodiscard]] static std::int64_t sequence_of(const KeyValue& ended, const EndedRecord& record);
+    [[nodiscard]] Page numbered(std::span<const KeyValue> pasts_of_a_key);
+    [[nodiscard]] std::vector<Holder> list_once(const List& request, Time now, Time& dead);
+
+    Shared& shared_;
+    const Names& names_;
+    Gateway gateway_;
+    std::size_t unnumbered_ = 0;        // what ended here since it was numbered
+    bool guessing_ = false;             // begun, and not ended
+    std::vector<KnownRow> known_;       // of each slot of the work under way, as it is after it
+    KnownLeases leases_;                // of lock ids that no row knew
+    std::vector<Unchanged> unchanged_;  // what else the work under way goes by
+    Time decided_at_{};                 // what the work under way is decided by
+};
+
+}  // namespace leasehold::etcd

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/process.hpp"
+
+namespace leasehold::testing {
+
+struct PrivateEtcdOptions {
+    std::size_t members = 1;
+    // For every member, as in "--max-txn-ops=64".
+    std::vector<std::string> settings = {};
+    // "https" with settings that name the certificates.
+    std::string scheme = "http";
+};
+
+// A real etcd of our own: one member or several, new data in a temporary folder, ports of
+// 127.0.0.1, durable default settings. It ends with this object, or with the process. Throws
+// std::runtime_error with the end of a member's log, or with the Debian package that is missing.
+// Ports, endpoints and url are for any thread, the rest for one thread at a time.
+class PrivateEtcd {
+public:
+    explicit PrivateEtcd(PrivateEtcdOptions options = {});
+    ~PrivateEtcd();
+    PrivateEtcd(const PrivateEtcd&) = delete;
+    PrivateEtcd& operator=(const PrivateEtcd&) = delete;
+
+    [[nodiscard]] std::uint16_t port(std::size_t member = 0) const;
+    // "127.0.0.1:2379,127.0.0.1:2380"
+    [[nodiscard]] std::string endpoints() const;
+    [[nodiscard]] std::string url(std::string_view prefix = "locks") const;
+
+    // Which member leads, as the others see it. Waits until there is one.
+    [[nodiscard]] std::size_t leader(std::size_t as_seen_by = 0) const;
+
+    // SIGKILL; returns when it is gone.
+    void kill(std::size_t member = 0);
+    // After kill(): the same data, the same ports; returns when the cluster answers through it.
+    void start(std::size_t member = 0);
+    // SIGSTOP; returns when it stands still.
+    void pause(std::size_t member = 0);
+    void resume(std::size_t member = 0);
+
+private:
+    struct Member;
+    void launch(Member& member);
+    void wait_until_ready(Member& member) const;
+
+    PrivateEtcdOptions options_;
+    TemporaryFolder folder_;
+    std::vector<std::unique_ptr<Member>> members_;
+};
+
+// The answer's body of a plain HTTP request to a port of this machine; a POST where there is a
+// body.
+[[nodiscard]] std::string ask_http(std::uint16_t port, const std::string& path,
+                                   const std::string& body = {});
+
+// One for the whole process, started at the first call, ended at exit.
+PrivateEtcd& shared_etcd();
+
+}  // namespace leasehold::testing
