@@ -1,0 +1,307 @@
+#include <leasehold/stores/etcd.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <leasehold/leasehold.hpp>
+
+#include "server/certificates.hpp"
+#include "stores/etcd/txn.hpp"
+#include "support/private_etcd.hpp"
+#include "support/tcp_gate.hpp"
+
+namespace leasehold::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using Effect = StoreFault::Effect;
+using Cause = StoreFault::Cause;
+using leasehold::testing::ask_http;
+using leasehold::testing::PrivateEtcd;
+using leasehold::testing::shared_etcd;
+using leasehold::testing::TcpGate;
+
+// Moves for all stores that are given it, beside the real one.
+class MovedClock {
+public:
+    void let_pass(Duration duration) { moved_ += duration.count(); }
+    [[nodiscard]] std::function<SteadyClock::time_point()> ahead_by(Duration offset) const {
+        return [this, offset] { return SteadyClock::now() + offset + Duration{moved_.load()}; };
+    }
+
+private:
+    std::atomic<Duration::rep> moved_{0};
+};
+
+class EtcdStore : public ::testing::Test {
+protected:
+    EtcdStore() {
+        static int made = 0;
+        target_.endpoints = {{.port = shared_etcd().port()}};
+        target_.prefix = "own-" + std::to_string(++made);
+    }
+
+    [[nodiscard]] std::unique_ptr<LockManager> manager(Duration clock_offset = {},
+                                                       Limits limits = {}) {
+        return std::make_unique<LockManager>(
+            open(target_, {.io_timeout = 5s}, clock_.ahead_by(clock_offset)), limits);
+    }
+
+    [[nodiscard]] static std::int64_t revision() {
+        const std::string answer =
+            ask_http(shared_etcd().port(), "/v3/kv/range", R"({"key":"AA=="})");
+        const std::string before = R"("revision":")";
+        return std::stoll(answer.substr(answer.find(before) + before.size()));
+    }
+
+    Target target_;
+    MovedClock clock_;
+    const LockKey key_{"Order", "1"};
+};
+
+TEST_F(EtcdStore, SaysWhatItIs) {
+    const auto store = open(target_);
+    EXPECT_TRUE(store->status().name.starts_with("etcd 3.")) << store->status().name;
+    EXPECT_EQ(store->status().durability, Durability::strong);
+    EXPECT_GT(store->concurrency(), 1U);
+}
+
+TEST_F(EtcdStore, AThousandTriesAreAFewTransactions) {
+    const auto store = open(target_);
+    std::vector<Request> requests;
+    for (int i = 0; i < 1000; ++i) {
+        requests.emplace_back(TryLock{.key = {"Order", std::to_string(i)},
+                                      .lock_id = LockId::random(),
+                                      .owner = "alice",
+                                      .ttl = 5min,
+                                      .drawn = Drawn::for_this});
+    }
+    std::vector<Outcome> outcomes(requests.size());
+    const std::int64_t before = revision();
+    store->apply(requests, outcomes);
+    for (const Outcome& outcome : outcomes) ASSERT_TRUE(std::holds_alternative<Lease>(outcome));
+    // Ten, and the clock may have been written beside.
+    EXPECT_LE(revision() - before, 12);
+}
+
+TEST_F(EtcdStore, AThousandKeysAreTakenAndReleasedTogether) {
+    const auto locks = manager({}, {.keys_at_once = 1000});
+    std::vector<LockKey> keys;
+    for (int i = 0; i < 1000; ++i) keys.emplace_back("Order", std::to_string(i));
+    ASSERT_TRUE(locks->try_lock({"Order", "500"}, {.owner = "bob"}));
+    EXPECT_FALSE(locks->try_lock_all(keys, {.owner = "alice"}));
+    EXPECT_EQ(locks->list({.limit = 1000}).size(), 1U);
+    EXPECT_EQ(locks->release_all("bob").value().size(), 1U);
+    const auto leases = locks->try_lock_all(keys, {.owner = "alice"});
+    ASSERT_TRUE(leases);
+    EXPECT_EQ(leases->size(), 1000U);
+    const std::int64_t before = revision();
+    EXPECT_EQ(locks->release_all("alice").value().size(), 1000U);
+    EXPECT_GT(revision(), before);
+    EXPECT_TRUE(locks->list().empty());
+    EXPECT_EQ(locks->history({.limit = 1000}).size(), 1000U);
+}
+
+TEST_F(EtcdStore, ClocksThatAreFarApartAgreeOnTheTime) {
+    const auto one = manager(1000h);
+    const auto other = manager(-100s);
+    const auto lease = one->try_lock(key_, {.owner = "alice", .ttl = 1min});
+    ASSERT_TRUE(lease);
+    const auto seen = other->check(key_, lease->lock_id);
+    ASSERT_TRUE(seen);
+    EXPECT_LT(std::chrono::abs(seen->store_now - lease->store_now), 20s);
+    EXPECT_FALSE(other->try_lock(key_, {.owner = "bob"}));
+    clock_.let_pass(2min);
+    EXPECT_TRUE(other->try_lock(key_, {.owner = "bob"}));
+    EXPECT_FALSE(one->check(key_, lease->lock_id));
+}
+
+TEST_F(EtcdStore, TimeStandsStillWhileNobodyLooks) {
+    auto locks = manager();
+    const auto lease = locks->try_lock(key_, {.owner = "alice", .ttl = 1min});
+    ASSERT_TRUE(lease);
+    locks.reset();
+    clock_.let_pass(1h);
+    // The first one to look finds the lease with all the life it had left.
+    locks = manager();
+    const auto seen = locks->check(key_, lease->lock_id);
+    ASSERT_TRUE(seen);
+    EXPECT_GT(seen->remaining(), 40s);
+    EXPECT_FALSE(locks->try_lock(key_, {.owner = "bob"}));
+    clock_.let_pass(2min);
+    EXPECT_TRUE(locks->try_lock(key_, {.owner = "bob"}));
+}
+
+TEST_F(EtcdStore, WhoRunsIdleHasSeenTheTimePass) {
+    const auto locks = manager();
+    const auto lease = locks->try_lock(key_, {.owner = "alice", .ttl = 1h});
+    ASSERT_TRUE(lease);
+    clock_.let_pass(61min);
+    const auto gone = locks->check(key_, lease->lock_id);
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().reason, Gone::expired);
+}
+
+TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
+    TcpGate gate{"127.0.0.1", shared_etcd().port()};
+    Target through = target_;
+    through.endpoints = {{.port = gate.port()}};
+    LockManager held_up{open(through, {.io_timeout = 20s}, clock_.ahead_by({}))};
+    const auto other = manager();
+    const auto lease = held_up.try_lock(key_, {.owner = "alice", .ttl = 1min});
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(other->check(key_, lease->lock_id));
+
+    gate.hold();
+    std::optional<Result<Lease>> renewed;
+    std::thread renewing{[&] { renewed = held_up.renew(key_, lease->lock_id, 1h); }};
+    // Decided by what it knew then; whether it is under way already makes no difference.
+    clock_.let_pass(2min);
+    const auto dead = other->check(key_, lease->lock_id);
+    gate.let_go();
+    renewing.join();
+    ASSERT_FALSE(dead);
+    EXPECT_EQ(dead.error().reason, Gone::expired);
+    EXPECT_FALSE(*renewed);
+    EXPECT_FALSE(other->check(key_, lease->lock_id));
+}
+
+TEST_F(EtcdStore, AnAnswerThatWasLostIsSettledByAskingAgain) {
+    TcpGate gate{"127.0.0.1", shared_etcd().port()};
+    Target through = target_;
+    through.endpoints = {{.port = gate.port()}};
+    LockManager locks{open(through, {.io_timeout = 5s})};
+    ASSERT_TRUE(locks.try_lock({"Order", "other"}, {.owner = "alice"}));
+    const LockId id = LockId::random();
+    // Whether the lock id was used is asked first.
+    gate.cut_before_answer(1);
+    try {
+        (void)locks.try_lock(key_, {.owner = "alice", .lock_id = id});
+        FAIL() << "there was an answer";
+    } catch (const StoreFault& fault) {
+        EXPECT_EQ(fault.effect(), Effect::unknown) << fault.what();
+        EXPECT_EQ(fault.cause(), Cause::unavailable);
+    }
+    const auto taken = manager()->holders(key_);
+    ASSERT_EQ(taken.size(), 1U);
+    const auto again = locks.try_lock(key_, {.owner = "alice", .lock_id = id});
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->fence, taken.front().fence);
+}
+
+TEST_F(EtcdStore, AHalfOpenConnectionEndsAtTheDeadline) {
+    TcpGate gate{"127.0.0.1", shared_etcd().port()};
+    Target through = target_;
+    through.endpoints = {{.port = gate.port()}};
+    LockManager locks{open(through, {.io_timeout = 300ms})};
+    const auto lease = locks.try_lock(key_, {.owner = "alice"});
+    ASSERT_TRUE(lease);
+    gate.hold();
+    const auto effect_of = [](const auto& ask) {
+        try {
+            (void)ask();
+        } catch (const StoreFault& fault) {
+            return std::pair{fault.effect(), fault.cause()};
+        }
+        throw std::logic_error{"there was an answer"};
+    };
+    EXPECT_EQ(effect_of([&] { return locks.renew(key_, lease->lock_id, 5min); }),
+              (std::pair{Effect::unknown, Cause::unavailable}));
+    EXPECT_EQ(effect_of([&] { return locks.check(key_, lease->lock_id); }),
+              (std::pair{Effect::none, Cause::unavailable}));
+    gate.let_go();
+    EXPECT_TRUE(locks.check(key_, lease->lock_id));
+}
+
+TEST_F(EtcdStore, RefusesKeysOfAnotherVersion) {
+    (void)open(target_);
+    // "own-N/format" is now "2".
+    const std::string prefix = target_.prefix + "/format";
+    (void)ask_http(shared_etcd().port(), "/v3/kv/put",
+                   R"({"key":")" + base64(prefix) + R"(","value":"Mg=="})");
+    try {
+        (void)open(target_);
+        FAIL() << "it was opened";
+    } catch (const StoreFault& fault) {
+        EXPECT_EQ(fault.cause(), Cause::configuration);
+    }
+}
+
+TEST(EtcdSecurity, AUserHasToBeKnownAndIsKnownAgainAfterARestart) {
+    PrivateEtcd etcd;
+    const auto say = [&](const std::string& path, const std::string& body) {
+        (void)ask_http(etcd.port(), "/v3/auth/" + path, body);
+    };
+    say("user/add", R"({"name":"root","password":"top"})");
+    say("user/grant", R"({"user":"root","role":"root"})");
+    say("user/add", R"({"name":"app","password":"p@ss"})");
+    say("role/add", R"({"name":"locks"})");
+    // From "locks/" up to "locks0".
+    say("role/grant", R"({"name":"locks","perm":{"permType":"READWRITE","key":")" +
+                          base64("locks/") + R"(","range_end":")" + base64("locks0") + R"("}})");
+    say("user/grant", R"({"user":"app","role":"locks"})");
+    say("enable", "{}");
+
+    const auto url = [&](const std::string& who, const std::string& prefix) {
+        return "etcd://" + who + etcd.endpoints() + '/' + prefix;
+    };
+    const auto cause_of = [](const std::string& where) {
+        try {
+            (void)open_store(where);
+        } catch (const StoreFault& fault) {
+            EXPECT_EQ(fault.effect(), Effect::none);
+            EXPECT_FALSE(std::string{fault.what()}.contains("p@ss"));
+            return fault.cause();
+        }
+        throw std::logic_error{"it was opened"};
+    };
+    EXPECT_EQ(cause_of(url("", "locks")), Cause::configuration);
+    EXPECT_EQ(cause_of(url("app:wrong@", "locks")), Cause::configuration);
+    EXPECT_EQ(cause_of(url("app:p%40ss@", "elsewhere")), Cause::configuration);
+
+    LockManager locks{open_store(url("app:p%40ss@", "locks"))};
+    ASSERT_TRUE(locks.try_lock({"Order", "1"}, {.owner = "alice"}));
+    // Tokens do not survive that.
+    etcd.kill();
+    etcd.start();
+    EXPECT_EQ(locks.holders({"Order", "1"}).size(), 1U);
+    EXPECT_TRUE(locks.try_lock({"Order", "2"}, {.owner = "alice"}));
+}
+
+TEST(EtcdSecurity, TlsTrustsWhomItIsTold) {
+    const leasehold::testing::TemporaryFolder folder;
+    const leasehold::testing::Certificate server{folder.path(), "server",
+                                                 "DNS:localhost,IP:127.0.0.1"};
+    const leasehold::testing::Certificate ours{folder.path(), "ours", "DNS:app"};
+    // etcd's gateway is a client of etcd, too, by the certificate of the server.
+    const std::string trusted = (folder.path() / "trusted").string();
+    std::ofstream{trusted} << std::ifstream{ours.file}.rdbuf()
+                           << std::ifstream{server.file}.rdbuf();
+    PrivateEtcd etcd{{.settings = {"--cert-file=" + server.file, "--key-file=" + server.key,
+                                   "--client-cert-auth", "--trusted-ca-file=" + trusted},
+                      .scheme = "https"}};
+    const std::string url = etcd.url() + "?tls=on&ca_file=" + server.file;
+    const std::string with_ours = "&cert_file=" + ours.file + "&key_file=" + ours.key;
+    LockManager locks{open_store(url + with_ours)};
+    EXPECT_TRUE(locks.try_lock({"Order", "1"}, {.owner = "alice"}));
+    EXPECT_THROW((void)open_store(url), StoreFault);
+    try {
+        (void)open_store(etcd.url() + "?tls=on&ca_file=" + ours.file + with_ours);
+        FAIL() << "it was opened";
+    } catch (const StoreFault& fault) {
+        EXPECT_EQ(fault.cause(), Cause::configuration) << fault.what();
+    }
+    EXPECT_THROW((void)open_store(etcd.url()), StoreFault);
+}
+
+}  // namespace
+}  // namespace leasehold::etcd
