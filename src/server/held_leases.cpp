@@ -19,7 +19,7 @@ Task<std::optional<HeldCount>> HeldLeases::count() {
         auto counted = [timer](const std::exception_ptr&) {
             timer->expires_at(Clock::time_point::min());
         };
-        asio::co_spawn(executor, go_through_the_store(), std::move(counted));
+        asio::co_spawn(executor, count_anew(), std::move(counted));
         boost::system::error_code ignored;
         co_await timer->async_wait(asio::redirect_error(use_task, ignored));
     }
@@ -48,22 +48,29 @@ std::optional<HeldCount> HeldLeases::latest() {
     return latest_;
 }
 
-Task<void> HeldLeases::go_through_the_store() {
+Task<void> HeldLeases::count_anew() {
     std::optional<HeldCount> counted;
+    try {
+        counted = co_await go_through_the_store();
+    } catch (const std::exception&) {
+        // As where the store does not answer.
+    }
+    end(counted);
+}
+
+Task<std::optional<HeldCount>> HeldLeases::go_through_the_store() {
     List page{.limit = page_rows_};
-    for (std::size_t leases = 0; !counted;) {
+    for (std::size_t leases = 0;;) {
         Request question = page;
         const Outcome outcome = co_await door_.ask(std::move(question));
         const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
-        if (holders == nullptr) break;
+        if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();
         if (holders->size() < page.limit || leases >= most) {
-            counted = HeldCount{std::min(leases, most), std::chrono::system_clock::now()};
-        } else {
-            page.after = holders->back();
+            co_return HeldCount{std::min(leases, most), std::chrono::system_clock::now()};
         }
+        page.after = holders->back();
     }
-    end(counted);
 }
 
 }  // namespace leasehold::server

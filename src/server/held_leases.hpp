@@ -33,7 +33,8 @@ private:
     [[nodiscard]] bool begin();
     void end(std::optional<HeldCount> counted);
     [[nodiscard]] std::optional<HeldCount> latest();
-    [[nodiscard]] Task<void> go_through_the_store();
+    [[nodiscard]] Task<void> count_anew();
+    [[nodiscard]] Task<std::optional<HeldCount>> go_through_the_store();
 
     StoreDoor& door_;
     const std::size_t page_rows_;
