@@ -22,7 +22,7 @@ TEST(Limits, ASlowHeaderIsAnswered408) {
 }
 
 TEST(Limits, AHeaderThatDripsIsNotGivenMoreTime) {
-    RunningServer server{memory::open(), {.header_deadline = 200ms}};
+    RunningServer server{memory::open(), {.header_bytes = 1024 * 1024, .header_deadline = 200ms}};
     Client slow = server.connect();
     slow.send("GET /healthz HTTP/1.1\r\n");
     EXPECT_TRUE(eventually([&] {
