@@ -397,13 +397,17 @@ Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& c
     const auto* all = std::get_if<TryLockAll>(&request);
     if (one != nullptr || all != nullptr) {
         const std::string& owner = one != nullptr ? one->owner : all->owner;
+        bool conflict = (one != nullptr ? one->mode : all->mode) == Mode::exclusive;
         std::vector<Holder> holders;
         for (const Grant& grant : cell.grants) {
             const bool mine = (!owner.empty() && grant.owner == owner) ||
                               (one != nullptr && grant.lock_id == one->lock_id);
-            if (!mine) holders.push_back(to_holder(key, grant));
+            if (mine) continue;
+            conflict = conflict || grant.mode == Mode::exclusive;
+            holders.push_back(to_holder(key, grant));
         }
-        if (!holders.empty()) return held(std::move(holders), now);
+        // Those who share the key keep nobody from sharing it: only the transaction does.
+        if (conflict && !holders.empty()) return held(std::move(holders), now);
     }
     Refusal refusal;
     refusal.kind = Refusal::Kind::busy;

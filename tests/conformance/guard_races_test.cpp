@@ -43,6 +43,17 @@ TEST_P(GuardRaces, ARenewalThatIsAskedForMeanwhileIsNotLost) {
     EXPECT_TRUE(about(must(locks().check(lease.lock_id)).remaining(), 1h));
 }
 
+TEST_P(GuardRaces, AShareOfAKeyThatIsSharedIsBusyOrGrantedAndNeverHeld) {
+    const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .mode = Mode::shared}));
+    open_transaction_on(lease);
+    const auto share = locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared});
+    if (!share) {
+        EXPECT_EQ(share.error().kind, Refusal::Kind::busy) << share.error().message();
+    }
+    transaction_->commit();
+    EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared})));
+}
+
 TEST_P(GuardRaces, ReleaseBreakAndReleaseAllWaitOrAreBusyAndEndNothing) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice"}));
     const Lease other = must(locks().try_lock({"Order", "2"}, {.owner = "alice"}));

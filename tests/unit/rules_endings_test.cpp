@@ -215,5 +215,14 @@ TEST(RulesEndings, WhileSomebodysTransactionIsOnTheKeyATryIsHeldAndTheRestIsBusy
     }
 }
 
+TEST(RulesEndings, WhileSomebodysTransactionIsOnASharedKeyAnotherShareIsBusyAndNotHeld) {
+    RulesBench bench;
+    (void)bench.try_lock("alice", Mode::shared, 1min);
+    const Outcome share =
+        bench.blocked(TryLock{.key = bench.key, .mode = Mode::shared, .ttl = 1min});
+    EXPECT_EQ(refused(share).kind, Refusal::Kind::busy);
+    EXPECT_TRUE(is_held(bench.blocked(TryLock{.key = bench.key, .ttl = 1min})));
+}
+
 }  // namespace
 }  // namespace leasehold::testing
