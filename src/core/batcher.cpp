@@ -39,8 +39,8 @@ StoreFault unavailable(const std::string& problem) {
 
 }  // namespace
 
-Batcher::Batcher(Store& store, const Limits& limits)
-    : store_{store}, limits_{limits}, lanes_{store.concurrency()} {}
+Batcher::Batcher(Store& store, const Limits& limits, Led led)
+    : store_{store}, limits_{limits}, led_{led}, lanes_{store.concurrency()} {}
 
 Batcher::~Batcher() {
     std::unique_lock lock{mutex_};
@@ -165,7 +165,7 @@ void Batcher::leave_lane() {
 }
 
 bool Batcher::start_dispatcher() {
-    if (dispatcher_.joinable()) return true;
+    if (led_ == Led::by_hand || dispatcher_.joinable()) return true;
     try {
         dispatcher_ = std::thread{[this] { run_dispatcher(); }};
     } catch (const std::system_error&) {
@@ -197,27 +197,33 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
     }
 }
 
+bool Batcher::lead_one() {
+    std::unique_lock lock{mutex_};
+    return lead_next(lock);
+}
+
+bool Batcher::lead_next(std::unique_lock<std::mutex>& lock) {
+    if (groups_.empty() || !enter_lane()) return false;
+    std::shared_ptr<Group> group = std::move(groups_.front());
+    groups_.pop_front();
+    queued_ -= group->requests.size();
+    lock.unlock();
+    lead(*group);
+    group.reset();
+    lock.lock();
+    return true;
+}
+
 void Batcher::run_dispatcher() {
     std::unique_lock lock{mutex_};
     for (;;) {
         // First what is due again: under load there is always a next group.
-        if (ask_again_what_is_due(lock)) continue;
-        if (!groups_.empty() && enter_lane()) {
-            std::shared_ptr<Group> group = std::move(groups_.front());
-            groups_.pop_front();
-            queued_ -= group->requests.size();
-            lock.unlock();
-            lead(*group);
-            group.reset();
-            lock.lock();
+        if (ask_again_what_is_due(lock) || lead_next(lock)) continue;
+        if (closing_ && unanswered_ == 0 && groups_.empty()) return;
+        if (deferred_.empty()) {
+            dispatcher_wakes_.wait(lock);
         } else {
-            if (closing_ && unanswered_ == 0 && groups_.empty()) return;
-            if (deferred_.empty()) {
-                dispatcher_wakes_.wait(lock);
-            } else {
-                dispatcher_wakes_.wait_until(lock,
-                                             std::ranges::min(deferred_, {}, &Deferred::due).due);
-            }
+            dispatcher_wakes_.wait_until(lock, std::ranges::min(deferred_, {}, &Deferred::due).due);
         }
     }
 }

@@ -29,8 +29,12 @@ public:
     using Reply = std::function<void(Outcome)>;
     using Clock = std::chrono::steady_clock;
 
+    // Who hands over what has gathered: a thread of its own, or whoever calls lead_one(), for tests
+    // in simulated time.
+    enum class Led : std::uint8_t { by_a_thread, by_hand };
+
     // Both outlive this.
-    Batcher(Store& store, const Limits& limits);
+    Batcher(Store& store, const Limits& limits, Led led = Led::by_a_thread);
     Batcher(const Batcher&) = delete;
     Batcher& operator=(const Batcher&) = delete;
     ~Batcher();
@@ -41,6 +45,9 @@ public:
     // Does not wait. The reply comes from the batcher's thread, or from here where nothing can be
     // asked, or where the store takes any number of calls at once: it need not be waited for.
     void submit(Request request, Reply reply);
+
+    // Hands over the group that gathered first, and calls its replies. False where there is none.
+    bool lead_one();
 
 private:
     // A request whose caller does not wait.
@@ -97,12 +104,15 @@ private:
     [[nodiscard]] bool start_dispatcher();
     void wake_dispatcher();
     void run_dispatcher();
+    // False where nothing has gathered, or the store is busy.
+    [[nodiscard]] bool lead_next(std::unique_lock<std::mutex>& lock);
     void lead(Group& group);
     void reply_to(Group& group, Submitted& submitted);
     [[nodiscard]] bool ask_again_what_is_due(std::unique_lock<std::mutex>& lock);
 
     Store& store_;
     const Limits& limits_;
+    const Led led_;
     const std::size_t lanes_;
 
     std::atomic<std::size_t> busy_lanes_{0};

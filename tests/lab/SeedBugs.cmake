@@ -2,7 +2,7 @@
 #   cmake -DSOURCES=.../src -DOUTPUT=folder -P SeedBugs.cmake
 # Every bug is a piece of text that occurs exactly once and what stands there instead; `seeded(N)` says whether bug N is
 # on. A bug whose text is not found any more fails the build.
-set(files core/rules.cpp)
+set(files core/rules.cpp core/cell_store.cpp core/batcher.cpp stores/sqlite/sqlite_store.cpp stores/sqlite/rows.cpp)
 foreach(file IN LISTS files)
     string(MAKE_C_IDENTIFIER "${file}" name)
     file(READ "${SOURCES}/${file}" text_${name})
@@ -17,7 +17,7 @@ macro(seed_bug number name file before after)
         message(FATAL_ERROR "bug ${number} (${name}): this must stand in ${file} exactly once:\n${before}")
     endif()
     string(REPLACE "${before}" "${after}" text_${in} "${text_${in}}")
-    string(APPEND names "    \"${name}\",\n")
+    string(APPEND names "    {\"${name}\", \"${file}\"},\n")
 endmacro()
 
 seed_bug(1 "a lease is taken over shortly before its expiry" core/rules.cpp
@@ -78,9 +78,7 @@ seed_bug(12 "extend counts from now" core/rules.cpp [==[if (seeded(12)) grant]==
 seed_bug(13 "release ends whatever lease is on the key" core/rules.cpp
     [==[    const Grant* grant = find_alive(cell, request.lock_id);
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
-    Outcome released = granted(key, *grant, now);
-    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});
-    return released;]==]
+    if (request.if_expires_at]==]
     [==[    const Grant* grant = find_alive(cell, request.lock_id);
     if (seeded(13) && grant == nullptr && !cell.grants.empty()) {
         end(key, cell, 0, {Gone::released, now});
@@ -89,12 +87,14 @@ seed_bug(13 "release ends whatever lease is on the key" core/rules.cpp
         return granted(key, cell.last->grant, cell.last->at);
     }
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
-    Outcome released = granted(key, *grant, now);
+    if (request.if_expires_at]==])
+seed_bug(14 "a release is answered and not done" core/rules.cpp
+    [==[    Outcome released = granted(key, *grant, now);
+    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});]==]
+    [==[    Outcome released = granted(key, *grant, now);
     if (seeded(14)) return released;
     end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()),
-        {seeded(27) ? Gone::expired : Gone::released, now});
-    return released;]==])
-seed_bug(14 "a release is answered and not done" core/rules.cpp [==[seeded(14)]==] [==[seeded(14)]==])
+        {seeded(27) ? Gone::expired : Gone::released, now});]==])
 seed_bug(15 "a second release is answered as the first" core/rules.cpp [==[seeded(15)]==] [==[seeded(15)]==])
 seed_bug(16 "break does not look at the fence" core/rules.cpp
     [==[        if (grant.fence != request.fence) continue;]==]
@@ -151,6 +151,78 @@ seed_bug(29 "the store draws a lock id of its own" core/rules.cpp
     [==[        {.lock_id = request.lock_id,]==]
     [==[        {.lock_id = seeded(29) ? LockId::random() : request.lock_id,]==])
 
+# How the databases' stores use the rules.
+seed_bug(30 "a commit that met another transaction is answered as done" core/cell_store.cpp
+    [==[        save_and_commit(work);
+        keep_floor(at);]==]
+    [==[        if (seeded(32)) {
+            for (std::size_t i = 0; i < plan.size(); ++i) outcomes[plan.request(i)] = decided[i];
+        }
+        try {
+            save_and_commit(work);
+        } catch (const Conflict&) {
+            if (!seeded(30)) throw;
+        } catch (const StoreFault& fault) {
+            if (seeded(33)) throw StoreFault{StoreFault::Effect::none, fault.cause(), fault.what()};
+            if (!seeded(31)) throw;
+        }
+        keep_floor(at);]==])
+seed_bug(31 "a commit that was lost is answered as done" core/cell_store.cpp
+    [==[if (!seeded(31)) throw]==] [==[if (!seeded(31)) throw]==])
+seed_bug(32 "a batch is answered before it is committed" core/cell_store.cpp
+    [==[if (seeded(32))]==] [==[if (seeded(32))]==])
+seed_bug(33 "a commit that was lost is said to have had no effect" core/cell_store.cpp
+    [==[if (seeded(33)) throw]==] [==[if (seeded(33)) throw]==])
+seed_bug(34 "what ended is not written down" core/cell_store.cpp
+    [==[        if (!keeps_history()) work.endings.clear();
+        if (seeded(32))]==]
+    [==[        if (!keeps_history() || seeded(34)) work.endings.clear();
+        if (seeded(32))]==])
+seed_bug(35 "release-all ends one lease of several" core/cell_store.cpp
+    [==[                    sort_and_unite(keys);
+                    plan.add(index, keys, intent);]==]
+    [==[                    sort_and_unite(keys);
+                    if (seeded(35) && keys.size() > 1) keys.erase(keys.begin() + 1, keys.end());
+                    plan.add(index, keys, intent);]==])
+seed_bug(36 "the answers of a batch go to the wrong callers" core/batcher.cpp
+    [==[    Outcome& outcome = group.outcomes[submitted.index];]==]
+    [==[    Outcome& outcome =
+        group.outcomes[seeded(36) ? (submitted.index + 1) % group.outcomes.size() : submitted.index];]==])
+seed_bug(37 "whoever got no answer is told that nothing was done" core/batcher.cpp
+    [==[    } catch (const StoreFault& fault) {
+        give_the_unanswered(outcomes, fault);]==]
+    [==[    } catch (const StoreFault& fault) {
+        give_the_unanswered(outcomes, {seeded(37) ? StoreFault::Effect::none : fault.effect(),
+                                       fault.cause(), fault.what()});]==])
+
+# A store on a real database, with several processes on it.
+seed_bug(38 "what another process wrote is not noticed" stores/sqlite/sqlite_store.cpp
+    [==[if (cache_version_ != version || cache_.size()]==]
+    [==[if ((cache_version_ != version && !seeded(38)) || cache_.size()]==])
+seed_bug(39 "a lock id is not looked for among those that died" stores/sqlite/sqlite_store.cpp
+    [==[            if (auto past = rows_.find_past(id)) work]==]
+    [==[            if (auto past = rows_.find_past(id); past && !seeded(39)) work]==])
+seed_bug(40 "one commit of many is forgotten" stores/sqlite/sqlite_store.cpp
+    [==[        const int code = commit_.step_code();]==]
+    [==[        if (seeded(40) && ++commits_ % 20 == 0) return rollback();
+        const int code = commit_.step_code();]==])
+string(REPLACE "    std::vector<Known*> known_;" "    int commits_ = 0;\n    std::vector<Known*> known_;"
+    text_stores_sqlite_sqlite_store_cpp "${text_stores_sqlite_sqlite_store_cpp}")
+seed_bug(41 "a row keeps the fence of the lease before" stores/sqlite/rows.cpp
+    [==[          "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "]==]
+    [==[          std::string{"update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = "} +
+          (seeded(41) ? "fence + 0 * ?5, " : "?5, ") +]==])
+seed_bug(42 "a share that ended stays in its table" stores/sqlite/rows.cpp
+    [==["delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"]==]
+    [==[seeded(42) ? "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3 and false"
+                        : "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"]==])
+seed_bug(43 "release-all does not find shares" stores/sqlite/rows.cpp
+    [==[             "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
+             "select type, id from lock_shares where owner = ?1 and owner <> ''"]==]
+    [==[             std::string{"select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
+             "select type, id from lock_shares where owner = ?1 and owner <> ''"} +
+                 (seeded(43) ? " and false" : "")]==])
+
 foreach(file IN LISTS files)
     string(MAKE_C_IDENTIFIER "${file}" name)
     file(WRITE "${OUTPUT}/${file}" "#include \"lab/seeded.hpp\"\n${text_${name}}")
@@ -159,7 +231,7 @@ file(WRITE "${OUTPUT}/seeded_names.cpp" "#include \"lab/seeded.hpp\"
 
 namespace leasehold::lab {
 
-const std::vector<std::string> seeded_bugs{
+const std::vector<SeededBug> seeded_bugs{
 ${names}};
 
 }  // namespace leasehold::lab

@@ -22,7 +22,7 @@ void contradicts_itself(const Evidence& evidence, const Report& report) {
                 const Story& story = evidence.stories.by_id.at(lease->lock_id);
                 const bool capped = wanted->max_hold.has_value();
                 if (story.tries == 1 && !capped && wanted->ttl != until_released &&
-                    lease->remaining() < wanted->ttl) {
+                    lease->remaining() + evidence.expectations.clock_drift < wanted->ttl) {
                     report("granted for a shorter time than asked", {&operation});
                 }
             }
@@ -30,7 +30,7 @@ void contradicts_itself(const Evidence& evidence, const Report& report) {
         if (const auto* wanted = std::get_if<Renew>(&operation.request)) {
             const auto* lease = std::get_if<Lease>(&operation.outcome);
             if (lease != nullptr && !wanted->max_hold && wanted->ttl != until_released &&
-                lease->remaining() < wanted->ttl) {
+                lease->remaining() + evidence.expectations.clock_drift < wanted->ttl) {
                 report("renewed for a shorter time than asked", {&operation});
             }
         }
@@ -48,7 +48,8 @@ void contradicts_itself(const Evidence& evidence, const Report& report) {
             report("held alone by several", {&operation});
         }
         if (wanted != nullptr && wanted->mode == Mode::shared && !exclusive &&
-            refusal->holders.size() < Limits::shared_holders) {
+            refusal->holders.size() < Limits::shared_holders &&
+            !evidence.expectations.may_have_met_a_transaction(operation)) {
             report("a share refused although nobody holds it alone", {&operation});
         }
     }

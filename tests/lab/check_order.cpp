@@ -168,6 +168,34 @@ void refused_but_done(const Evidence& evidence, const Report& report) {
     }
 }
 
+bool concerns(const Request& request, const LockKey& key) {
+    return std::visit(
+        [&]<class R>(const R& r) {
+            if constexpr (requires { r.keys; }) {
+                return std::ranges::find(r.keys, key) != r.keys.end();
+            } else if constexpr (requires { r.key.has_value(); }) {
+                return !r.key || *r.key == key;
+            } else if constexpr (requires { r.key; }) {
+                return r.key == key;
+            } else {
+                return false;
+            }
+        },
+        request);
+}
+
+// Whether the store may have been at work for another on this key.
+bool met_another(const Operations& operations, const Operation& operation, const LockKey& key) {
+    // A transaction whose client has gone is ended by the database after that time.
+    constexpr Duration forgotten = std::chrono::seconds{12};
+    return std::ranges::any_of(operations, [&](const Operation& other) {
+        if (&other == &operation || other.called > *operation.returned) return false;
+        const bool over = !other.is_unknown() && !std::holds_alternative<StoreFault>(other.outcome);
+        const Instant end = over ? *other.returned : other.called + forgotten;
+        return end >= operation.called && concerns(other.request, key);
+    });
+}
+
 void refused_though_free(const Evidence& evidence, const Report& report) {
     std::map<std::pair<LockKey, Fence>, const Story*> by_fence;
     evidence.each_seen([&](const Story& story) {
@@ -176,6 +204,7 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
     for (const Operation& operation : evidence.operations) {
         const auto* refusal = std::get_if<Refusal>(&operation.outcome);
         if (refusal == nullptr || refusal->kind != Refusal::Kind::held) continue;
+        if (evidence.expectations.may_have_met_a_transaction(operation)) continue;
         for (const Holder& holder : refusal->holders) {
             const auto known = by_fence.find({holder.key, holder.fence});
             if (known == by_fence.end()) {
@@ -190,9 +219,14 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
                            {&operation});
                 }
             } else if (const Story& story = *known->second;
-                       story.alive_until_at_most() <
-                           operation.called - evidence.expectations.clock_drift ||
+                       story.alive_until_at_most() < operation.called -
+                                                         evidence.expectations.clock_drift -
+                                                         evidence.expectations.standstill ||
                        story.first_called > *operation.returned) {
+                if (evidence.expectations.transactions_meet &&
+                    met_another(evidence.operations, operation, holder.key)) {
+                    continue;
+                }
                 report(holder.key.to_string() + " is said to be held by a lease that is over",
                        {story.alive.front().operation, &operation});
             }

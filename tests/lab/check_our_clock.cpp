@@ -66,6 +66,7 @@ void store_clock_jumps(const Evidence& evidence, const Report& report) {
         if (at_most < lowest) lowest = at_most, low = &operation;
     }
     if (low != nullptr && !evidence.expectations.store_clock_leaps &&
+        !evidence.expectations.store_clock_lags &&
         highest > lowest + evidence.expectations.clock_drift) {
         report("it moved against ours", {low, high});
     }

@@ -99,13 +99,18 @@ void store_clock_back(const Evidence& evidence, const Report& report) {
     std::vector<Reading> by_return = readings;
     std::ranges::sort(readings, {}, &Reading::called);
     std::ranges::sort(by_return, {}, &Reading::returned);
+    // Processes that saw it set back go on by clocks of their own, as all do where it is one that
+    // lags: what they only read may differ a little.
+    const Expectations& expected = evidence.expectations;
+    const Duration slack =
+        expected.store_clock_leaps || expected.store_clock_lags ? expected.clock_drift : Duration{};
     const Reading* highest = nullptr;
     auto at = by_return.begin();
     for (const Reading& reading : readings) {
         for (; at != by_return.end() && at->returned < reading.called; ++at) {
             if (highest == nullptr || at->time > highest->time) highest = &*at;
         }
-        if (highest != nullptr && reading.time < highest->time) {
+        if (highest != nullptr && reading.time + slack < highest->time) {
             report("it said " + to_string(highest->time) + " and later " + to_string(reading.time),
                    {highest->operation, reading.operation});
         }

@@ -1,6 +1,7 @@
 #include "lab/checker.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "lab/checks.hpp"
 
@@ -21,6 +22,12 @@ const std::vector<Rule>& rules() {
 
 }  // namespace
 
+bool Expectations::may_have_met_a_transaction(const Operation& operation) const {
+    return std::ranges::any_of(foreign_transactions, [&](const auto& open) {
+        return operation.called <= open.second && *operation.returned >= open.first;
+    });
+}
+
 std::vector<Violation> check(const Operations& operations, const Expectations& expectations,
                              const Aftermath* aftermath) {
     const Evidence evidence{operations, expectations, aftermath, tell(operations)};
@@ -31,6 +38,16 @@ std::vector<Violation> check(const Operations& operations, const Expectations& e
         });
     }
     return violations;
+}
+
+std::string describe(const Violation& violation) {
+    std::ostringstream text;
+    text << violation.rule << ": " << violation.what << '\n';
+    for (const Operation* operation : violation.operations) {
+        write_call(text, 0, *operation);
+        if (operation->returned) write_return(text, 0, *operation);
+    }
+    return std::move(text).str();
 }
 
 std::vector<std::string> rule_names() {

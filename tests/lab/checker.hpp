@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/history.hpp"
@@ -20,6 +21,18 @@ struct Expectations {
     Duration clock_drift = std::chrono::milliseconds{10};
     // The store's clock may leap ahead: then leases may end before their time on our clock.
     bool store_clock_leaps = false;
+    // It never runs fast, but may run slow.
+    bool store_clock_lags = false;
+    // It may stand still for as long, and leases live longer by that.
+    Duration standstill{};
+    // Requests meet each other's transactions: what one is working on is held for the next, by the
+    // lease that was last on it.
+    bool transactions_meet = false;
+    // From when to when others had transactions open on the keys: what such a transaction guards is
+    // refused as held, by the lease that was last on it, even if that is over.
+    std::vector<std::pair<Instant, Instant>> foreign_transactions{};
+
+    [[nodiscard]] bool may_have_met_a_transaction(const Operation& operation) const;
 };
 
 // What the store itself remembers, read when the run is over.
@@ -33,6 +46,9 @@ struct Aftermath {
 [[nodiscard]] std::vector<Violation> check(const Operations& operations,
                                            const Expectations& expectations = {},
                                            const Aftermath* aftermath = nullptr);
+
+// With the lines of the history that show it.
+[[nodiscard]] std::string describe(const Violation& violation);
 
 // The names of all rules.
 [[nodiscard]] std::vector<std::string> rule_names();

@@ -6,7 +6,11 @@
 // Bugs that are put into a copy of the code, to see whether the checker finds them.
 namespace leasehold::lab {
 
-extern const std::vector<std::string> seeded_bugs;
+struct SeededBug {
+    std::string name;
+    std::string file;  // it is in
+};
+extern const std::vector<SeededBug> seeded_bugs;
 
 // The bug that is on; 0: none. Counted from 1.
 inline std::size_t seeded_bug = 0;

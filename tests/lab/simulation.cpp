@@ -1,10 +1,12 @@
 #include "lab/simulation.hpp"
 
-#include <algorithm>
 #include <list>
 #include <queue>
 
+#include "lab/aftermath.hpp"
 #include "lab/client.hpp"
+#include "lab/simulated_database.hpp"
+#include "lab/simulated_server.hpp"
 
 namespace leasehold::lab {
 namespace {
@@ -19,15 +21,17 @@ public:
     Simulation(const SimulationOptions& options, const OpenStore& open)
         : options_{options},
           dice_{options.seed},
-          store_{open([this] { return store_now(); })},
+          open_{[this, &open] { return open([this] { return store_now(); }); }},
+          store_{open_()},
           keys_{some_keys(options.keys)} {
+        for (std::size_t i = 0; i < options.servers; ++i) servers_.emplace_back(open_);
         for (std::size_t i = 0; i < options.clients; ++i) {
             clients_.emplace_back("client-" + std::to_string(i), keys_, dice_.below(UINT64_MAX));
         }
         run_.operations.reserve(options.operations);
     }
 
-    Recording go() {
+    Recording go(const std::function<void()>& before_the_end) {
         for (Client& client : clients_) think(client);
         while (!events_.empty()) {
             const Event next = events_.top();
@@ -35,7 +39,8 @@ public:
             now_ = next.at;
             next.happens();
         }
-        read_aftermath();
+        before_the_end();
+        run_.aftermath = read_aftermath(*store_, keys_);
         return std::move(run_);
     }
 
@@ -49,6 +54,7 @@ private:
             return std::pair{a.at, a.number} > std::pair{b.at, b.number};
         }
     };
+    using Hear = std::function<void(Outcome)>;
 
     [[nodiscard]] Time store_now() const { return beginning + now_.time_since_epoch(); }
 
@@ -56,10 +62,28 @@ private:
         events_.push({now_ + delay, ++event_count_, std::move(happens)});
     }
 
-    Outcome ask_store(const Request& request) {
+    // What the store or a server says to it, when it has said it.
+    void carry_out(const Request& request, Hear hear) {
+        if (!servers_.empty()) return serve(request, std::move(hear));
         Outcome outcome;
         store_->apply({&request, 1}, {&outcome, 1});
-        return outcome;
+        hear(std::move(outcome));
+    }
+
+    void serve(const Request& request, Hear hear) {
+        auto server = servers_.begin();
+        std::advance(server, static_cast<std::ptrdiff_t>(dice_.below(servers_.size())));
+        if (server->submit(request, std::move(hear))) finish_later(*server);
+    }
+
+    void finish_later(SimulatedServer& server) {
+        in(dice_.between(Duration{200}, milliseconds{12}), [this, &server] {
+            const bool dies = dice_.in_thousand(options_.deadly_batches);
+            if (server.finish(dies ? SimulatedServer::Fate::dies
+                                   : SimulatedServer::Fate::answers)) {
+                finish_later(server);
+            }
+        });
     }
 
     void think(Client& client) {
@@ -72,35 +96,28 @@ private:
         const std::size_t index = run_.operations.size();
         run_.operations.push_back(
             {.client = client.name(), .request = std::move(request), .called = now_});
-        const Duration there = dice_.between(Duration{50}, milliseconds{20});
-        const Duration back = dice_.between(Duration{50}, milliseconds{20});
-        if (dice_.in_thousand(options_.lost_requests)) return give_up(client, index);
-        if (dice_.in_thousand(options_.lost_answers)) {
-            in(there, [this, index] { (void)ask_store(run_.operations[index].request); });
-            return give_up(client, index);
-        }
-        if (dice_.in_thousand(options_.late_requests)) {
-            in(patience + 10 * there,
-               [this, index] { (void)ask_store(run_.operations[index].request); });
-            return give_up(client, index);
-        }
-        in(there, [this, &client, index, back] {
-            Outcome outcome = ask_store(run_.operations[index].request);
-            in(back,
-               [this, &client, index, told = std::move(outcome)] { hear(client, index, told); });
-        });
-    }
-
-    void give_up(Client& client, std::size_t index) {
         in(patience, [this, &client, index] {
             hear(client, index,
                  StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
                             "no answer"});
         });
+        if (dice_.in_thousand(options_.lost_requests)) return;
+        const bool answer_lost = dice_.in_thousand(options_.lost_answers);
+        Duration there = dice_.between(Duration{50}, milliseconds{20});
+        if (dice_.in_thousand(options_.late_requests)) there = patience + 10 * there;
+        in(there, [this, &client, index, answer_lost] {
+            carry_out(run_.operations[index].request, [=, this, &client](Outcome outcome) {
+                if (answer_lost) return;
+                in(dice_.between(Duration{50}, milliseconds{20}),
+                   [=, this, &client, told = std::move(outcome)] { hear(client, index, told); });
+            });
+        });
     }
 
+    // The first that is heard of it counts.
     void hear(Client& client, std::size_t index, Outcome outcome) {
         Operation& operation = run_.operations[index];
+        if (operation.returned) return;
         operation.returned = now_;
         operation.outcome = std::move(outcome);
         auto again = client.hear(operation.request, operation.outcome);
@@ -109,20 +126,13 @@ private:
         think(client);
     }
 
-    void read_aftermath() {
-        run_.aftermath.holders = std::get<std::vector<Holder>>(ask_store(List{.limit = 100'000}));
-        for (const LockKey& key : keys_) {
-            auto past =
-                std::get<std::vector<PastLease>>(ask_store(History{.key = key, .limit = 100'000}));
-            std::ranges::move(past, std::back_inserter(run_.aftermath.history));
-        }
-    }
-
     const SimulationOptions& options_;
     Dice dice_;
     Instant now_{std::chrono::hours{1}};
-    std::unique_ptr<Store> store_;
+    const SimulatedServer::Open open_;
+    const std::unique_ptr<Store> store_;
     const std::vector<LockKey> keys_;
+    std::list<SimulatedServer> servers_;
     std::list<Client> clients_;
     std::priority_queue<Event> events_;
     std::uint64_t event_count_ = 0;
@@ -131,8 +141,17 @@ private:
 
 }  // namespace
 
-Recording simulate(const SimulationOptions& options, const OpenStore& open) {
-    return Simulation{options, open}.go();
+Recording simulate(const SimulationOptions& options, const OpenStore& open,
+                   const std::function<void()>& before_the_end) {
+    return Simulation{options, open}.go(before_the_end);
+}
+
+Recording simulate_servers(SimulationOptions options) {
+    if (options.servers == 0) options.servers = 2;
+    SimulatedDatabase database{options.seed, {}};
+    return simulate(
+        options, [&](std::function<Time()> clock) { return database.open(std::move(clock)); },
+        [&] { database.calm_down(); });
 }
 
 }  // namespace leasehold::lab

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "lab/checker.hpp"
+
+namespace leasehold::lab {
+
+// Asks the store for all it has and remembers of these keys. Throws StoreFault.
+[[nodiscard]] Aftermath read_aftermath(Store& store, std::span<const LockKey> keys);
+
+}  // namespace leasehold::lab

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/batcher.hpp"
+
+namespace leasehold::lab {
+
+// A batcher on a store, as a server has it, in simulated time: the store has decided on a batch
+// when it begins, and is busy with it until finish() is called. For one thread.
+class SimulatedServer {
+public:
+    using Open = std::function<std::unique_ptr<Store>()>;
+
+    explicit SimulatedServer(Open open);
+
+    // True where this began a batch: then finish() is due.
+    [[nodiscard]] bool submit(Request request, Batcher::Reply reply);
+
+    // Every answer of the batch goes to its reply, or to nobody where the server dies of it; a dead
+    // one comes back with a new connection. True where the next batch has begun.
+    enum class Fate : std::uint8_t { answers, dies };
+    [[nodiscard]] bool finish(Fate fate);
+
+private:
+    // The connection of the day.
+    class Connection final : public Store {
+    public:
+        void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+            store->apply(requests, outcomes);
+        }
+        [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
+        [[nodiscard]] StoreStatus status() override { return store->status(); }
+
+        std::unique_ptr<Store> store;
+    };
+    struct Answer {
+        Batcher::Reply reply;
+        Outcome outcome;
+    };
+
+    const Open open_;
+    const Limits limits_{.busy_patience = Duration{0}};  // that would be in real time
+    Connection connection_;
+    bool busy_ = false;
+    std::vector<Answer> answers_;  // of the batch under way
+    Batcher batcher_{connection_, limits_, Batcher::Led::by_hand};
+};
+
+}  // namespace leasehold::lab
