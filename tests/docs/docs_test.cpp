@@ -76,17 +76,23 @@ TEST_P(Documentation, SaysWhatIsPrinted) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Documentation,
-                         ::testing::Values("README.md", "docs/http.md", "docs/operations.md",
-                                           "docs/server.md"),
-                         [](const auto& page) {
-                             return std::filesystem::path{page.param}.stem().string();
-                         });
+std::vector<const char*> pages() {
+    std::vector<const char*> all{"README.md", "docs/http.md", "docs/operations.md",
+                                 "docs/server.md"};
+#ifdef LEASEHOLD_EXAMPLES
+    all.push_back("docs/reliability.md");  // runs one
+#endif
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Documentation, ::testing::ValuesIn(pages()), [](const auto& page) {
+    return std::filesystem::path{page.param}.stem().string();
+});
 
 TEST(ShellInDocumentation, CanBeReadByAShell) {
     const testing::TemporaryFolder folder;
-    for (const auto& file :
-         {"README.md", "docs/command.md", "docs/http.md", "docs/operations.md", "docs/server.md"}) {
+    for (const auto& file : {"README.md", "docs/command.md", "docs/http.md", "docs/operations.md",
+                             "docs/reliability.md", "docs/server.md"}) {
         const std::filesystem::path script = folder.path() / "script";
         std::ofstream{script} << Page{std::filesystem::path{LEASEHOLD_SOURCES} / file}.shell();
         const auto finished = testing::run({.arguments = {"bash", "-n", script}}, 10s);

@@ -1,14 +1,12 @@
 // The database's wall clock is set back or ahead by an hour while everything runs. The steady clock
 // of this process tells how much time has truly passed.
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
 
 #include <leasehold/stores/sqlite.hpp>
 
 #include "faults/databases.hpp"
 #include "faults/grant_forever.hpp"
+#include "faults/wall_clock.hpp"
 
 namespace leasehold::faults {
 namespace {
@@ -27,39 +25,19 @@ public:
     virtual void set_clock(std::chrono::seconds offset) = 0;
 };
 
-std::string faketime_library() {
-    for (const auto& entry : std::filesystem::directory_iterator{"/usr/lib"}) {
-        const auto library = entry.path() / "faketime" / "libfaketimeMT.so.1";
-        if (std::filesystem::exists(library)) return library;
-    }
-    throw std::runtime_error{"no libfaketimeMT.so.1: install the Debian package faketime"};
-}
-
 class ServerWithClock final : public WithClock {
 public:
-    explicit ServerWithClock(const On<Server>& on) {
-        set_clock(0s);
-        server_ =
-            on.make({.environment = {"LD_PRELOAD=" + faketime_library(),
-                                     "FAKETIME_TIMESTAMP_FILE=" + file_.string(),
-                                     "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}});
-    }
+    explicit ServerWithClock(const On<Server>& on)
+        : server_{on.make({.environment = clock_.environment()})} {}
 
     std::unique_ptr<Store> open(const std::string& name) override {
         return open_store(server_->url(name));
     }
     Database& database() override { return *server_; }
-    void set_clock(std::chrono::seconds offset) override {
-        // The server reads it at any moment: it must never see half of it.
-        const auto written = folder_.path() / "new";
-        std::ofstream{written} << (offset < 0s ? "" : "+") << offset.count() << '\n';
-        std::filesystem::permissions(written, std::filesystem::perms{0644});
-        std::filesystem::rename(written, file_);
-    }
+    void set_clock(std::chrono::seconds offset) override { clock_.set(offset); }
 
 private:
-    testing::TemporaryFolder folder_;
-    std::filesystem::path file_ = folder_.path() / "clock";
+    WallClock clock_;
     std::unique_ptr<Server> server_;
 };
 
@@ -309,7 +287,7 @@ TEST_P(ApplicationClock, AndItsTimeZonePlayNoPart) {
          {std::pair{"-2h", "Pacific/Auckland"}, std::pair{"+2h", "America/New_York"}}) {
         GrantForever child{url(),
                            std::string{offset} + zone + "-",
-                           {"LD_PRELOAD=" + faketime_library(), std::string{"FAKETIME="} + offset,
+                           {"LD_PRELOAD=" + WallClock::library(), std::string{"FAKETIME="} + offset,
                             "FAKETIME_DONT_FAKE_MONOTONIC=1", std::string{"TZ="} + zone}};
         ASSERT_TRUE(child.wait_for_grants(10)) << child.log();
         child.kill();

@@ -180,7 +180,7 @@ class PostgresServer final : public PrivateServer<testing::PrivatePostgres> {
 public:
     using PrivateServer::PrivateServer;
     std::unique_ptr<Session> connect(const std::string& name) override {
-        return std::make_unique<PostgresSession>(url(name));
+        return connect_to_postgres(url(name));
     }
 };
 
@@ -213,6 +213,10 @@ void Session::begin_and_lock(const LockKey& key) {
     run("begin");
     run("select * from locks where type = '" + std::string{key.type()} + "' and id = '" +
         std::string{key.id()} + "' for update");
+}
+
+std::unique_ptr<Session> connect_to_postgres(const std::string& url) {
+    return std::make_unique<PostgresSession>(url);
 }
 
 std::unique_ptr<Database> make_sqlite_folder() {

@@ -71,6 +71,7 @@ public:
     virtual void resume() = 0;
 };
 
+[[nodiscard]] std::unique_ptr<Session> connect_to_postgres(const std::string& url);
 [[nodiscard]] std::unique_ptr<Database> make_sqlite_folder();
 [[nodiscard]] std::unique_ptr<Server> start_postgres(testing::PrivateServerOptions options = {});
 [[nodiscard]] std::unique_ptr<Server> start_mariadb(testing::PrivateServerOptions options = {});

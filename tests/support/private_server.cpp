@@ -190,6 +190,17 @@ PrivatePostgres::PrivatePostgres(PrivateServerOptions options)
     create_database("locks");
 }
 
+PrivatePostgres::PrivatePostgres(StandbyOf of, PrivateServerOptions options)
+    : options_(std::move(options)), folder_("leasehold-postgres") {
+    folder_.give_to("postgres");
+    run_setup(folder_, "postgres",
+              {postgres_program("pg_basebackup"), "--pgdata", folder_.path() / "data",
+               "--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname",
+               "host=127.0.0.1 port=" + std::to_string(of.port) +
+                   " user=postgres application_name=standby"});
+    launch_on_some_port(port_, [this] { launch(); });
+}
+
 PrivatePostgres::~PrivatePostgres() {
     server_.reset();
     if (folder_.made_here()) remove_shared_memory(folder_.path() / "data");
@@ -205,6 +216,10 @@ void PrivatePostgres::create_database(const std::string& name) {
         PQescapeIdentifier(connection.get(), name.data(), name.size()), PQfreemem);
     if (!quoted) throw std::runtime_error(PQerrorMessage(connection.get()));
     execute("postgres", "CREATE DATABASE " + std::string(quoted.get()));
+}
+
+void PrivatePostgres::promote() {
+    execute("postgres", "SELECT pg_promote()");
 }
 
 void PrivatePostgres::kill() {
@@ -277,6 +292,14 @@ PrivateMariadb::PrivateMariadb(PrivateServerOptions options)
         {.host = "127.0.0.1", .user = "app", .password = "secret", .port = port_, .socket = {}});
 }
 
+PrivateMariadb::PrivateMariadb(Joins /*joins*/, PrivateServerOptions options)
+    : options_(std::move(options)), folder_("leasehold-mariadb") {
+    fs::create_directory(folder_.path() / "data");
+    folder_.give_to("mysql");
+    run_setup(folder_, "", {"chown", "mysql", folder_.path() / "data"});
+    launch_on_some_port(port_, [this] { launch(); });
+}
+
 std::string PrivateMariadb::url(std::string_view database, std::uint16_t port) const {
     return "mariadb://app:secret@127.0.0.1:" + std::to_string(port) + "/" + std::string(database);
 }
@@ -320,6 +343,8 @@ void PrivateMariadb::launch() {
                     .log = log};
     command.arguments.insert(command.arguments.end(), options_.settings.begin(),
                              options_.settings.end());
+    const auto first = std::exchange(options_.first_settings, {});
+    command.arguments.insert(command.arguments.end(), first.begin(), first.end());
     server_.emplace(command);
     try {
         wait_until_ready(*server_, log, [this] { execute("SELECT 1"); });

@@ -13,6 +13,8 @@ namespace leasehold::testing {
 struct PrivateServerOptions {
     // For PostgreSQL "fsync=off", for MariaDB "--innodb-flush-log-at-trx-commit=0".
     std::vector<std::string> settings = {};
+    // The same for the first start alone.
+    std::vector<std::string> first_settings = {};
     // "NAME=value" for the server alone, as in "LD_PRELOAD=...", "FAKETIME=+1h".
     std::vector<std::string> environment = {};
 };
@@ -25,6 +27,11 @@ struct PrivateServerOptions {
 class PrivatePostgres {
 public:
     explicit PrivatePostgres(PrivateServerOptions options = {});
+    // With a copy of the primary's data; follows it, by a gate's port, under the name "standby".
+    struct StandbyOf {
+        std::uint16_t port;
+    };
+    explicit PrivatePostgres(StandbyOf of, PrivateServerOptions options = {});
     ~PrivatePostgres();
     PrivatePostgres(const PrivatePostgres&) = delete;
     PrivatePostgres& operator=(const PrivatePostgres&) = delete;
@@ -35,6 +42,8 @@ public:
     std::string url(std::string_view database, std::uint16_t port) const;
 
     void create_database(const std::string& name);
+    // Of a standby: from now on it is a primary.
+    void promote();
 
     // SIGKILL; returns when every process of the server is gone.
     void kill();
@@ -59,6 +68,9 @@ private:
 class PrivateMariadb {
 public:
     explicit PrivateMariadb(PrivateServerOptions options = {});
+    // Gets its data from the cluster that its settings tell of.
+    enum class Joins : std::uint8_t { a_cluster };
+    PrivateMariadb(Joins joins, PrivateServerOptions options);
     PrivateMariadb(const PrivateMariadb&) = delete;
     PrivateMariadb& operator=(const PrivateMariadb&) = delete;
 

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct sqlite3_vfs;
+
+namespace leasehold::faults {
+
+// The disk under every SQLite file that this process opens while this lives. It fails at exactly
+// the change it is told to, and knows what was flushed and what was not. A change is a write, a
+// truncation or a flush of a database or of its log. One at a time; not thread-safe.
+class FragileDisk {
+public:
+    FragileDisk();
+    ~FragileDisk();
+    FragileDisk(const FragileDisk&) = delete;
+    FragileDisk& operator=(const FragileDisk&) = delete;
+
+    // Since this was made.
+    [[nodiscard]] std::size_t changes() const { return changes_; }
+
+    // The change with that number, counted from 0, and all after it do not happen: the process is
+    // gone, or the power.
+    void die_at(std::size_t change) { dies_at_ = change; }
+    // From that change on so many flushes, or writes, are refused with SQLite's error code.
+    enum class What : std::uint8_t { flushes, writes };
+    void fail_at(std::size_t change, std::size_t count, What what, int code) {
+        failure_ = {change, count, what, code};
+    }
+    // From now on flushes are answered and not done.
+    void lie_about_flushes() { lies_ = true; }
+    // Whether a death or a failure has happened.
+    [[nodiscard]] bool has_struck() const { return struck_; }
+
+    // Writes the files as another process finds them after this one was killed: all that happened.
+    void copy_after_a_kill(const std::filesystem::path& into) const;
+    // As they are after a power cut: what was flushed, and of the rest whatever sectors the seed
+    // picks.
+    void copy_after_a_power_cut(const std::filesystem::path& into, std::uint64_t seed) const;
+
+private:
+    friend struct FragileFile;
+    friend struct FragileCalls;
+
+    struct Write {
+        std::size_t offset;
+        std::string bytes;
+    };
+    struct Content {
+        std::string now;
+        std::string flushed;
+        std::vector<Write> since;  // the last flush
+    };
+    struct Failure {
+        std::size_t from = 0, left = 0;
+        What what = What::writes;
+        int code = 0;
+    };
+
+    // SQLite's code where the next change does not happen.
+    [[nodiscard]] int next_change(What what);
+
+    std::size_t changes_ = 0;
+    std::optional<std::size_t> dies_at_;
+    Failure failure_;
+    bool struck_ = false;
+    bool lies_ = false;
+    std::map<std::string, Content> files_;  // by name, without folder
+
+    struct Vfs;
+    sqlite3_vfs* real_;
+    Vfs* vfs_;
+};
+
+}  // namespace leasehold::faults

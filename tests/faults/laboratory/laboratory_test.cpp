@@ -1,0 +1,42 @@
+// The laboratory in short: every fault once on every store. The long form is tests/faults/soak.
+#include <iostream>
+
+#include "faults/laboratory/report.hpp"
+#include "faults/laboratory/round.hpp"
+
+namespace leasehold::faults {
+namespace {
+
+class Laboratory : public ::testing::TestWithParam<const char*> {
+protected:
+    static void expect_no_violation_under_each_fault(Wired wired) {
+        const testing::TemporaryFolder folder;
+        Ground ground{GetParam(), wired};
+        const Round round = run_round(
+            ground,
+            {.go_on = [](std::size_t strikes, std::size_t kinds) { return strikes < kinds; }},
+            folder.path());
+        std::cout << table({round});
+        EXPECT_GT(round.strikes.size(), 1U);
+        EXPECT_TRUE(round.violations.empty()) << some_of(round.violations);
+    }
+};
+
+const auto by_name = [](const auto& store) { return std::string{store.param}; };
+
+INSTANTIATE_TEST_SUITE_P(, Laboratory, ::testing::Values("sqlite", "postgres", "mariadb", "etcd"),
+                         by_name);
+TEST_P(Laboratory, FindsNoViolationUnderAnyFault) {
+    expect_no_violation_under_each_fault(Wired::disk);
+}
+
+// etcd has no clock that could be set: its time is a key of Leasehold's own.
+class LaboratoryOfClocks : public Laboratory {};
+INSTANTIATE_TEST_SUITE_P(, LaboratoryOfClocks, ::testing::Values("sqlite", "postgres", "mariadb"),
+                         by_name);
+TEST_P(LaboratoryOfClocks, FindsNoViolationWhenClocksAreSet) {
+    expect_no_violation_under_each_fault(Wired::clocks);
+}
+
+}  // namespace
+}  // namespace leasehold::faults

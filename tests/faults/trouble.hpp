@@ -1,0 +1,12 @@
+#pragma once
+
+namespace leasehold::faults {
+
+// What is wrong with a disk.
+enum class Trouble : unsigned char {
+    none,
+    no_flush,  // fsync() and fdatasync() fail with EIO
+    full,      // whatever writes fails with ENOSPC
+};
+
+}  // namespace leasehold::faults

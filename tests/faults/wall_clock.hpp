@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/process.hpp"
+
+namespace leasehold::faults {
+
+// The wall clock that some processes see; their steady clocks stay true. Not thread-safe.
+class WallClock {
+public:
+    WallClock() { set(std::chrono::seconds{0}); }
+
+    // "NAME=value" for those processes. Throws std::runtime_error where libfaketime is missing.
+    [[nodiscard]] std::vector<std::string> environment() const;
+    [[nodiscard]] static std::string library();
+    // The offset from the true time.
+    void set(std::chrono::seconds offset);
+
+private:
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_ = folder_.path() / "clock";
+};
+
+}  // namespace leasehold::faults
