@@ -42,17 +42,11 @@ const std::vector<Group>& groups() {
 #else
         {"mariadb", {}},
 #endif
-#if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_ETCD)
-        {"etcd", run_etcd},
-#else
-        {"etcd", {}},
-#endif
 #if defined(LEASEHOLD_WITH_HTTP)
         {"server-memory", run_server_memory},
         {"crowd", run_crowd},
 #else
-        {"server-memory", {}},
-        {"crowd", {}},
+        {"server-memory", {}},   {"crowd", {}},
 #endif
 #if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_SQLITE)
         {"server-sqlite", run_server_sqlite},

@@ -10,7 +10,6 @@ void run_memory(const Settings& settings, Report& report);
 void run_sqlite(const Settings& settings, Report& report);
 void run_postgres(const Settings& settings, Report& report);
 void run_mariadb(const Settings& settings, Report& report);
-void run_etcd(const Settings& settings, Report& report);
 void run_server_memory(const Settings& settings, Report& report);
 void run_server_sqlite(const Settings& settings, Report& report);
 void run_server_postgres(const Settings& settings, Report& report);

@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 20'000;
+    static constexpr std::size_t most = 4096;
 
     mutable std::mutex mutex_;
     std::unordered_map<LockKey, KnownRow> rows_;  // guarded by mutex_

@@ -72,8 +72,6 @@ private:
         LockKey key;
         KnownRow known;
     };
-    // How often something is done again that others got in the way of.
-    static constexpr int attempts = 12;
     using KnownLeases = std::unordered_map<LockId, KnownLease>;
 
     // Carries it out, and takes note of the clock. `written`: the time that it writes there.

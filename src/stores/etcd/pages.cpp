@@ -15,8 +15,7 @@ namespace {
 
 using Effect = StoreFault::Effect;
 
-// More than one key can have: its row, and all who share it.
-constexpr std::size_t pairs_of_a_page = 500 + Limits::shared_holders;
+constexpr std::size_t pairs_of_a_page = 1000;
 constexpr std::size_t keys_at_once = 100;
 constexpr std::size_t pairs_at_once = 300;
 
