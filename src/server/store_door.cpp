@@ -225,6 +225,10 @@ bool StoreDoor::has_room_for(std::size_t requests) const noexcept {
 
 bool StoreDoor::enter_at_once(std::size_t requests, Urgency urgency) {
     const std::lock_guard lock{mutex_};
+    return enter(requests, urgency);
+}
+
+bool StoreDoor::enter(std::size_t requests, Urgency urgency) {
     const bool first =
         urgent_.line.empty() && (urgency == Urgency::keeps_or_ends || patient_.line.empty());
     if (!first || !has_room_for(requests)) return false;
@@ -234,9 +238,9 @@ bool StoreDoor::enter_at_once(std::size_t requests, Urgency urgency) {
 
 Task<bool> StoreDoor::queue_up(std::size_t requests, Urgency urgency) {
     auto begin = [&](auto resume) {
-        // There may be room by now.
-        if (enter_at_once(requests, urgency)) return resume(true);
         const std::lock_guard lock{mutex_};
+        // There may be room by now, and nobody left who would make some later.
+        if (enter(requests, urgency)) return resume(true);
         Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
         const bool full = !queue.line.empty() && queue.requests + requests > options_.queued_tries;
         if (full && &queue == &patient_) return resume(false);

@@ -73,6 +73,7 @@ private:
 
     // Whether so many more fit. Under mutex_.
     [[nodiscard]] bool has_room_for(std::size_t requests) const noexcept;
+    [[nodiscard]] bool enter(std::size_t requests, Urgency urgency);  // under mutex_
     [[nodiscard]] bool enter_at_once(std::size_t requests, Urgency urgency);
     // False where too many queue already.
     [[nodiscard]] Task<bool> queue_up(std::size_t requests, Urgency urgency);
