@@ -206,6 +206,7 @@ bool RequestReader::take_expect_continue() {
 }
 
 RequestReader::State RequestReader::next() {
+    request_.method = Method::other;
     request_.target.clear();
     request_.content_type.clear();
     request_.lock_token.reset();

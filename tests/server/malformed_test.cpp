@@ -26,6 +26,14 @@ const std::string post =
     "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\n"
     "Content-Type: application/json\r\n";
 
+TEST_F(Malformed, IsToldWhyAlsoAfterAHead) {
+    Client client = server_.connect();
+    client.send(
+        "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\nHost: a\n\n");
+    EXPECT_EQ(client.receive_head().status, 200U);
+    EXPECT_EQ(client.receive().code(), "bad_request");
+}
+
 TEST_F(Malformed, IsRefusedAndTheConnectionClosed) {
     const std::pair<std::string, unsigned> cases[]{
         {"GARBAGE\r\n\r\n", 400},
