@@ -4,6 +4,7 @@
 #include <leasehold/errors.hpp>
 
 #include "server/event_client.hpp"
+#include "server/events/event_log.hpp"
 #include "server/token_fixture.hpp"
 
 namespace leasehold::testing {
@@ -187,6 +188,19 @@ TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
     EXPECT_EQ(goes.block(), std::nullopt);
     EXPECT_EQ(client_.ask("POST", "/v1/locks/Order/1", "{}", shows("admin")).status, 201U);
     EXPECT_EQ(stays.names(1), "granted");
+}
+
+TEST(AuthorizationOfASlowListener, ThatIsTakenAwayIsTheEndOfWhatItIsTold) {
+    const auto log = std::make_shared<server::EventLog>(10);
+    const auto admin = std::make_shared<const server::Token>(token("admin", {Role::see}));
+    const auto stream = log->open({}, std::nullopt, admin, 1);
+    std::string told;
+    EXPECT_EQ(stream->take(told), server::EventStream::State::open);
+    log->end_if([](const server::Token&) { return true; });
+    log->append({.kind = server::Event::Kind::granted, .lease = {.key = {"Order", "1"}}});
+    told.clear();
+    EXPECT_EQ(stream->take(told), server::EventStream::State::ended);
+    EXPECT_EQ(told, ": this token may not listen any more\n\n");
 }
 
 TEST_F(Authorization, IsAskedForBeforeTheBodyIsSent) {

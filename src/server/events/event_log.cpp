@@ -133,7 +133,7 @@ EventStream::State EventStream::take(std::string& out) {
     if (state_now() == State::lost) return State::lost;
     out.append(std::exchange(greeting_, {}));
     const std::size_t end = out.size() + piece_bytes;
-    while (place_ < log_->last_ && out.size() < end) {
+    while (!revoked_ && place_ < log_->last_ && out.size() < end) {
         ++place_;
         const EventLog::Entry& entry =
             log_->entries_[log_->entries_.size() - 1 - (log_->last_ - place_)];
