@@ -1,32 +1,50 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <memory>
+#include <utility>
 
 namespace leasehold::server {
 
-// How many bytes of requests' bodies are kept at once, of all connections together. Thread-safe.
+// How many bytes of large bodies are kept at once, of all connections together. Thread-safe.
 class BodyBudget {
 public:
-    explicit BodyBudget(std::size_t bytes) : all_{bytes}, left_{bytes} {}
+    explicit BodyBudget(std::size_t bytes) : left_{bytes} {}
     BodyBudget(const BodyBudget&) = delete;
     BodyBudget& operator=(const BodyBudget&) = delete;
 
-    // A share, which is given back when it is destroyed and does not outlive this. Nothing where
-    // there is not so much left; who asks for more than all has to get all.
-    [[nodiscard]] std::shared_ptr<void> take(std::size_t bytes) {
-        bytes = std::min(bytes, all_);
-        std::size_t left = left_;
-        do {
-            if (left < bytes) return nullptr;
-        } while (!left_.compare_exchange_weak(left, left - bytes));
-        return {this, [bytes](BodyBudget* budget) { budget->left_ += bytes; }};
-    }
+    // What one body has of it, which is given back at its end. Of one thread.
+    class Share {
+    public:
+        // The budget outlives this.
+        explicit Share(BodyBudget& budget) : budget_{budget} {}
+        Share(const Share&) = delete;
+        Share& operator=(const Share&) = delete;
+        ~Share() { give_back(); }
+
+        // As much as there is of the body by now. False where there is not so much left.
+        [[nodiscard]] bool grow_to(std::size_t bytes) {
+            if (bytes <= bytes_) return true;
+            if (!budget_.take(bytes - bytes_)) return false;
+            bytes_ = bytes;
+            return true;
+        }
+        void give_back() { budget_.left_ += std::exchange(bytes_, 0); }
+
+    private:
+        BodyBudget& budget_;
+        std::size_t bytes_ = 0;
+    };
 
 private:
-    const std::size_t all_;
+    [[nodiscard]] bool take(std::size_t bytes) {
+        std::size_t left = left_;
+        do {
+            if (left < bytes) return false;
+        } while (!left_.compare_exchange_weak(left, left - bytes));
+        return true;
+    }
+
     std::atomic<std::size_t> left_;
 };
 

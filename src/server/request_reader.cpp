@@ -14,8 +14,6 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::size_t first_buffer_bytes = 2048;
-// A connection that had a large request gives the memory back.
-constexpr std::size_t kept_body_bytes = 16 * 1024;
 
 Reply bad_framing(std::string_view detail) {
     return problem(400, "bad_request", detail);

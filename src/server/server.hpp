@@ -27,7 +27,8 @@ struct ServerOptions {
     // A request's line and fields, and its body.
     std::size_t header_bytes = 16 * 1024;
     std::size_t body_bytes = 1024 * 1024;
-    // Of all bodies together that are not there with their header; one more is answered 503.
+    // Of all bodies together that are larger than a connection keeps anyway; one more is answered
+    // 503. One of them always fits.
     std::size_t bodies_bytes = 64 * 1024 * 1024;
     // How many requests one POST /v1/batch carries.
     std::size_t batch_requests = 1024;

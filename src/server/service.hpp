@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 
+#include <algorithm>
 #include <atomic>
 
 #include "server/body_budget.hpp"
@@ -107,7 +108,7 @@ private:
     LockManager& locks_;
     const ServerOptions& options_;
     Gate gate_;
-    BodyBudget bodies_{options_.bodies_bytes};
+    BodyBudget bodies_{std::max(options_.bodies_bytes, options_.body_bytes)};
     Statistics statistics_;
     Reporter reporter_;
     Knocks knocks_;

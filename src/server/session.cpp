@@ -38,7 +38,11 @@ struct Session::Watch {
 };
 
 Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity)
-    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
+    : socket_{std::move(socket)},
+      worker_{worker},
+      service_{service},
+      reader_{worker.options()},
+      body_share_{service.bodies()} {
     if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
     error_code ignored;
     socket_.non_blocking(true, ignored);
@@ -204,7 +208,7 @@ Task<void> Session::run() {
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
-        body_share_.reset();
+        body_share_.give_back();
     }
     if (tls_) tls_->say_goodbye();
     if (lingering_) co_await linger();
@@ -249,17 +253,23 @@ Task<bool> Session::receive() {
         }
         if (error) co_return false;
         state = reader_.received(bytes);
+        if (state == State::body) state = admit_more();
     }
     co_return true;
 }
 
 State Session::admit_body() {
-    const auto bytes = reader_.body_bytes();
-    auto refusal = service_.refusal_before(bytes, reader_.request(), *this);
-    if (refusal) return reader_.refuse(*std::move(refusal));
-    body_share_ = service_.bodies().take(bytes.value_or(worker_.options().body_bytes));
-    if (body_share_) return State::body;
-    return reader_.refuse(overloaded("too many bodies are on their way; try again in a moment"));
+    auto refusal = service_.refusal_before(reader_.body_bytes(), reader_.request(), *this);
+    return refusal ? reader_.refuse(*std::move(refusal)) : State::body;
+}
+
+State Session::admit_more() {
+    const std::size_t bytes = reader_.request().body.size();
+    if (bytes <= RequestReader::kept_body_bytes || body_share_.grow_to(bytes)) return State::body;
+    reader_.request().body = {};
+    body_share_.give_back();
+    return reader_.refuse(
+        overloaded("too many large bodies are on their way; try again in a moment"));
 }
 
 void Session::print_reply(const Reply& reply) {

@@ -66,6 +66,8 @@ private:
     [[nodiscard]] Task<bool> receive();
     // Whether the rest of the request, whose header is there, is read at all.
     [[nodiscard]] RequestReader::State admit_body();
+    // The same where more of it has come.
+    [[nodiscard]] RequestReader::State admit_more();
     // What does not fit into the socket's buffer is left; most answers fit.
     [[nodiscard]] Task<void> send_with_others();
     // False where the client is gone, or does not read.
@@ -83,7 +85,7 @@ private:
     Worker& worker_;
     Service& service_;
     RequestReader reader_;
-    std::shared_ptr<void> body_share_;  // of the budget, of a body that did not come at once
+    BodyBudget::Share body_share_;
     std::string out_;
     std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;

@@ -279,7 +279,7 @@ std::vector<Setting> all_settings() {
                [](Config& c) -> auto& { return c.server.header_bytes; }),
         number({"body_bytes", sizes, "of a request's body"}, 1024, 64 * million,
                [](Config& c) -> auto& { return c.server.body_bytes; }),
-        number({"bodies_bytes", sizes, "of all bodies together that do not come with their header"},
+        number({"bodies_bytes", sizes, "of all bodies together that are larger than 16 KiB"},
                1024, 64'000 * million, [](Config& c) -> auto& { return c.server.bodies_bytes; }),
         number({"batch_requests", sizes, "requests in one POST /v1/batch"}, 1, 100'000,
                [](Config& c) -> auto& { return c.server.batch_requests; }),
