@@ -8,6 +8,7 @@ namespace {
 void two_alive_at_once(const Evidence& evidence, const Report& report) {
     struct Span {
         Time from, to;
+        Fence fence;
         bool always_exclusive;
         const Story* story;
     };
@@ -17,6 +18,7 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
             if (!story->is_seen()) continue;
             Span span{.from = story->alive.front().lease.granted_at,
                       .to = Time::min(),
+                      .fence = story->alive.front().lease.fence,
                       .always_exclusive = story->was_always_exclusive(),
                       .story = story};
             for (const Sighting& seen : story->alive) {
@@ -26,7 +28,9 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
             }
             spans.push_back(span);
         }
-        std::ranges::sort(spans, {}, &Span::from);
+        // Where time stands still, one may come after the other at the same time.
+        std::ranges::sort(spans, {},
+                          [](const Span& span) { return std::pair{span.from, span.fence}; });
         // The latest end so far, of any lease and of those nobody may share with.
         const Span* latest = nullptr;
         const Span* latest_exclusive = nullptr;
@@ -99,11 +103,7 @@ void store_clock_back(const Evidence& evidence, const Report& report) {
     std::vector<Reading> by_return = readings;
     std::ranges::sort(readings, {}, &Reading::called);
     std::ranges::sort(by_return, {}, &Reading::returned);
-    // Processes that saw it set back go on by clocks of their own, as all do where it is one that
-    // lags: what they only read may differ a little.
-    const Expectations& expected = evidence.expectations;
-    const Duration slack =
-        expected.store_clock_leaps || expected.store_clock_lags ? expected.clock_drift : Duration{};
+    const Duration slack = evidence.expectations.readings_differ;
     const Reading* highest = nullptr;
     auto at = by_return.begin();
     for (const Reading& reading : readings) {

@@ -23,6 +23,8 @@ struct Expectations {
     bool store_clock_leaps = false;
     // It never runs fast, but may run slow.
     bool store_clock_lags = false;
+    // Processes go on by clocks of their own: what they read may differ by that.
+    Duration readings_differ{};
     // It may stand still for as long, and leases live longer by that.
     Duration standstill{};
     // Requests meet each other's transactions: what one is working on is held for the next, by the

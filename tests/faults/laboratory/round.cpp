@@ -54,11 +54,14 @@ public:
         if (clocks_are_set) {
             expectations.clock_drift = 100ms;
             expectations.store_clock_leaps = true;
+            expectations.readings_differ = 1500ms;  // each process notices in its own time
             expectations.standstill = 1500ms;
         }
         if (round_.store == "etcd") {
+            // It is raised once a second.
             expectations.clock_drift = 50ms;
             expectations.store_clock_lags = true;
+            expectations.readings_differ = 1500ms;
             expectations.standstill = 5s;
         }
         for (const Strike& strike : round_.strikes) {
