@@ -23,8 +23,10 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
                       .story = story};
             for (const Sighting& seen : story->alive) {
                 // Alive when it was seen, and to its expiry if nothing may have ended it.
-                span.to = std::max(span.to, !story->may_have_ended() ? seen.lease.expires_at
-                                                                     : seen.lease.store_now);
+                span.to = std::max(
+                    span.to, !story->may_have_ended()
+                                 ? seen.lease.expires_at
+                                 : seen.lease.store_now - evidence.expectations.readings_differ);
             }
             spans.push_back(span);
         }
