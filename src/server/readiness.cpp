@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "server/asking.hpp"
+
 namespace leasehold::server {
 
 Task<Readiness::Found> Readiness::failure() {
@@ -29,9 +31,11 @@ Task<void> Readiness::ask() {
 
 Task<Readiness::Found> Readiness::ask_store() {
     try {
-        Request probe = Holders{{"leasehold", "readyz"}};
-        const Outcome outcome = co_await door_.ask(std::move(probe));
-        const auto* fault = std::get_if<StoreFault>(&outcome);
+        // It is not turned away where too many tries queue: that says nothing about the store.
+        std::vector<Request> probe;
+        probe.push_back(what_time_is_it());
+        const std::vector<Outcome> outcomes = co_await door_.look_up(std::move(probe));
+        const auto* fault = std::get_if<StoreFault>(&outcomes.front());
         if (fault != nullptr) co_return Failure{fault->effect(), fault->cause()};
     } catch (const std::exception&) {
         co_return Failure{StoreFault::Effect::none, StoreFault::Cause::internal};

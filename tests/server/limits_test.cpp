@@ -249,6 +249,20 @@ TEST_F(FullServer, ServesABatchWithARenewalAlthoughTriesAreTurnedAway) {
     EXPECT_TRUE(answer.json().at("answers").at(0).as_object().contains("lease")) << answer.body;
 }
 
+TEST_F(FullServer, IsReadyWhereItsStoreIs) {
+    fill();
+    std::vector<Client> clients;
+    for (int i = 0; i < 2; ++i) {
+        clients.push_back(server_.connect());
+        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
+    }
+    EXPECT_EQ(server_.connect().ask("POST", "/v1/locks/Order/3", "{}").status, 503U);
+    Client probe = server_.connect();
+    send_and_see_it_read(probe, message("GET", "/readyz"));
+    store_.open();
+    EXPECT_EQ(probe.receive().status, 200U);
+}
+
 std::string batch_of(std::string_view requests) {
     return message("POST", "/v1/batch", R"({"requests":[)" + std::string{requests} + "]}");
 }
