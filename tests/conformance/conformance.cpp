@@ -6,12 +6,9 @@
 namespace leasehold::conformance {
 
 std::vector<UnderTest<StoreHarness>> every_store() {
-    return {{"memory", make_memory_harness},
-            {"sqlite", make_sqlite_harness},
-            {"postgres", make_postgres_harness},
-            {"mariadb", make_mariadb_harness},
-            {"etcd", make_etcd_harness},
-            {"http", make_http_harness}};
+    return {{"memory", make_memory_harness},     {"sqlite", make_sqlite_harness},
+            {"postgres", make_postgres_harness}, {"mariadb", make_mariadb_harness},
+            {"etcd", make_etcd_harness},         {"http", make_http_harness}};
 }
 
 std::vector<UnderTest<SqlHarness>> every_sql_store() {
