@@ -193,6 +193,16 @@ protected:
         EXPECT_EQ(server_.connect().ask("GET", "/healthz").status, 200U);
     }
 
+    // Their tries wait; there is no place for another.
+    [[nodiscard]] std::vector<Client> fill_the_queue() {
+        std::vector<Client> clients;
+        for (int i = 0; i < 2; ++i) {
+            clients.push_back(server_.connect());
+            send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
+        }
+        return clients;
+    }
+
     std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
     GatedStore& store_ = *gated_;
     RunningServer server_{std::move(gated_), {.requests_under_way = 1, .queued_tries = 2}};
@@ -234,11 +244,7 @@ TEST_F(FullServer, ServesRenewalsAndReleasesBeforeNewTries) {
 TEST_F(FullServer, ServesABatchWithARenewalAlthoughTriesAreTurnedAway) {
     const auto mine = server_.locks().try_lock({"Order", "mine"});
     fill();
-    std::vector<Client> clients;
-    for (int i = 0; i < 2; ++i) {
-        clients.push_back(server_.connect());
-        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
-    }
+    const std::vector<Client> clients = fill_the_queue();
     Client mixed = server_.connect();
     mixed.send(message("POST", "/v1/batch",
                        R"({"requests":[{"op":"renew","lock_id":")" + mine->lock_id.to_string() +
@@ -251,11 +257,7 @@ TEST_F(FullServer, ServesABatchWithARenewalAlthoughTriesAreTurnedAway) {
 
 TEST_F(FullServer, IsReadyWhereItsStoreIs) {
     fill();
-    std::vector<Client> clients;
-    for (int i = 0; i < 2; ++i) {
-        clients.push_back(server_.connect());
-        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
-    }
+    const std::vector<Client> clients = fill_the_queue();
     EXPECT_EQ(server_.connect().ask("POST", "/v1/locks/Order/3", "{}").status, 503U);
     Client probe = server_.connect();
     send_and_see_it_read(probe, message("GET", "/readyz"));
@@ -322,11 +324,7 @@ TEST(FullOfABatch, ItsRequestsCountOneByOne) {
 
 TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {
     fill();
-    std::vector<Client> clients;
-    for (int i = 0; i < 2; ++i) {
-        clients.push_back(server_.connect());
-        send_and_see_it_read(clients.back(), try_of(std::to_string(i)));
-    }
+    std::vector<Client> clients = fill_the_queue();
     const Answer answer = server_.connect().ask("GET", "/v1/locks");
     EXPECT_EQ(answer.status, 503U);
     EXPECT_EQ(answer.code(), "fault");
