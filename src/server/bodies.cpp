@@ -28,12 +28,14 @@ void refuse_unless_json(const HttpRequest& request) {
                           "the body must be JSON, with Content-Type: application/json")};
 }
 
-json::value json_body(const HttpRequest& request, json::storage_ptr storage) {
+json::value json_body(HttpRequest& request, json::storage_ptr storage) {
     refuse_unless_json(request);
-    return wire::parse(request.body, std::move(storage));
+    json::value body = wire::parse(request.body, std::move(storage));
+    request.drop_body();
+    return body;
 }
 
-json::object optional_fields(const HttpRequest& request, json::storage_ptr storage) {
+json::object optional_fields(HttpRequest& request, json::storage_ptr storage) {
     if (request.body.empty()) return json::object{std::move(storage)};
     json::value body = json_body(request, std::move(storage));
     if (!body.is_object()) throw BadRequest{"the body must be a JSON object"};

@@ -23,12 +23,12 @@ void refuse_token(const HttpRequest& request);
 // Throws Refused where the content type is not JSON's.
 void refuse_unless_json(const HttpRequest& request);
 
-// The same, and BadRequest where the body is not JSON.
-[[nodiscard]] boost::json::value json_body(const HttpRequest& request,
+// The same, and BadRequest where the body is not JSON. Drops it once it is read.
+[[nodiscard]] boost::json::value json_body(HttpRequest& request,
                                            boost::json::storage_ptr storage = {});
 
 // The fields of the body, none where there is no body.
-[[nodiscard]] boost::json::object optional_fields(const HttpRequest& request,
+[[nodiscard]] boost::json::object optional_fields(HttpRequest& request,
                                                   boost::json::storage_ptr storage = {});
 
 // A request as the wire has it, with the ttl of these limits where it names none.

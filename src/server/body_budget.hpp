@@ -16,23 +16,28 @@ public:
     // What one body has of it, which is given back at its end. Of one thread.
     class Share {
     public:
-        // The budget outlives this.
-        explicit Share(BodyBudget& budget) : budget_{budget} {}
-        Share(const Share&) = delete;
-        Share& operator=(const Share&) = delete;
+        Share() = default;
+        Share(Share&& other) noexcept
+            : budget_{std::exchange(other.budget_, nullptr)},
+              bytes_{std::exchange(other.bytes_, 0)} {}
+        Share& operator=(Share&&) = delete;
         ~Share() { give_back(); }
 
-        // As much as there is of the body by now. False where there is not so much left.
-        [[nodiscard]] bool grow_to(std::size_t bytes) {
+        // As much as there is of the body by now, always of the same budget, which outlives this.
+        // False where there is not so much left.
+        [[nodiscard]] bool grow_to(std::size_t bytes, BodyBudget& budget) {
             if (bytes <= bytes_) return true;
-            if (!budget_.take(bytes - bytes_)) return false;
+            if (!budget.take(bytes - bytes_)) return false;
+            budget_ = &budget;
             bytes_ = bytes;
             return true;
         }
-        void give_back() { budget_.left_ += std::exchange(bytes_, 0); }
+        void give_back() {
+            if (budget_ != nullptr) budget_->left_ += std::exchange(bytes_, 0);
+        }
 
     private:
-        BodyBudget& budget_;
+        BodyBudget* budget_ = nullptr;
         std::size_t bytes_ = 0;
     };
 

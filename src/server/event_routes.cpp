@@ -29,7 +29,7 @@ std::string checked(std::string_view what, std::string text, std::size_t max_byt
     return text;
 }
 
-Knock read_knock(const HttpRequest& request) {
+Knock read_knock(HttpRequest& request) {
     const boost::json::object body = optional_fields(request);
     wire::Fields fields{body, "the body"};
     Knock knock{
@@ -43,7 +43,7 @@ Knock read_knock(const HttpRequest& request) {
 
 }  // namespace
 
-Task<Reply> Service::knock(const HttpRequest& request, const Target& target) {
+Task<Reply> Service::knock(HttpRequest& request, const Target& target) {
     refuse_token(request);
     const LockKey key = target.key();
     Knock knock = read_knock(request);
@@ -78,7 +78,7 @@ void Service::put_knocks(boost::json::object& lease_json, const Lease& lease) co
     if (!knocks.empty()) lease_json["knocks"] = to_json(knocks);
 }
 
-Task<Reply> Service::events(const HttpRequest& request, const Target& target) {
+Task<Reply> Service::events(HttpRequest& request, const Target& target) {
     target.query.refuse_all_but({"type", "id", "owner", "scope"});
     if (!request.accept.empty() && !accepts_events(request.accept)) {
         co_return problem(406, "not_acceptable", "events come as text/event-stream only");

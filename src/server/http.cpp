@@ -56,6 +56,12 @@ unsigned retry_after(const Refusal& refusal) {
 
 }  // namespace
 
+void HttpRequest::drop_body() {
+    body.clear();
+    if (body.capacity() > kept_body_bytes) body.shrink_to_fit();
+    body_share.give_back();
+}
+
 std::string_view name_of(Method method) noexcept {
     switch (method) {
         case Method::get: return "GET";

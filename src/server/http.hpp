@@ -12,6 +12,8 @@
 
 #include <leasehold/store.hpp>
 
+#include "server/body_budget.hpp"
+
 // What a client asks and what it is answered, as HTTP has it.
 namespace leasehold::server {
 
@@ -24,6 +26,9 @@ enum class Method : std::uint8_t { get, head, post, patch, del, options, other }
 [[nodiscard]] std::string_view name_of(Method method) noexcept;
 
 struct HttpRequest {
+    // A connection that had a larger body gives the memory back.
+    static constexpr std::size_t kept_body_bytes = 16 * 1024;
+
     Method method = Method::other;
     std::string target;
     std::string content_type;
@@ -36,9 +41,14 @@ struct HttpRequest {
     std::optional<std::string> origin;  // the site of the page that asks, where it is one
     bool asks_permission = false;       // for that page: Access-Control-Request-Method is there
     std::string body;
+    std::size_t body_bytes = 0;      // that came, whether or not they are still here
+    BodyBudget::Share body_share{};  // where it is large
     bool keep_alive = true;
     bool let_in = false;                   // what the header decides is decided
     std::shared_ptr<const Token> token{};  // whose request it is, once that is known
+
+    // Nobody reads it any more: its memory is for others.
+    void drop_body();
 };
 
 struct Reply {

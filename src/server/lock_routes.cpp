@@ -89,7 +89,7 @@ struct Wish {
     Duration patience;
 };
 
-Wish read_try(const HttpRequest& request, const Target& target, const LockManager& locks,
+Wish read_try(HttpRequest& request, const Target& target, const LockManager& locks,
               const ServerOptions& options) {
     // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
     std::optional<LockId> lock_id;
@@ -100,8 +100,7 @@ Wish read_try(const HttpRequest& request, const Target& target, const LockManage
     return {read(std::move(fields), "try", target.key(), locks, lock_id), patience};
 }
 
-Request read_prolonging(const HttpRequest& request, const Target& target,
-                        const LockManager& locks) {
+Request read_prolonging(HttpRequest& request, const Target& target, const LockManager& locks) {
     const LockId lock_id = lock_id_of(request);
     Scratch scratch;
     json::object fields = optional_fields(request, &scratch.resource);
@@ -131,8 +130,7 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 
 }  // namespace
 
-Task<Reply> Service::try_lock(const HttpRequest& request, const Target& target,
-                              Connection& connection) {
+Task<Reply> Service::try_lock(HttpRequest& request, const Target& target, Connection& connection) {
     Wish wish = read_try(request, target, locks_, options_);
     Gate::admit(request, wish.request);
     if (wish.patience == Duration::zero()) {
@@ -176,7 +174,7 @@ Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
     co_return json_reply(200, body);
 }
 
-Task<Reply> Service::prolong(const HttpRequest& request, const Target& target) {
+Task<Reply> Service::prolong(HttpRequest& request, const Target& target) {
     Request wanted = read_prolonging(request, target, locks_);
     const Outcome outcome = co_await door_.ask(std::move(wanted));
     co_return reply_to_holder(outcome);
@@ -199,7 +197,7 @@ Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
     co_return reply_of(outcome);
 }
 
-Task<Reply> Service::break_lock(const HttpRequest& request, const Target& target) {
+Task<Reply> Service::break_lock(HttpRequest& request, const Target& target) {
     refuse_token(request);
     Request wanted = read(optional_fields(request), "break", target.key(), locks_);
     Gate::admit(request, wanted);

@@ -153,8 +153,7 @@ private:
     }
     void on_body_init_impl(const boost::optional<std::uint64_t>&, beast::error_code&) override {}
     std::size_t on_body_impl(beast::string_view body, beast::error_code&) override {
-        request_.body.append(body.data(), body.size());
-        return body.size();
+        return keep(body);
     }
     void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
                               beast::error_code& error) override {
@@ -162,10 +161,15 @@ private:
     }
     std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body,
                                    beast::error_code&) override {
-        request_.body.append(body.data(), body.size());
-        return body.size();
+        return keep(body);
     }
     void on_finish_impl(beast::error_code&) override {}
+
+    std::size_t keep(beast::string_view body) {
+        request_.body.append(body.data(), body.size());
+        request_.body_bytes += body.size();
+        return body.size();
+    }
 
     HttpRequest& request_;
     int version_ = 11;
@@ -217,8 +221,8 @@ RequestReader::State RequestReader::next() {
     request_.asks_permission = false;
     request_.let_in = false;
     request_.token.reset();
-    request_.body.clear();
-    if (request_.body.capacity() > kept_body_bytes) request_.body.shrink_to_fit();
+    request_.drop_body();
+    request_.body_bytes = 0;
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {
         buffer_.resize(first_buffer_bytes);
         buffer_.shrink_to_fit();

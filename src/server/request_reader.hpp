@@ -24,9 +24,6 @@ public:
         refused,  // refusal() says why
     };
 
-    // A connection that had a larger body gives the memory back.
-    static constexpr std::size_t kept_body_bytes = 16 * 1024;
-
     // `options` outlive this.
     explicit RequestReader(const ServerOptions& options);
     RequestReader(const RequestReader&) = delete;

@@ -100,8 +100,18 @@ std::size_t rows_of(const Request& request) {
     return 0;
 }
 
-std::vector<Request> read_batch(json::value& list, const HttpRequest& request,
-                                const LockManager& locks) {
+std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
+                                const ServerOptions& options) {
+    json::value body = json_body(request);
+    wire::Fields fields{body, "the body"};
+    (void)fields.required("requests");
+    fields.refuse_others();
+    json::value& list = body.get_object()["requests"];
+    if (!list.is_array()) throw BadRequest{"the body: \"requests\" must be an array"};
+    if (list.get_array().size() > options.batch_requests) {
+        throw BadRequest{"a batch has at most " + std::to_string(options.batch_requests) +
+                         " requests here"};
+    }
     std::vector<Request> requests;
     requests.reserve(list.get_array().size());
     std::size_t rows = 0;
@@ -119,11 +129,11 @@ std::vector<Request> read_batch(json::value& list, const HttpRequest& request,
             }
         } catch (const BadRequest& bad) {
             const auto index = static_cast<std::size_t>(&item - list.get_array().data());
-            json::object fields;
-            fields["index"] = index;
+            json::object more;
+            more["index"] = index;
             throw Refused{problem(400, "bad_request",
                                   "requests[" + std::to_string(index) + "]: " + bad.what(),
-                                  std::move(fields))};
+                                  std::move(more))};
         }
     }
     return requests;
@@ -322,18 +332,8 @@ Task<Reply> Service::metrics() {
     co_return reply;
 }
 
-Task<Reply> Service::batch(const HttpRequest& request) {
-    json::value body = json_body(request);
-    wire::Fields fields{body, "the body"};
-    (void)fields.required("requests");
-    fields.refuse_others();
-    json::value& list = body.get_object()["requests"];
-    if (!list.is_array()) throw BadRequest{"the body: \"requests\" must be an array"};
-    if (list.get_array().size() > options_.batch_requests) {
-        throw BadRequest{"a batch has at most " + std::to_string(options_.batch_requests) +
-                         " requests here"};
-    }
-    std::vector<Request> requests = read_batch(list, request, locks_);
+Task<Reply> Service::batch(HttpRequest& request) {
+    std::vector<Request> requests = read_batch(request, locks_, options_);
     Gate::admit_all(request, requests);
     const Gate::Open open = gate_.pass(request, requests);
     std::vector<bool> passed;

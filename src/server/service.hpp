@@ -77,17 +77,17 @@ private:
     [[nodiscard]] static Reply token(const HttpRequest& request);
     [[nodiscard]] Task<Reply> ready();
     [[nodiscard]] Task<Reply> metrics();
-    [[nodiscard]] Task<Reply> batch(const HttpRequest& request);
+    [[nodiscard]] Task<Reply> batch(HttpRequest& request);
 
     // lock_routes.cpp
-    [[nodiscard]] Task<Reply> try_lock(const HttpRequest& request, const Target& target,
+    [[nodiscard]] Task<Reply> try_lock(HttpRequest& request, const Target& target,
                                        Connection& connection);
     // The lease that was asked for with its lock id, and who knocked.
     [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
     [[nodiscard]] Task<Reply> look(const HttpRequest& request, const Target& target);
-    [[nodiscard]] Task<Reply> prolong(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> prolong(HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> release(const HttpRequest& request, const Target& target);
-    [[nodiscard]] Task<Reply> break_lock(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> break_lock(HttpRequest& request, const Target& target);
     [[nodiscard]] Task<Reply> list(const Target& target);
     // As JSON, each with how many wait for its key.
     [[nodiscard]] Task<boost::json::array> with_waiters(const std::vector<Holder>& holders);
@@ -100,8 +100,8 @@ private:
     [[nodiscard]] Task<std::optional<HeldCount>> count_held();
 
     // event_routes.cpp
-    [[nodiscard]] Task<Reply> events(const HttpRequest& request, const Target& target);
-    [[nodiscard]] Task<Reply> knock(const HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> events(HttpRequest& request, const Target& target);
+    [[nodiscard]] Task<Reply> knock(HttpRequest& request, const Target& target);
     // Adds who knocked, if anybody did, to a lease that its holder asked for.
     void put_knocks(boost::json::object& lease_json, const Lease& lease) const;
 

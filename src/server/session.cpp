@@ -38,11 +38,7 @@ struct Session::Watch {
 };
 
 Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity)
-    : socket_{std::move(socket)},
-      worker_{worker},
-      service_{service},
-      reader_{worker.options()},
-      body_share_{service.bodies()} {
+    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
     if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
     error_code ignored;
     socket_.non_blocking(true, ignored);
@@ -136,7 +132,7 @@ void Session::tell_observer(const Reply& reply) {
          .status = reply.status,
          .waited = reply.waited,
          .took = Clock::now() - asked_at_,
-         .bytes_in = reader_.request().body.size(),
+         .bytes_in = reader_.request().body_bytes,
          .bytes_out = out_.size()});
 }
 
@@ -208,7 +204,6 @@ Task<void> Session::run() {
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
         reader_.next();
-        body_share_.give_back();
     }
     if (tls_) tls_->say_goodbye();
     if (lingering_) co_await linger();
@@ -264,10 +259,12 @@ State Session::admit_body() {
 }
 
 State Session::admit_more() {
-    const std::size_t bytes = reader_.request().body.size();
-    if (bytes <= RequestReader::kept_body_bytes || body_share_.grow_to(bytes)) return State::body;
-    reader_.request().body = {};
-    body_share_.give_back();
+    HttpRequest& request = reader_.request();
+    if (request.body.size() <= HttpRequest::kept_body_bytes ||
+        request.body_share.grow_to(request.body.size(), service_.bodies())) {
+        return State::body;
+    }
+    request.drop_body();
     return reader_.refuse(
         overloaded("too many large bodies are on their way; try again in a moment"));
 }

@@ -85,7 +85,6 @@ private:
     Worker& worker_;
     Service& service_;
     RequestReader reader_;
-    BodyBudget::Share body_share_;
     std::string out_;
     std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <leasehold/errors.hpp>
@@ -43,7 +44,7 @@ Read read(std::string_view bytes, std::size_t piece) {
             return result;
         }
         if (state == State::whole) {
-            result.requests.push_back(reader.request());
+            result.requests.push_back(std::move(reader.request()));
             state = reader.next();
             continue;
         }

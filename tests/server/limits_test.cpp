@@ -146,6 +146,27 @@ TEST(Limits, LargeBodiesTogetherHaveABound) {
     }
 }
 
+TEST(Limits, ALargeBodyIsLetGoOnceItIsRead) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), {.body_bytes = 50'000, .bodies_bytes = 50'000}};
+    const std::string padding(40'000, ' ');
+    const auto held = server.locks().try_lock({"Order", "1"});
+    Client waiting = server.connect();
+    waiting.send(message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000})" + padding));
+    ASSERT_TRUE(server.waits_for(1));
+    store.close();
+    Client asking = server.connect();
+    asking.send(message("POST", "/v1/batch",
+                        R"({"requests":[{"op":"holders","type":"Order","id":"2"}]})" + padding));
+    ASSERT_TRUE(store.wait_until_held());
+    Client next = server.connect();
+    next.send(large_batch());
+    EXPECT_EQ(next.receive().status, 200U);
+    store.open();
+    EXPECT_EQ(asking.receive().status, 200U);
+}
+
 TEST(Limits, OneLargeBodyAlwaysFits) {
     RunningServer server{memory::open(), {.bodies_bytes = 1024}};
     Client client = server.connect();
