@@ -91,9 +91,7 @@ Task<Reply> Service::events(HttpRequest& request, const Target& target) {
     if (request.method == Method::head) co_return reply;
     auto opened = co_await reporter_.open(std::move(filter), request.last_event_id, request.token);
     if (!opened) co_return problem(opened.error());
-    if (request.token && !gate_.admits(*request.token, Need::see)) {
-        co_return problem(401, "unauthorized", "this token is not known here any more");
-    }
+    gate_.admit_again(request, Need::see);
     reply.events = *std::move(opened);
     co_return reply;
 }

@@ -35,6 +35,14 @@ std::optional<std::string_view> token_in(std::string_view authorization) {
     throw Refused{problem(403, "forbidden", denied.detail, std::move(fields))};
 }
 
+Reply unauthorized(std::string_view detail, Shown shown) {
+    Reply reply = problem(401, "unauthorized", detail);
+    reply.fields = shown == Shown::yes
+                       ? "WWW-Authenticate: Bearer realm=\"leasehold\", error=\"invalid_token\"\r\n"
+                       : "WWW-Authenticate: Bearer realm=\"leasehold\"\r\n";
+    return reply;
+}
+
 [[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
     throw Refused{too_often("the token '" + token.name + "' asks more often than it may", wait)};
 }
@@ -52,10 +60,24 @@ void Gate::use(std::shared_ptr<const Tokens> tokens) {
     tokens_ = std::move(tokens);
 }
 
-bool Gate::admits(const Token& token, Need need) {
+std::shared_ptr<const Tokens> Gate::tokens() {
     const std::lock_guard lock{mutex_};
-    const Token* const now = tokens_->find(token.digest);
-    return now != nullptr && !denial(*now, need);
+    return tokens_;
+}
+
+std::shared_ptr<const Token> Gate::now(const Token& token) {
+    const auto all = tokens();
+    return {all, all->find(token.digest)};
+}
+
+bool Gate::admits(const Token& token, Need need) {
+    const auto known = now(token);
+    return known && !denial(*known, need);
+}
+
+bool Gate::admits(const Token& token, const Request& wanted) {
+    const auto known = now(token);
+    return known && !denial(*known, wanted);
 }
 
 void Gate::admit(HttpRequest& request, const Rule& rule, const Connection& connection) {
@@ -66,26 +88,32 @@ void Gate::admit(HttpRequest& request, const Rule& rule, const Connection& conne
     if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
 }
 
+void Gate::admit_again(HttpRequest& request, Need need) {
+    if (!request.token) return;
+    auto known = now(*request.token);
+    if (!known) throw Refused{unauthorized("this token is not known here any more", Shown::yes)};
+    request.token = std::move(known);
+    if (const auto denied = denial(*request.token, need)) refuse(*denied);
+}
+
 std::shared_ptr<const Token> Gate::identify(const HttpRequest& request,
                                             const Connection& connection) {
     if (!request.authorization) {
-        refuse_unknown("this server wants a token, as in Authorization: Bearer TOKEN", false,
+        refuse_unknown("this server wants a token, as in Authorization: Bearer TOKEN", Shown::no,
                        connection);
     }
     const auto shown = token_in(*request.authorization);
     if (!shown) {
-        refuse_unknown("the Authorization field must have the form: Bearer TOKEN", true,
+        refuse_unknown("the Authorization field must have the form: Bearer TOKEN", Shown::yes,
                        connection);
     }
-    std::unique_lock lock{mutex_};
-    const std::shared_ptr<const Tokens> tokens = tokens_;
-    lock.unlock();
-    const Token* const token = tokens->find(*shown);
-    if (token == nullptr) refuse_unknown("this token is not known here", true, connection);
-    return {tokens, token};
+    const auto all = tokens();
+    const Token* const token = all->find(*shown);
+    if (token == nullptr) refuse_unknown("this token is not known here", Shown::yes, connection);
+    return {all, token};
 }
 
-void Gate::refuse_unknown(std::string_view detail, bool shown, const Connection& connection) {
+void Gate::refuse_unknown(std::string_view detail, Shown shown, const Connection& connection) {
     const std::string address = connection.peer();
     options_.observer->turned_away(address);
     const double per_minute = static_cast<double>(options_.failed_tokens);
@@ -99,11 +127,7 @@ void Gate::refuse_unknown(std::string_view detail, bool shown, const Connection&
             throw Refused{std::move(reply)};
         }
     }
-    Reply reply = problem(401, "unauthorized", detail);
-    reply.fields = shown
-                       ? "WWW-Authenticate: Bearer realm=\"leasehold\", error=\"invalid_token\"\r\n"
-                       : "WWW-Authenticate: Bearer realm=\"leasehold\"\r\n";
-    throw Refused{std::move(reply)};
+    throw Refused{unauthorized(detail, shown)};
 }
 
 void Gate::admit(const HttpRequest& request, Request& wanted) {

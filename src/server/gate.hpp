@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,6 +18,9 @@ namespace leasehold::server {
 
 class Connection;
 
+// Whether a client has shown a token at all.
+enum class Shown : std::uint8_t { no, yes };
+
 // Lets requests in, or refuses them: the token, what it may do, and how often. Thread-safe.
 // Everything throws Refused where the answer is no. Without tokens everybody may do everything.
 class Gate {
@@ -29,9 +33,13 @@ public:
 
     // Whether a token that was shown once is still enough for this.
     [[nodiscard]] bool admits(const Token& token, Need need);
+    [[nodiscard]] bool admits(const Token& token, const Request& wanted);
 
     // Whose request it is, which is noted in it, and whether that is enough for this.
     void admit(HttpRequest& request, const Rule& rule, const Connection& connection);
+
+    // The same of one that was admitted before: the tokens may have changed since.
+    void admit_again(HttpRequest& request, Need need);
 
     // A request to the store that was made of one: the owner it speaks for, who signs it.
     static void admit(const HttpRequest& request, Request& wanted);
@@ -52,9 +60,12 @@ public:
     [[nodiscard]] Open pass(const HttpRequest& request, std::span<const Request> wanted);
 
 private:
+    [[nodiscard]] std::shared_ptr<const Tokens> tokens();
+    // As it is now; nothing where it was taken away.
+    [[nodiscard]] std::shared_ptr<const Token> now(const Token& token);
     [[nodiscard]] std::shared_ptr<const Token> identify(const HttpRequest& request,
                                                         const Connection& connection);
-    [[noreturn]] void refuse_unknown(std::string_view detail, bool shown,
+    [[noreturn]] void refuse_unknown(std::string_view detail, Shown shown,
                                      const Connection& connection);
     // How long to wait, where it is too much.
     [[nodiscard]] std::optional<std::chrono::duration<double>> take(const Token& token, Pace pace,

@@ -140,7 +140,13 @@ Task<Reply> Service::try_lock(HttpRequest& request, const Target& target, Connec
     locks_.validate(wish.request);
     const Statistics::Waiting waiting{statistics_};
     auto asked = std::get<TryLock>(wish.request);
-    const Outcome outcome = co_await room_.wait(std::move(asked), wish.patience, connection);
+    std::function<bool()> welcome;
+    if (request.token) {
+        welcome = [this, &request, &wish] { return gate_.admits(*request.token, wish.request); };
+    }
+    const Outcome outcome =
+        co_await room_.wait(std::move(asked), wish.patience, connection, std::move(welcome));
+    admit_after_wait(request, wish.request, outcome);
     options_.observer->answered(wish.request, outcome);
     statistics_.answered(wish.request, std::get<TryLock>(wish.request).owner, outcome);
     Reply reply = reply_of(outcome, 201);
@@ -152,6 +158,19 @@ Task<Reply> Service::try_lock(HttpRequest& request, const Target& target, Connec
         };
     }
     co_return reply;
+}
+
+void Service::admit_after_wait(HttpRequest& request, Request& wanted, const Outcome& outcome) {
+    const auto* fault = std::get_if<StoreFault>(&outcome);
+    if (fault != nullptr && fault->effect() == StoreFault::Effect::unknown) return;
+    try {
+        gate_.admit_again(request, Need::use);
+        Gate::admit(request, wanted);
+    } catch (const Refused&) {
+        const auto* lease = std::get_if<Lease>(&outcome);
+        if (lease != nullptr) room_.take_back(std::get<TryLock>(wanted), *lease);
+        throw;
+    }
 }
 
 Reply Service::reply_to_holder(const Outcome& outcome) const {

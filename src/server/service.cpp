@@ -147,10 +147,10 @@ std::optional<Target> Service::read_header(const HttpRequest& request) const {
 }
 
 void Service::let_in(HttpRequest& request, const Target& target, const Connection& connection) {
-    if (std::exchange(request.let_in, true)) return;
     const Method method = meant_by(request.method);
     const auto rule = rule_of(target.resource, method, request.lock_token.has_value());
     if (!rule) throw Refused{wrong_method(target.resource)};
+    if (std::exchange(request.let_in, true)) return gate_.admit_again(request, rule->need);
     gate_.admit(request, *rule, connection);
     if (takes_no_query(target.resource, method)) target.query.refuse_all_but({});
 }
@@ -179,6 +179,7 @@ std::optional<Reply> Service::refusal_before(std::optional<std::uint64_t> body_b
 void Service::use(std::shared_ptr<const Tokens> tokens) {
     gate_.use(std::move(tokens));
     reporter_.end_if([this](const Token& token) { return !gate_.admits(token, Need::see); });
+    room_.send_away_unwelcome();
 }
 
 Task<Reply> Service::answer(HttpRequest& request, Connection& connection) {

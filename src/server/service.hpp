@@ -51,7 +51,7 @@ public:
 
     [[nodiscard]] BodyBudget& bodies() noexcept { return bodies_; }
 
-    // From now on these are the tokens, also for those who listen to events.
+    // From now on these are the tokens, also for those who listen to events or wait for a key.
     void use(std::shared_ptr<const Tokens> tokens);
 
     // Sends away whoever waits; no reply waits for anything from now on.
@@ -82,6 +82,9 @@ private:
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(HttpRequest& request, const Target& target,
                                        Connection& connection);
+    // Throws Refused where the tokens have changed so that it may not have what it waited for,
+    // which is taken back; where that is not known, it is told so.
+    void admit_after_wait(HttpRequest& request, Request& wanted, const Outcome& outcome);
     // The lease that was asked for with its lock id, and who knocked.
     [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
     [[nodiscard]] Task<Reply> look(const HttpRequest& request, const Target& target);

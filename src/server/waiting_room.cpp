@@ -8,6 +8,7 @@
 #include <iterator>
 #include <list>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
     "the client ended the connection, or sent too much, while it waited; nothing was granted";
 
+constexpr auto not_welcome = "the tokens have changed while it waited; nothing was granted";
+
 bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
     return refusal && !owner.empty() &&
            std::ranges::find(refusal->holders, owner, &Holder::owner) != refusal->holders.end();
@@ -37,6 +40,7 @@ bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
 struct WaitingRoom::Waiter {
     TryLock wanted;
     Clock::time_point until;
+    std::function<bool()> welcome{};        // until it is answered
     std::function<void(Outcome)> resume{};  // on the waiter's own executor
     // Its places, from joining to the answer.
     Line* line = nullptr;
@@ -45,6 +49,8 @@ struct WaitingRoom::Waiter {
     bool has_tried = false;
     bool gone = false;
     bool answered = false;
+
+    [[nodiscard]] bool is_welcome() const { return !welcome || welcome(); }
 };
 
 struct WaitingRoom::Line {
@@ -85,8 +91,10 @@ WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_contex
 
 WaitingRoom::~WaitingRoom() = default;
 
-Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection) {
-    auto waiter = std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience);
+Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection,
+                                std::function<bool()> welcome) {
+    auto waiter =
+        std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience, std::move(welcome));
     auto begin = [&](auto resume) {
         waiter->resume = std::move(resume);
         connection.watch(
@@ -125,6 +133,11 @@ void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
     if (unknown) end(Release{lease.key, lease.lock_id});
 }
 
+void WaitingRoom::take_back(const TryLock& wanted, const Lease& lease) {
+    const bool granted_now = lease.granted_at == lease.store_now;
+    if (granted_now && wanted.lock_id == lease.lock_id) end(Release{lease.key, lease.lock_id});
+}
+
 void WaitingRoom::end(Release lease) {
     locks_.submit(std::move(lease),
                   [this, work = Work{home_.get_executor()}](const Outcome& outcome) {
@@ -161,14 +174,34 @@ Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> key
     co_return co_await answer_from<Counts>(begin);
 }
 
+std::vector<WaitingRoom::WaiterPtr> WaitingRoom::everybody() const {
+    std::vector<WaiterPtr> all;
+    for (const auto& [key, line] : lines_) {
+        std::ranges::copy(line->waiters, std::back_inserter(all));
+    }
+    return all;
+}
+
+void WaitingRoom::send_away_unwelcome() {
+    asio::dispatch(home_, [this] {
+        std::vector<WaiterPtr> unwelcome = everybody();
+        std::erase_if(unwelcome, [](const WaiterPtr& waiter) { return waiter->is_welcome(); });
+        // From the end of their lines, so that none of them is the next to try.
+        for (const WaiterPtr& waiter : unwelcome | std::views::reverse) {
+            if (waiter->line->trying == waiter.get()) {
+                end_patience(waiter);
+            } else {
+                answer(waiter, sent_away(not_welcome));
+            }
+        }
+        set_timer();
+    });
+}
+
 void WaitingRoom::close() {
     asio::dispatch(home_, [this] {
         closed_ = true;
-        std::vector<WaiterPtr> all;
-        for (const auto& [key, line] : lines_) {
-            std::ranges::copy(line->waiters, std::back_inserter(all));
-        }
-        for (const WaiterPtr& waiter : all) {
+        for (const WaiterPtr& waiter : everybody()) {
             if (waiter->line->trying != waiter.get()) answer(waiter, sent_away(stopping));
         }
         timer_.cancel();
@@ -179,6 +212,7 @@ void WaitingRoom::close() {
 void WaitingRoom::join(const WaiterPtr& waiter) {
     ++waiting_;
     if (closed_) return answer(waiter, sent_away(stopping));
+    if (!waiter->is_welcome()) return answer(waiter, sent_away(not_welcome));
     if (waiting_ > options_.waiters) return answer(waiter, sent_away("too many wait already"));
     auto& line = lines_[waiter->wanted.key];
     if (!line) {

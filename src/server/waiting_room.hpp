@@ -51,7 +51,10 @@ public:
     // A grant, or the refusal at the end of the patience. Whoever is gone by then holds nothing.
     // The request is within the limits (LockManager::validate). If its lock id is that of another
     // try in the line, which its sender drew, it takes over that one's place, and that one ends.
-    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection);
+    // `welcome`, if there is one, says whether it may have the lease; called on any thread while it
+    // waits. Who is not welcome any more is answered at once, with whatever comes of it.
+    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection,
+                                     std::function<bool()> welcome);
 
     // The owners of those who wait for the key, in their order, at most options.waiters_named.
     [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);
@@ -62,12 +65,17 @@ public:
     // that its owner had before, or one whose lock id the client has drawn and can ask with again.
     void give_back_unknown(const TryLock& wanted, const Lease& lease);
 
+    // The same where nobody may know of it, unless it was there before.
+    void take_back(const TryLock& wanted, const Lease& lease);
+
     // This lease has ended: whoever waits for its key may try.
     void ended(const Lease& lease);
 
     // How many wait for each of these keys.
     [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);
 
+    // Sends away whoever may not have what it waits for any more.
+    void send_away_unwelcome();
     // Sends everybody away; whoever comes later, too.
     void close();
 
@@ -83,6 +91,7 @@ private:
     using WaiterPtr = std::shared_ptr<Waiter>;
 
     void join(const WaiterPtr& waiter);
+    [[nodiscard]] std::vector<WaiterPtr> everybody() const;
     [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);
     void leave(const WaiterPtr& waiter);
     // Answers it with the latest refusal, or as soon as there is an answer.
