@@ -215,4 +215,4 @@ export class EditGuard extends EventTarget {
 }
 
 /** The name of this tab, the same after a reload and different in a duplicate. */
-export function tabName(): Promise<string>;
+export function tabName(given?: string): Promise<string>;

@@ -9,19 +9,19 @@ const grace = 300;  // ms in which the page before a reload lets go
 
 let mine;
 
-/** The name of this tab, the same after a reload and different in a duplicate. */
-export function tabName() {
-  mine ??= findTabName();
+/** The name of this tab, the same after a reload and different in a duplicate; `given` where a server has
+ *  named it already, for a form that was sent before the page knew. */
+export function tabName(given) {
+  mine ??= findTabName(given);
   return mine;
 }
 
-async function findTabName() {
-  const before = read('sessionStorage', tabKey);
-  if (before && (await claim(before))) return before;
-  const fresh = await drawName();
-  write('sessionStorage', tabKey, fresh);
-  void claim(fresh);
-  return fresh;
+async function findTabName(given) {
+  const before = given || read('sessionStorage', tabKey);
+  const name = before && (await claim(before)) ? before : await drawName();
+  write('sessionStorage', tabKey, name);
+  if (name !== before) void claim(name);
+  return name;
 }
 
 /** The name of this browser, for those who give no session of their own. */

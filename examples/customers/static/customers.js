@@ -84,6 +84,6 @@ if (list) keep_marks_fresh(list);
 for (const notice of document.querySelectorAll('[data-signed-out]')) offer_sign_in(notice);
 show_local_times();
 mark_where_we_are();
-const tab = await tabName();
+const tab = await tabName(document.querySelector('leasehold-guard[data-tab]')?.dataset.tab);
 name_tab(tab);
 for (const guard of document.querySelectorAll('leasehold-guard[manual]')) void keep_lock(guard, tab);

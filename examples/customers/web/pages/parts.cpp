@@ -114,12 +114,12 @@ std::int64_t milliseconds(leasehold::Duration duration) {
 
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
     return html(
-        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" latest="{}" data-held="{}" data-address="{}" manual>
+        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" latest="{}" data-held="{}" data-address="{}" data-tab="{}" manual>
 {}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
         leasehold::to_string(lock.mode), milliseconds(lock.ttl), page_of(lock.key),
-        in(viewer.language, lock.held_text), lock.address, content);
+        in(viewer.language, lock.held_text), lock.address, lock.tab, content);
 }
 
 Html signed_out(const Viewer& viewer) {
