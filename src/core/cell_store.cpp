@@ -324,6 +324,9 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
             settled = true;
         } catch (const Conflict&) {
             rollback();
+        } catch (const TooMuch&) {
+            rollback();
+            return apply_in_parts(requests, outcomes, which);
         }
     }
     if (!settled) {
@@ -350,6 +353,54 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
         rollback();
         for (std::size_t i = 0; i < again.size(); ++i) outcomes[again[i]] = std::move(first[i]);
     }
+}
+
+void CellStore::apply_in_parts(std::span<const Request> requests, std::span<Outcome> outcomes,
+                               const Indices& which) {
+    if (which.size() > 1) {
+        const auto middle = which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2);
+        apply_to_cells(requests, outcomes, {which.begin(), middle});
+        apply_to_cells(requests, outcomes, {middle, which.end()});
+        return;
+    }
+    const auto* all = std::get_if<ReleaseAll>(&requests[which.front()]);
+    outcomes[which.front()] =
+        all != nullptr && !all->key
+            ? release_key_by_key(*all)
+            : StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                         "this is more than the store can do in one transaction"};
+}
+
+// Whoever is told of a fault must know that some are released, and may ask again.
+Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
+    std::vector<Request> parts;
+    for (LockKey& key : keys_of(all.owner, all.scope)) {
+        parts.emplace_back(
+            ReleaseAll{.owner = all.owner, .scope = all.scope, .key = std::move(key)});
+    }
+    rollback();
+    std::vector<Outcome> told(parts.size());
+    std::string problem;
+    try {
+        apply_in_runs(parts, told);
+    } catch (const StoreFault& fault) {
+        problem = fault.what();
+    } catch (const Conflict&) {
+        rollback();
+        problem = "other transactions were in the way";
+    }
+    std::vector<Lease> released;
+    for (Outcome& outcome : told) {
+        if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+            std::ranges::move(*leases, std::back_inserter(released));
+        } else if (problem.empty()) {
+            problem = "other transactions were in the way";
+        }
+    }
+    if (problem.empty()) return released;
+    return StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
+                      std::to_string(released.size()) +
+                          " leases were released, and perhaps not all of this owner's: " + problem};
 }
 
 Outcome CellStore::unsettled() {

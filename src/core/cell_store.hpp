@@ -44,6 +44,8 @@ public:
 
 protected:
     struct Conflict {};
+    // What save_and_commit() was given does not fit one transaction; nothing was done.
+    struct TooMuch {};
 
     struct Bounds {
         // How often a transaction is done again after a conflict before its requests go one by one.
@@ -111,6 +113,10 @@ private:
     void apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes);
     // The answer to a request that met a conflict each time.
     [[nodiscard]] Outcome unsettled();
+    // In several transactions what is too much for one.
+    void apply_in_parts(std::span<const Request> requests, std::span<Outcome> outcomes,
+                        const Indices& which);
+    [[nodiscard]] Outcome release_key_by_key(const ReleaseAll& all);
     void apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
                         const Indices& which);
     // Answers what needs no change of any cell, by reading only; leaves the others unanswered.

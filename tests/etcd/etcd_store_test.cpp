@@ -111,6 +111,86 @@ TEST_F(EtcdStore, AThousandKeysAreTakenAndReleasedTogether) {
     EXPECT_EQ(locks->history({.limit = 1000}).size(), 1000U);
 }
 
+// A megabyte and a half is what etcd takes by default.
+TEST_F(EtcdStore, AllOfAnOwnerIsReleasedEvenIfItIsTooMuchForOneTransaction) {
+    const auto locks = manager();
+    std::vector<LockKey> keys;
+    for (int i = 0; i < 1500; ++i) {
+        keys.emplace_back("Order", std::string(400, 'x') + std::to_string(i));
+    }
+    for (std::size_t at = 0; at < keys.size(); at += 100) {
+        const std::vector<LockKey> some(keys.begin() + static_cast<std::ptrdiff_t>(at),
+                                        keys.begin() + static_cast<std::ptrdiff_t>(at) + 100);
+        ASSERT_TRUE(locks->try_lock_all(
+            some, {.owner = "alice/tab-" + std::to_string(at), .note = std::string(1000, 'n')}));
+    }
+    ASSERT_TRUE(locks->try_lock(key_, {.owner = "bob"}));
+    const auto released = locks->release_all("alice", OwnerScope::below);
+    ASSERT_TRUE(released);
+    EXPECT_EQ(released->size(), keys.size());
+    EXPECT_EQ(locks->list({.limit = 1000}).size(), 1U);
+    EXPECT_EQ(locks->release_all("alice", OwnerScope::below).value().size(), 0U);
+}
+
+TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
+    TcpGate gate{"127.0.0.1", shared_etcd().port()};
+    Target through = target_;
+    through.endpoints = {{.port = gate.port()}};
+    const auto store = open(through, {.io_timeout = 2s});
+    const auto other = manager();
+    constexpr std::size_t keys = 800;
+    for (std::size_t at = 0; at < keys; at += 100) {
+        std::vector<LockKey> some;
+        for (std::size_t i = at; i < at + 100; ++i) {
+            some.emplace_back("Order", std::to_string(i + 1000));
+        }
+        ASSERT_TRUE(other->try_lock_all(some, {.owner = "alice", .note = std::string(1000, 'n')}));
+    }
+    const Request all = ReleaseAll{.owner = "alice"};
+    Outcome outcome;
+    // What it sends for the first few hundred of them.
+    gate.cut_after_client_bytes(3'000'000);
+    store->apply({&all, 1}, {&outcome, 1});
+    const auto* fault = std::get_if<StoreFault>(&outcome);
+    ASSERT_NE(fault, nullptr);
+    EXPECT_EQ(fault->effect(), Effect::unknown);
+    const std::size_t left = other->list({.owner = "alice", .limit = 1000}).size();
+    EXPECT_GT(left, 0U);
+    EXPECT_LT(left, keys);
+    store->apply({&all, 1}, {&outcome, 1});
+    ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(outcome));
+    EXPECT_EQ(std::get<std::vector<Lease>>(outcome).size(), left);
+    EXPECT_TRUE(other->list({.owner = "alice"}).empty());
+}
+
+// Rows of many keys are compared several at a time, and one that is gone is in no range.
+TEST_F(EtcdStore, ALeaseWhoseRowWasForgottenIsNotTakenForAliveAmongMany) {
+    const auto store = open(target_);
+    const auto other = open(target_, {.retention = 0s});
+    const auto take_all = [&] {
+        TryLockAll all{.owner = "alice", .ttl = until_released, .drawn = Drawn::for_this};
+        for (int i = 1000; i < 1200; ++i) {
+            all.keys.emplace_back("Order", std::to_string(i));
+            all.lock_ids.push_back(LockId::random());
+        }
+        const Request request = all;
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        return std::get<std::vector<Lease>>(outcome);
+    };
+    const std::vector<Lease> before = take_all();
+    const Lease& released = before[7];
+    const std::vector<Request> forget{Release{released.key, released.lock_id}, Purge{}};
+    std::vector<Outcome> outcomes(forget.size());
+    other->apply(forget, outcomes);
+    EXPECT_GT(std::get<Purged>(outcomes[1]).forgotten, 0U);
+
+    const std::vector<Lease> after = take_all();
+    EXPECT_EQ(after[6].lock_id, before[6].lock_id);
+    EXPECT_NE(after[7].lock_id, released.lock_id);
+    EXPECT_GT(after[7].fence, released.fence);
+}
+
 TEST_F(EtcdStore, ClocksThatAreFarApartAgreeOnTheTime) {
     const auto one = manager(1000h);
     const auto other = manager(-100s);

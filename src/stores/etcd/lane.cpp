@@ -23,6 +23,8 @@ constexpr std::size_t names_of_a_transaction = 100;
 // More lock ids than these are not compared: their rows are.
 constexpr std::size_t compared_leases = 20;
 constexpr std::size_t many_unnumbered = 250;
+// etcd's --max-request-bytes is 1.5 MiB by default: room for what is compared and read beside.
+constexpr std::size_t bytes_of_a_transaction = 1024 * 1024;
 
 StoreFault not_understood(Effect effect, const std::string& problem) {
     return {effect, Cause::internal, "etcd answered something that was not understood: " + problem};
@@ -307,6 +309,8 @@ Time Lane::latest_dead(const Work& work) const {
 }
 
 void Lane::commit(const Work& work, Txn& txn, Effect effect) {
+    if (txn.bytes_written() > bytes_of_a_transaction) throw TooMuch{};
+    txn.expect_no_erasure(names_.forgotten());
     Time alive = never;
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
         const Slot& slot = work.slots[i];
@@ -404,6 +408,7 @@ void Lane::write(const Work& work, std::size_t index, Txn& txn) {
     for (const LockId& id : changes.removed) txn.erase(names_.share(key, id));
     if (slot.forget) {
         txn.erase(names_.row(key));
+        txn.put(names_.forgotten(), {});
         return;
     }
     for (const Grant* share : changes.written) {

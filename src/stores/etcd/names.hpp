@@ -15,6 +15,7 @@ namespace leasehold::etcd {
 // part contains, so that names stand in the order of their parts.
 //   PREFIX/clock                          the store's time
 //   PREFIX/format                         which version of this wrote it
+//   PREFIX/forgotten                      put whenever rows are erased
 //   PREFIX/lock/TYPE.ID                   a key's row
 //   PREFIX/lock/TYPE.ID.LOCKID            one of those who share it
 //   PREFIX/lease/LOCKID                   how it ended
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] std::string clock() const { return prefix_ + "clock"; }
     [[nodiscard]] std::string format() const { return prefix_ + "format"; }
     [[nodiscard]] std::string nobody() const { return prefix_ + "nobody"; }
+    [[nodiscard]] std::string forgotten() const { return prefix_ + "forgotten"; }
 
     [[nodiscard]] std::string row(const LockKey& key) const;
     [[nodiscard]] std::string share(const LockKey& key, LockId lock_id) const;

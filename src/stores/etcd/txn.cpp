@@ -151,10 +151,21 @@ void Txn::agree_on(const std::string& key_of_nobody) {
     if (first_.empty()) first_ = erase_op(key_of_nobody);
 }
 
+std::size_t Txn::bytes_written() const {
+    std::size_t bytes = 0;
+    for (const auto& [key, value] : writes_) bytes += key.size() + (value ? value->size() : 0);
+    return bytes;
+}
+
 // One for each key, or one for several keys in a row where they would be too many: then a change
 // between them is in the way, too.
 std::vector<std::string> Txn::compares(std::size_t most) const {
     std::vector<std::string> all = compares_;
+    if (expected_.size() + all.size() > most && !erasure_mark_.empty()) {
+        all.push_back(
+            compare_changed({erasure_mark_}, "LESS",
+                            std::ranges::min(expected_, {}, &Expected::known_at).known_at + 1));
+    }
     const std::size_t left = most > all.size() ? most - all.size() : 1;
     const std::size_t together = (expected_.size() + left - 1) / left;
     for (std::size_t at = 0; at < expected_.size(); at += together) {

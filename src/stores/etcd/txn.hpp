@@ -41,6 +41,9 @@ class Txn {
 public:
     // The key was last changed then. `known_at` is when that was seen.
     void expect(const KeyRange& range, Revision changed, Revision known_at);
+    // Whoever erases such a key puts this one as well. Where several are compared together, one
+    // that is not there any more would not be missed.
+    void expect_no_erasure(std::string mark) { erasure_mark_ = std::move(mark); }
     void expect_exactly(const std::string& key, Revision changed);
     // None of these keys was changed after that.
     void expect_unchanged(const KeyRange& range, Revision since);
@@ -60,6 +63,8 @@ public:
     void agree_on(const std::string& key_of_nobody);
 
     [[nodiscard]] bool writes() const { return !writes_.empty(); }
+    // Of the keys and values to be written.
+    [[nodiscard]] std::size_t bytes_written() const;
     [[nodiscard]] std::string body() const;
 
 private:
@@ -70,7 +75,8 @@ private:
     };
     [[nodiscard]] std::vector<std::string> compares(std::size_t most) const;
 
-    std::vector<Expected> expected_;     // in the order of keys
+    std::vector<Expected> expected_;  // in the order of keys
+    std::string erasure_mark_;
     std::vector<std::string> compares_;  // printed
     std::vector<std::string> reads_;
     std::vector<std::string> reads_otherwise_;
