@@ -97,6 +97,41 @@ void fence_not_growing(const Evidence& evidence, const Report& report) {
     }
 }
 
+// By the order of fences and of answers alone: whoever got a later fence on a key found everyone
+// gone that he could not share it with, and gone is gone, whatever any clock says.
+void alive_beside_a_later_one(const Evidence& evidence, const Report& report) {
+    for (const auto& [key, told] : evidence.stories.by_key) {
+        std::vector<const Sighting*> by_call;
+        for (const Story* story : told) {
+            for (const Sighting& seen : story->alive) by_call.push_back(&seen);
+        }
+        std::vector<const Sighting*> by_return = by_call;
+        std::ranges::sort(by_call, {}, [](const Sighting* s) { return s->operation->called; });
+        std::ranges::sort(by_return, {}, [](const Sighting* s) { return *s->operation->returned; });
+        const Sighting* latest = nullptr;
+        const Sighting* latest_exclusive = nullptr;
+        auto at = by_return.begin();
+        for (const Sighting* seen : by_call) {
+            for (; at != by_return.end() && *(*at)->operation->returned < seen->operation->called;
+                 ++at) {
+                const auto later = [&](const Sighting* best) {
+                    return best == nullptr || (*at)->lease.fence > best->lease.fence;
+                };
+                if (later(latest)) latest = *at;
+                if ((*at)->lease.mode == Mode::exclusive && later(latest_exclusive)) {
+                    latest_exclusive = *at;
+                }
+            }
+            const Sighting* other = seen->lease.mode == Mode::exclusive ? latest : latest_exclusive;
+            if (other != nullptr && other->lease.fence > seen->lease.fence &&
+                other->lease.lock_id != seen->lease.lock_id) {
+                report(key.to_string() + " had been granted to another, with a later fence",
+                       {other->operation, seen->operation});
+            }
+        }
+    }
+}
+
 void lock_id_of_two_leases(const Evidence& evidence, const Report& report) {
     evidence.each_seen([&](const Story& story) {
         const Sighting& first = story.alive.front();
@@ -242,6 +277,7 @@ std::vector<Rule> rules_by_order() {
         {"ended twice", ended_twice},
         {"fence not unique", fence_not_unique},
         {"fence not growing", fence_not_growing},
+        {"alive beside a later one", alive_beside_a_later_one},
         {"lock id of two leases", lock_id_of_two_leases},
         {"lock id nobody drew", lock_id_nobody_drew},
         {"release-all took others", release_all_took_others},

@@ -1,6 +1,9 @@
 #include "lab/checks.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace leasehold::lab {
 namespace {
@@ -23,10 +26,11 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
                       .story = story};
             for (const Sighting& seen : story->alive) {
                 // Alive when it was seen, and to its expiry if nothing may have ended it.
-                span.to = std::max(
-                    span.to, !story->may_have_ended()
-                                 ? seen.lease.expires_at
-                                 : seen.lease.store_now - evidence.expectations.readings_differ);
+                if (!story->may_have_ended()) {
+                    span.to = std::max(span.to, seen.lease.expires_at);
+                } else if (evidence.expectations.one_clock || seen.is_written()) {
+                    span.to = std::max(span.to, seen.lease.store_now);
+                }
             }
             spans.push_back(span);
         }
@@ -90,33 +94,51 @@ void expiry_drawn_nearer(const Evidence& evidence, const Report& report) {
     });
 }
 
-void store_clock_back(const Evidence& evidence, const Report& report) {
-    struct Reading {
-        Instant called, returned;
-        Time time;
-        const Operation* operation;
-    };
-    std::vector<Reading> readings;
-    for (const Operation& operation : evidence.operations) {
-        if (const auto time = store_time(operation)) {
-            readings.push_back({operation.called, *operation.returned, *time, &operation});
-        }
-    }
+struct Reading {
+    Instant called, returned;
+    Time time;
+    bool binds_others;
+    const Operation* operation;
+};
+
+void report_times_that_go_back(std::vector<Reading> readings, const Report& report) {
     std::vector<Reading> by_return = readings;
     std::ranges::sort(readings, {}, &Reading::called);
     std::ranges::sort(by_return, {}, &Reading::returned);
-    const Duration slack = evidence.expectations.readings_differ;
     const Reading* highest = nullptr;
     auto at = by_return.begin();
     for (const Reading& reading : readings) {
         for (; at != by_return.end() && at->returned < reading.called; ++at) {
-            if (highest == nullptr || at->time > highest->time) highest = &*at;
+            if (at->binds_others && (highest == nullptr || at->time > highest->time)) {
+                highest = &*at;
+            }
         }
-        if (highest != nullptr && reading.time + slack < highest->time) {
+        if (highest != nullptr && reading.time < highest->time) {
             report("it said " + to_string(highest->time) + " and later " + to_string(reading.time),
                    {highest->operation, reading.operation});
         }
     }
+}
+
+void store_clock_back(const Evidence& evidence, const Report& report) {
+    if (evidence.expectations.one_clock) {
+        std::vector<Reading> readings;
+        for (const Operation& operation : evidence.operations) {
+            if (const auto time = store_time(operation)) {
+                readings.push_back(
+                    {operation.called, *operation.returned, *time, true, &operation});
+            }
+        }
+        return report_times_that_go_back(std::move(readings), report);
+    }
+    std::map<LockKey, std::vector<Reading>> by_key;
+    for (const Operation& operation : evidence.operations) {
+        for (const Lease& lease : leases_in(operation)) {
+            by_key[lease.key].push_back({operation.called, *operation.returned, lease.store_now,
+                                         Sighting{&operation, lease}.is_written(), &operation});
+        }
+    }
+    for (auto& [key, readings] : by_key) report_times_that_go_back(std::move(readings), report);
 }
 
 }  // namespace

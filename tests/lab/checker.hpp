@@ -23,8 +23,11 @@ struct Expectations {
     bool store_clock_leaps = false;
     // It never runs fast, but may run slow.
     bool store_clock_lags = false;
-    // Processes go on by clocks of their own: what they read may differ by that.
-    Duration readings_differ{};
+    // All processes read one clock, so that the time of any answer compares with any other's. Where
+    // each works out the time for itself (etcd's clock is a key that lags; a clock that was set
+    // back is carried on by steady clocks), a time that was only read binds nobody else. One that
+    // was written to a key's row does: nothing happens on that key at an earlier time, ever.
+    bool one_clock = true;
     // It may stand still for as long, and leases live longer by that.
     Duration standstill{};
     // Requests meet each other's transactions: what one is working on is held for the next, by the

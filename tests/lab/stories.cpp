@@ -125,6 +125,16 @@ void add_prolonging_tries(Stories& stories) {
 
 }  // namespace
 
+bool Sighting::is_written() const {
+    if (std::holds_alternative<Check>(operation->request)) return false;
+    if (owner_of_try(operation->request) == nullptr || lease.granted_at == lease.store_now)
+        return true;
+    // The same try again changes nothing; an owner's next one prolongs what the first has given.
+    const auto wanted = wanted_by(operation->request);
+    return std::ranges::find(wanted, lease.lock_id, &std::pair<LockKey, LockId>::second) ==
+           wanted.end();
+}
+
 Instant Story::first_seen() const {
     Instant first = Instant::max();
     for (const Sighting& seen : alive) first = std::min(first, *seen.operation->returned);

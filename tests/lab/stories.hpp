@@ -15,6 +15,9 @@ namespace leasehold::lab {
 struct Sighting {
     const Operation* operation;
     Lease lease;
+
+    // Whether the time it was seen at was written to the key's row.
+    [[nodiscard]] bool is_written() const;
 };
 
 // All that a history tells of one lease.
