@@ -38,9 +38,9 @@ bool HeldLeases::begin() {
 void HeldLeases::end(std::optional<HeldCount> counted) {
     const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
-    next_ = now + between_counts;
+    next_ = now + between_counts_;
     // A store that does not answer is not kept busy: as soon as it does, it is counted again.
-    if (counted) next_ = std::max(begun_ + between_counts, now + seldom * (now - begun_));
+    if (counted) next_ = std::max(begun_ + between_counts_, now + seldom * (now - begun_));
     latest_ = counted;
     counting_ = false;
 }

@@ -16,14 +16,14 @@ namespace leasehold::server {
 class HeldLeases {
 public:
     static constexpr std::size_t most = 200'000;
-    static constexpr std::chrono::seconds between_counts{10};
     // Counting takes no more than one part in so many of the time.
     static constexpr int seldom = 100;
     // How long an answer waits for a count that is under way.
     static constexpr std::chrono::milliseconds patience{500};
 
     // The door outlives this. A page has as many rows as the limits allow.
-    HeldLeases(StoreDoor& door, std::size_t page_rows) : door_{door}, page_rows_{page_rows} {}
+    HeldLeases(StoreDoor& door, std::size_t page_rows, Clock::duration between_counts)
+        : door_{door}, page_rows_{page_rows}, between_counts_{between_counts} {}
 
     // The latest count, which is a new one where the one before is old and the store is quick.
     // Nothing where the store did not answer.
@@ -38,6 +38,7 @@ private:
 
     StoreDoor& door_;
     const std::size_t page_rows_;
+    const Clock::duration between_counts_;
     std::mutex mutex_;
     std::optional<HeldCount> latest_;  // guarded by mutex_
     Clock::time_point begun_{};        // guarded by mutex_; the latest count

@@ -306,7 +306,7 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
         level("leasehold_leases_held",
               "Live leases in the store, of all its servers, when they were counted last: at a "
               "scrape, not more often than every " +
-                  std::to_string(HeldLeases::between_counts.count()) + " s, and up to " +
+                  std::to_string(options.leases_counted_every.count()) + " ms, and up to " +
                   std::to_string(HeldLeases::most) + ".",
               now.held->leases);
         const std::chrono::duration<double> at = now.held->at.time_since_epoch();

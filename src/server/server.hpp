@@ -63,8 +63,14 @@ struct ServerOptions {
     // at most.
     std::chrono::milliseconds events_poll = std::chrono::seconds{1};
     std::size_t events_leases = 10'000;
+    // For how long that goes on when nobody listens any more: who was cut off and comes back
+    // within this time misses nothing.
+    std::chrono::milliseconds events_linger = std::chrono::seconds{60};
     // How often a stream says something, so that each side sees whether the other is there.
     std::chrono::milliseconds events_heartbeat = std::chrono::seconds{15};
+
+    // How often, at most, the live leases are counted for those who look after the server.
+    std::chrono::milliseconds leases_counted_every = std::chrono::seconds{10};
 
     // From a connection to the end of its TLS handshake.
     std::chrono::milliseconds handshake_deadline = std::chrono::seconds{10};

@@ -9,6 +9,7 @@
 #include "server/asking.hpp"
 #include "server/assets.hpp"
 #include "server/bodies.hpp"
+#include "server/counted.hpp"
 #include "server/description.hpp"
 #include "server/metrics.hpp"
 #include "server/site.hpp"
@@ -50,20 +51,6 @@ Reply reply_to_exception() {
 void counted_or_failed(const std::exception_ptr& error, const std::optional<HeldCount>&) {
     rethrow(error);
 }
-
-// One more while it lives.
-class Counted {
-public:
-    explicit Counted(std::atomic<std::size_t>& count) : count_{count} {
-        count_.fetch_add(1, std::memory_order_relaxed);
-    }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
-    ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::size_t>& count_;
-};
 
 bool takes_no_query(Resource resource, Method method) {
     switch (resource) {

@@ -37,7 +37,7 @@ public:
           room_{locks, reporter_, home, options},
           partings_{room_, home, options},
           door_{locks, room_, partings_, statistics_, reporter_, options},
-          held_{door_, locks.limits().page_rows},
+          held_{door_, locks.limits().page_rows, options.leases_counted_every},
           readiness_{door_} {}
 
     // Never throws: whatever goes wrong is a reply. `connection` is the one it came by.

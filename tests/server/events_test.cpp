@@ -321,6 +321,16 @@ TEST_F(Events, BeatLikeAHeart) {
     EXPECT_NE(events.last_id(), before);
 }
 
+TEST_F(Events, AreFollowedAsSoonAsSomebodyIsAboutToListen) {
+    RunningServer server{memory::open(),
+                         {.events_poll = 1h, .events_linger = 0ms, .events_heartbeat = 1h}};
+    for (int i = 0; i < 3; ++i) {
+        EventClient events{server.port()};
+        take(server, "/v1/locks/Order/" + std::to_string(i));
+        EXPECT_EQ(events.names(1), "granted");
+    }
+}
+
 TEST_F(Events, HaveOnlySoManyListeners) {
     RunningServer server{memory::open(), {.events_clients = 2, .events_poll = 1h}};
     EventClient first{server.port()};

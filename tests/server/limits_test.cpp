@@ -1,4 +1,5 @@
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/server_fixture.hpp"
@@ -341,6 +342,24 @@ TEST(FullOfABatch, ItsRequestsCountOneByOne) {
     EXPECT_EQ(two.receive().status, 200U);
     EXPECT_TRUE(two_more.receive().json().at("answers").at(0).as_object().contains("lease"));
     EXPECT_EQ(one.receive().status, 409U);
+}
+
+// Whoever finds no room must not queue behind somebody who has just left.
+TEST(FullOfOne, ServesEverybodyWhoComesAsAnotherLeaves) {
+    RunningServer server{memory::open(), {.threads = 2, .requests_under_way = 1}};
+    constexpr int clients = 4;
+    constexpr int each = 3000;
+    std::vector<std::jthread> threads;
+    for (int client = 0; client < clients; ++client) {
+        threads.emplace_back([&, client] {
+            Client asking = server.connect();
+            const std::string target = "/v1/locks/Order/" + std::to_string(client);
+            for (int i = 0; i < each; ++i) {
+                const unsigned status = asking.ask("POST", target, "{}").status;
+                ASSERT_TRUE(status == 201U || status == 409U) << status;
+            }
+        });
+    }
 }
 
 TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {

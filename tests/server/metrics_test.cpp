@@ -277,6 +277,36 @@ TEST(MetricsOfManyLeases, CountThemUpToABound) {
     EXPECT_GT(seen.sum("leasehold_leases_counted_timestamp_seconds"), 1e9);
 }
 
+TEST(MetricsOfLeases, AreCountedAgain) {
+    MeteredServer server{memory::open(), {.leases_counted_every = 0ms}};
+    EXPECT_EQ(server.scrape().sum("leasehold_leases_held"), 0);
+    ASSERT_TRUE(server->locks().try_lock({"Order", "1"}));
+    EXPECT_TRUE(server.shows("leasehold_leases_held", 1));
+}
+
+TEST(MetricsOfLeases, AreNotCountedAgainTooSoon) {
+    MeteredServer server{memory::open(), {.leases_counted_every = 1h}};
+    EXPECT_EQ(server.scrape().sum("leasehold_leases_held"), 0);
+    ASSERT_TRUE(server->locks().try_lock({"Order", "1"}));
+    EXPECT_EQ(server.scrape().sum("leasehold_leases_held"), 0);
+}
+
+// A count that fails says nothing of how long one takes.
+TEST(MetricsOfLeases, AreCountedAgainSoonAfterAStoreThatTookLongToFail) {
+    auto faulty = std::make_unique<FaultyStore>(memory::open());
+    FaultyStore& faults = *faulty;
+    auto gated = std::make_unique<GatedStore>(std::move(faulty));
+    GatedStore& gate = *gated;
+    MeteredServer server{std::move(gated), {.leases_counted_every = 0ms}};
+    gate.close();
+    faults.fail(0, Fails::before_effect, 1);
+    // Told without it, after HeldLeases::patience.
+    EXPECT_FALSE(server.scrape().names().contains("leasehold_leases_held"));
+    gate.open();
+    EXPECT_TRUE(
+        eventually([&] { return server.scrape().names().contains("leasehold_leases_held"); }, 20s));
+}
+
 TEST(NoMetrics, AreNotFound) {
     const RunningServer server{memory::open()};
     EXPECT_EQ(server.connect().ask("GET", "/metrics").status, 404U);

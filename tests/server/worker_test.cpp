@@ -1,12 +1,18 @@
 #include "server/worker.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
 #include <gtest/gtest.h>
 
+#include <leasehold/stores/memory.hpp>
+
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "server/client.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -30,6 +36,30 @@ TEST(AWorker, GoesOnAfterAFailureAndTellsOfIt) {
     worker.run();
     EXPECT_TRUE(reached);
     EXPECT_EQ(listener.failures, std::vector<std::string>{"out of everything"});
+}
+
+// As where something is thrown while its client is watched.
+TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
+    Listener listener;
+    server::ServerOptions options{.observer = &listener};
+    std::atomic<std::size_t> connections{0};
+    server::Worker worker{options, connections};
+    LockManager locks{memory::open()};
+    server::Service service{locks, worker.context(), options};
+
+    boost::asio::ip::tcp::acceptor acceptor{worker.context(),
+                                            {boost::asio::ip::address_v4::loopback(), 0}};
+    const Client client{acceptor.local_endpoint().port()};
+    server::Socket socket{worker.context()};
+    acceptor.accept(socket);
+    // The memory of one that has ended stays where it was.
+    std::optional<server::Session> session;
+    session.emplace(std::move(socket), worker, service, nullptr);
+    bool heard = false;
+    session->watch([&] { heard = true; });
+    session.reset();
+    worker.context().poll();
+    EXPECT_FALSE(heard);
 }
 
 }  // namespace

@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "server/asking.hpp"
+#include "server/counted.hpp"
 #include "server/observer.hpp"
 
 namespace leasehold::server {
 namespace {
 
-// Who was cut off and comes back within this time misses nothing.
-constexpr std::chrono::seconds goes_on_for{60};
 // Of all the time, a survey may take a tenth.
 constexpr int rest_after_survey = 9;
 constexpr std::chrono::milliseconds behind_the_expiry{1};
@@ -82,6 +81,7 @@ void Reporter::knocked(Event knock) {
 
 Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id,
                                       std::shared_ptr<const Token> token) {
+    const Counted opening{opening_};
     auto begin = [&](auto resume) {
         asio::dispatch(home_, [this, begun = Begun{std::move(resume)}] { join(begun); });
     };
@@ -94,8 +94,6 @@ Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::str
 
 void Reporter::join(Begun begun) {
     if (phase_ == Phase::closed) return begun(sent_away("the server is stopping"));
-    // It goes on at least until whoever asks now can have opened its stream.
-    last_listened_ = Clock::now();
     if (phase_ == Phase::reporting) return begun({});
     openings_.push_back(std::move(begun));
     if (phase_ == Phase::beginning) return;
@@ -164,8 +162,10 @@ Task<bool> Reporter::begin() {
 bool Reporter::somebody_listens() {
     if (phase_ == Phase::closed) return false;
     const auto now = Clock::now();
-    if (log_->listeners() > 0) last_listened_ = now;
-    return now < last_listened_ + goes_on_for;
+    // In this order: whoever is not about to listen any more is in the log.
+    const bool somebody = opening_ > 0 || log_->listeners() > 0;
+    if (somebody) last_listened_ = now;
+    return somebody || now < last_listened_ + options_.events_linger;
 }
 
 Task<void> Reporter::survey() {

@@ -77,6 +77,7 @@ private:
     const Ask ask_;
     const std::shared_ptr<EventLog> log_;
     std::atomic<bool> listening_{false};
+    std::atomic<std::size_t> opening_{0};  // whose streams are not in the log yet
 
     // Of the home thread:
     enum class Phase : std::uint8_t { silent, beginning, reporting, closed };
