@@ -66,9 +66,7 @@ struct KeepAlive::State {
             Duration pause = std::max(every / 8, Duration{std::chrono::milliseconds{1}});
             if (answer) {
                 if (const auto* renewed = std::get_if<Lease>(&*answer)) {
-                    // Too late: whoever asked lost() meanwhile was told so.
-                    if (SteadyClock::now() >= valid_until) return lose(unconfirmed);
-                    confirm(end_of(asked_at, *renewed));
+                    if (!confirm(end_of(asked_at, *renewed))) return lose(unconfirmed);
                     pause = every;
                 } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
                     if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
@@ -94,12 +92,20 @@ struct KeepAlive::State {
         return {.key = lease.key, .lock_id = lease.lock_id, .ttl = options.ttl};
     }
 
-    void confirm(SteadyClock::time_point until) {
+    // False where it comes too late: whoever asked lost() meanwhile was told so.
+    [[nodiscard]] bool confirm(SteadyClock::time_point until) {
         {
             const std::lock_guard lock{mutex};
+            if (SteadyClock::now() >= valid_until) return false;
             valid_until = until;
         }
         if (options.on_renewed) options.on_renewed(until);
+        return true;
+    }
+
+    [[nodiscard]] bool is_over() const {
+        const std::lock_guard lock{mutex};
+        return SteadyClock::now() >= valid_until;
     }
 
     void lose(const Loss& loss) {
@@ -138,7 +144,7 @@ KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point as
 KeepAlive::~KeepAlive() = default;
 
 bool KeepAlive::lost() const {
-    return stop_token().stop_requested() || SteadyClock::now() >= valid_until();
+    return stop_token().stop_requested() || state_->is_over();
 }
 
 std::stop_token KeepAlive::stop_token() const noexcept {

@@ -38,19 +38,13 @@ StoreFault misconfigured(const std::string& problem) {
 // A connection that stands, plain or with TLS around it.
 class Connection::Link {
 public:
-    Link(const Peer& peer, const std::string& name, Moment deadline)
+    Link(const Peer& peer, const std::string& name, Lookup& lookup, Moment deadline)
         : name_{name}, deadline_{deadline} {
-        tcp::resolver resolver{context_};
-        tcp::resolver::results_type addresses;
-        complete(StoreFault::Effect::none, "cannot be found", [&](auto ended) {
-            resolver.async_resolve(peer.host, std::to_string(peer.port),
-                                   [&addresses, ended](error_code error, auto found) {
-                                       addresses = std::move(found);
-                                       ended(error);
-                                   });
-        });
+        const auto found = lookup.find(deadline);
+        require(StoreFault::Effect::none, "cannot be found",
+                found ? std::optional{found->error} : std::nullopt);
         complete(StoreFault::Effect::none, "cannot be reached",
-                 [&](auto ended) { asio::async_connect(socket_, addresses, ended); });
+                 [&](auto ended) { asio::async_connect(socket_, found->addresses, ended); });
         socket_.set_option(tcp::no_delay{true});
         if (peer.transport == Transport::tls) secure(peer);
     }
@@ -150,6 +144,12 @@ private:
         context_.restart();
         while (!result && context_.run_one_until(deadline_) > 0) {
         }
+        require(effect, problem, result);
+    }
+
+    // That there is a result, and that it is no error.
+    void require(StoreFault::Effect effect, const std::string& problem,
+                 const std::optional<error_code>& result) const {
         if (!result) throw unreachable(name_, effect, problem + ": no answer in time");
         if (*result) throw unreachable(name_, effect, problem + ": " + result->message());
     }
@@ -169,7 +169,8 @@ Connection::Connection(Peer peer)
     : peer_{std::move(peer)},
       server_{(peer_.host.contains(':') ? '[' + peer_.host + ']' : peer_.host) + ':' +
               std::to_string(peer_.port)},
-      name_{peer_.what + " at " + server_} {}
+      name_{peer_.what + " at " + server_},
+      lookup_{peer_.host, peer_.port} {}
 
 Connection::~Connection() = default;
 
@@ -190,7 +191,7 @@ Response Connection::exchange(const Message& message, const Deadlines& deadlines
     try {
         if (!link_ || !link_->usable()) {
             link_.reset();
-            link_ = std::make_unique<Link>(peer_, name_, deadlines.connected);
+            link_ = std::make_unique<Link>(peer_, name_, lookup_, deadlines.connected);
         }
         return link_->exchange(request, message.effect_once_sent, deadlines.answered);
     } catch (...) {

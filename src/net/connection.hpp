@@ -10,6 +10,8 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/time.hpp>
 
+#include "net/lookup.hpp"
+
 // HTTP as the stores speak it to servers.
 namespace leasehold::net {
 
@@ -40,8 +42,8 @@ struct Response {
     std::string body{};
 };
 
-// One connection to a server, made when it is needed and kept. Every call ends by its deadline, but
-// for the system's search for a host's name. Not thread-safe.
+// One connection to a server, made when it is needed and kept. Every call ends by its deadline.
+// Not thread-safe.
 class Connection {
 public:
     using Moment = std::chrono::steady_clock::time_point;
@@ -68,6 +70,7 @@ private:
     const Peer peer_;
     const std::string server_;
     const std::string name_;  // in faults
+    Lookup lookup_;
     std::unique_ptr<Link> link_;
 };
 

@@ -1,5 +1,7 @@
 #include "server/site.hpp"
 
+#include <leasehold/stores/http.hpp>
+
 #include "server/token_fixture.hpp"
 
 // What a web page can and cannot do with a server on the machine of whoever visits it.
@@ -35,6 +37,12 @@ TEST(Rebinding, ANameThatIsNotOursIsMisdirected) {
     }
     EXPECT_EQ(status_of(server, "GET /v1/locks HTTP/1.0\r\n\r\n"), 200U);
     EXPECT_TRUE(server.locks().list().empty());
+}
+
+TEST(Rebinding, TheHttpStoreNamesAnIPv6ServerByItsOwnName) {
+    const RunningServer server{memory::open(), {.address = "::1"}};
+    LockManager locks{http::open({.host = "::1", .port = server.port()})};
+    EXPECT_TRUE(locks.try_lock({"Order", "1"}).has_value());
 }
 
 TEST(Rebinding, DoesNotMatterWhereTokensDo) {

@@ -288,6 +288,25 @@ TEST_F(KeepAliveTest, ALeaseThatIsOverAlreadyIsLostAtOnce) {
     gate->open();
 }
 
+TEST_F(KeepAliveTest, WhatWasSaidToBeLostIsNeverRenewed) {
+    take(1h);
+    for (int i = 0; i < 200; ++i) {
+        Ear own;
+        gate->close();
+        const auto over_soon = SteadyClock::now() + 1ms - lease.remaining() + ttl / 10;
+        const KeepAlive keep_alive{locks, lease, over_soon, {.ttl = ttl, .on_lost = own.on_lost()}};
+        const auto first = keep_alive.valid_until();
+        while (SteadyClock::now() < first - 20us) {
+        }
+        // The renewal is confirmed at about the time when it is too late.
+        gate->open();
+        bool lost = false;
+        while (!lost && keep_alive.valid_until() == first) lost = keep_alive.lost();
+        ASSERT_TRUE(!lost || own.wait_for_loss());
+        ASSERT_EQ(keep_alive.lost(), lost || own.count() > 0);
+    }
+}
+
 TEST_F(KeepAliveTest, MayBeDestroyedWhileARenewalIsUnderWay) {
     take(24h);
     gate->close();

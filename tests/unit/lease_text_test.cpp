@@ -47,6 +47,13 @@ TEST(LeaseText, PrintsTimesToTheMicrosecondInUtc) {
     EXPECT_EQ(to_string(never), "never");
 }
 
+TEST(LeaseText, PrintsTimesBeyondFourDigitsAsTheLastThatFit) {
+    EXPECT_EQ(to_string(Time{sys_days{9999y / 12 / 31}}), "9999-12-31T00:00:00.000000Z");
+    EXPECT_EQ(to_string(Time{sys_days{10'000y / 1 / 1}}), "9999-12-31T23:59:59.999999Z");
+    EXPECT_EQ(to_string(never - 1us), "9999-12-31T23:59:59.999999Z");
+    EXPECT_EQ(to_string(Time{sys_days{-1y / 1 / 1}}), "0000-01-01T00:00:00.000000Z");
+}
+
 TEST(LeaseText, AHeldKeyNamesItsHolder) {
     EXPECT_EQ(held_by({alice()}).message(),
               "Order/1 is held by alice/tab-2 since 2026-11-15T09:20:00.000000Z until "

@@ -1,0 +1,62 @@
+#include "net/lookup.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace leasehold::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+}  // namespace
+
+// Perhaps nobody waits for it any more when it ends.
+class Lookup::Search {
+public:
+    void run(const std::string& host, std::uint16_t port) {
+        Found found;
+        asio::io_context context;
+        tcp::resolver resolver{context};
+        found.addresses = resolver.resolve(host, std::to_string(port), found.error);
+        const std::lock_guard lock{mutex_};
+        found_ = std::move(found);
+        ended_.notify_all();
+    }
+
+    [[nodiscard]] std::optional<Found> wait(Moment deadline) {
+        std::unique_lock lock{mutex_};
+        ended_.wait_until(lock, deadline, [this] { return found_.has_value(); });
+        return found_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    std::optional<Found> found_;  // guarded by mutex_
+};
+
+Lookup::Lookup(std::string host, std::uint16_t port) : host_{std::move(host)}, port_{port} {}
+
+Lookup::~Lookup() = default;
+
+std::optional<Lookup::Found> Lookup::find(Moment deadline) {
+    boost::system::error_code is_name;
+    const auto address = asio::ip::make_address(host_, is_name);
+    if (!is_name) return Found{Addresses::create(tcp::endpoint{address, port_}, host_, "")};
+    if (!under_way_) {
+        under_way_ = std::make_shared<Search>();
+        std::thread{[search = under_way_, host = host_, port = port_] {
+            search->run(host, port);
+        }}.detach();
+    }
+    auto found = under_way_->wait(deadline);
+    if (found) under_way_.reset();
+    return found;
+}
+
+}  // namespace leasehold::net
