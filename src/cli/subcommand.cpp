@@ -29,7 +29,7 @@ constexpr const char* overview_examples = R"(Examples:
   leasehold run --wait 30s nightly-report -- ./report.sh
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store failed and
-the effect is unknown, 5 the server does not allow it (see --token).
+the effect is unknown, 5 the server does not allow it (see LEASEHOLD_TOKEN_FILE).
 `leasehold COMMAND --help` shows a command's options and examples.)";
 
 std::int64_t number_from(const std::string& text) {
@@ -136,10 +136,20 @@ const char* version() noexcept {
     return LEASEHOLD_VERSION;
 }
 
-std::unique_ptr<Store> open_named_store(const Invocation& call) {
-    if (!call.store.empty()) return open_store(call.store);
+std::unique_ptr<Store> open_shared_store(const Invocation& call) {
+    const std::string url = named_store(call);
+    if (url.starts_with("memory:")) {
+        throw BadRequest{
+            "memory: ends with this command, so that a lock there keeps nobody out; name a store "
+            "that others see too, or a server"};
+    }
+    return open_store(url);
+}
+
+std::string named_store(const Invocation& call) {
+    if (!call.store.empty()) return call.store;
     const char* const url = std::getenv("LEASEHOLD_STORE");
-    if (url != nullptr && *url != '\0') return open_store(url);
+    if (url != nullptr && *url != '\0') return url;
     throw BadRequest{
         "which store? give --store URL or set LEASEHOLD_STORE, for instance\n"
         "  export LEASEHOLD_STORE=sqlite:/var/lib/app/locks.db\n"

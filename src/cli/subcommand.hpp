@@ -77,8 +77,11 @@ private:
 
 [[nodiscard]] const char* version() noexcept;
 
-// Opens the store that was named. Throws BadRequest where none was.
-[[nodiscard]] std::unique_ptr<Store> open_named_store(const Invocation& call);
+// The URL of the store that was named. Throws BadRequest where none was.
+[[nodiscard]] std::string named_store(const Invocation& call);
+
+// Opens it. Throws BadRequest also where it is one that nobody else can see.
+[[nodiscard]] std::unique_ptr<Store> open_shared_store(const Invocation& call);
 
 // The whole command line, every subcommand included.
 void add_everything(CLI::App& app, Invocation& call);

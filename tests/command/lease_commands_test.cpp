@@ -238,6 +238,15 @@ TEST_F(Command, TakesTheStoreBeforeAndAfterItsName) {
     EXPECT_EQ(run({"try", "Order/1"}).exit_code, 0);
 }
 
+TEST_F(Command, TakesNoLockThatNobodyElseCanSee) {
+    const auto alone = run({"try", "Order/1", "--store", "memory:"});
+    EXPECT_EQ(alone.exit_code, 2);
+    EXPECT_TRUE(has(alone.output, "keeps nobody out")) << alone.output;
+    const auto not_run = run({"run", "--store", "memory:", "nightly", "--", "echo", "started"});
+    EXPECT_EQ(not_run.exit_code, 2);
+    EXPECT_FALSE(has(not_run.output, "started")) << not_run.output;
+}
+
 TEST_F(Command, FindsWhatIsWrongWithAStore) {
     const auto healthy = run({"doctor"});
     EXPECT_EQ(healthy.exit_code, 0);

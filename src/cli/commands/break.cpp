@@ -32,7 +32,7 @@ void add_break(CLI::App& app, Invocation& call) {
             throw BadRequest{"why? give a --reason; the holder will read it"};
         }
         const LockKey key = key_from(options->key, options->type);
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         auto broken =
             locks.break_lock(key, *options->fence, options->by.empty() ? who_we_are() : options->by,
                              options->reason);

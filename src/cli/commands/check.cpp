@@ -11,7 +11,7 @@ void add_check(CLI::App& app, Invocation& call) {
     command.does(call, [&call, lease] {
         const LockId id = lock_id_from(lease->lock_id);
         const auto key = lease->locked_key();
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         return answer(call, key ? locks.check(*key, id) : locks.check(id), "is alive");
     });
 }

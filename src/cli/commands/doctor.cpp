@@ -1,4 +1,5 @@
 #include <leasehold/errors.hpp>
+#include <leasehold/open_store.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -38,12 +39,6 @@ std::string in_short(Duration time) {
     return time < 1ms ? "less than 1ms" : in_words(time);
 }
 
-std::string store_url(const Invocation& call) {
-    if (!call.store.empty()) return call.store;
-    const char* const url = std::getenv("LEASEHOLD_STORE");
-    return url != nullptr ? url : "";
-}
-
 const char* advice_for(const StoreFault& fault) {
     switch (fault.cause()) {
         case StoreFault::Cause::configuration: return "set it up as the message says";
@@ -66,7 +61,7 @@ public:
 
     void examine() {
         try {
-            locks_ = std::make_unique<LockManager>(open_named_store(call_));
+            locks_ = std::make_unique<LockManager>(open_store(named_store(call_)));
         } catch (const StoreFault& fault) {
             return add({Verdict::problem, "store", fault.what(), advice_for(fault)});
         }
@@ -153,7 +148,7 @@ private:
     }
 
     void examine_secrets() {
-        const std::string url = store_url(call_);
+        const std::string url = named_store(call_);
         const std::size_t at = url.find('@');
         const std::size_t host = url.find("//");
         const bool password =

@@ -18,7 +18,7 @@ void add_extend(CLI::App& app, Invocation& call) {
         if (!options->by) throw BadRequest{"by how much? give --by DURATION, as in --by 10m"};
         const LockId id = lock_id_from(options->lease.lock_id);
         const auto key = options->lease.locked_key();
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         return answer(call,
                       key ? locks.extend(*key, id, *options->by) : locks.extend(id, *options->by),
                       "is extended");

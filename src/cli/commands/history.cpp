@@ -56,7 +56,7 @@ void add_history(CLI::App& app, Invocation& call) {
         if (most == 0) throw BadRequest{"--limit takes a number above 0"};
         History query;
         if (!options->key.empty()) query.key = key_from(options->key, options->type);
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const std::vector<PastLease> past = look_back(locks, std::move(query), most);
         if (call.json)
             print_json(past);

@@ -22,7 +22,7 @@ void add_ls(CLI::App& app, Invocation& call) {
     command.does(call, [&call, options] {
         const auto most = static_cast<std::size_t>(options->limit.value_or(1000));
         if (most == 0) throw BadRequest{"--limit takes a number above 0"};
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const std::vector<Holder> holders = select(locks, options->selection, most);
         if (call.json) {
             print_json(holders);

@@ -10,7 +10,7 @@ void add_purge(CLI::App& app, Invocation& call) {
                        "  leasehold purge --store 'sqlite:locks.db?retention_s=3600'"};
     command.store(call).json(call);
     command.does(call, [&call] {
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const std::size_t forgotten = locks.purge();
         if (call.json)
             print_json(Purged{.forgotten = forgotten, .complete = true});

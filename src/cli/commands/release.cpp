@@ -14,7 +14,7 @@ void add_release(CLI::App& app, Invocation& call) {
     command.does(call, [&call, lease] {
         const LockId id = lock_id_from(lease->lock_id);
         const auto key = lease->locked_key();
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const auto released = key ? locks.release(*key, id) : locks.release(id);
         if (!released) return refuse(call, released.error());
         if (call.json)

@@ -23,7 +23,7 @@ void add_release_all(CLI::App& app, Invocation& call) {
     command.does(call, [&call, options] {
         std::optional<LockKey> key;
         if (!options->key.empty()) key = key_from(options->key, options->type);
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const auto released = locks.release_all(
             options->owner, options->below ? OwnerScope::below : OwnerScope::exact, key);
         if (!released) return refuse(call, released.error());

@@ -15,7 +15,7 @@ void add_renew(CLI::App& app, Invocation& call) {
     command.does(call, [&call, options] {
         const LockId id = lock_id_from(options->lease.lock_id);
         const auto key = options->lease.locked_key();
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const Duration ttl = options->ttl.value_or(locks.limits().default_ttl);
         return answer(call, key ? locks.renew(*key, id, ttl) : locks.renew(id, ttl), "is renewed");
     });

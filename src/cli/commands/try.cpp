@@ -54,7 +54,7 @@ int run(const Invocation& call, const Options& options) {
     }
     if (several && options.since) throw BadRequest{"--since is for one key"};
     const SecretFile secret{"the lock id file", options.lock_id_file};
-    LockManager locks{open_named_store(call)};
+    LockManager locks{open_shared_store(call)};
     const auto leases =
         take(locks, keys,
              {.owner = options.owner.empty() ? unique_owner(who_we_are(), "try") : options.owner,

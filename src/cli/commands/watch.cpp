@@ -128,7 +128,7 @@ public:
 
     void ask() {
         if (!locks_) {
-            locks_ = std::make_unique<LockManager>(open_named_store(call_));
+            locks_ = std::make_unique<LockManager>(open_shared_store(call_));
             name_ = locks_->status().name;
         }
         holders_ = select(*locks_, selection_, most_shown);

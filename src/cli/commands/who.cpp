@@ -19,7 +19,7 @@ void add_who(CLI::App& app, Invocation& call) {
         .json(call);
     command.does(call, [&call, options] {
         const LockKey key = key_from(options->key, options->type);
-        LockManager locks{open_named_store(call)};
+        LockManager locks{open_shared_store(call)};
         const std::vector<Holder> holders = locks.holders(key);
         if (call.json)
             print_json(holders);

@@ -134,7 +134,7 @@ private:
                            .lock_id = LockId::random()};
         SteadyClock::time_point asked_at;
         auto leases = ask_patiently(options.wait, ended, [&]() -> Result<std::vector<Lease>> {
-            if (!locks) locks = std::make_unique<LockManager>(open_named_store(call));
+            if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
             asked_at = SteadyClock::now();
             auto lease = locks->try_lock(options.key, wanted);
             if (lease) return std::vector<Lease>{*std::move(lease)};
