@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -13,6 +15,8 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+
+#include "support/tcp_gate.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -47,7 +51,8 @@ struct PrivateEtcd::Member {
     std::string name;
     std::uint16_t port = 0;
     std::uint16_t peer_port = 0;
-    std::uint16_t health_port = 0;  // without TLS
+    std::uint16_t health_port = 0;    // without TLS
+    std::unique_ptr<TcpGate> gate{};  // before its peer port, where there are gates
     std::optional<ChildProcess> process{};
 };
 
@@ -90,6 +95,9 @@ PrivateEtcd::PrivateEtcd(PrivateEtcdOptions options)
             member.port = free_port();
             member.peer_port = free_port();
             member.health_port = free_port();
+            if (options_.gates_between) {
+                member.gate = std::make_unique<TcpGate>("127.0.0.1", member.peer_port);
+            }
         }
         try {
             for (const auto& member : members_) launch(*member);
@@ -106,8 +114,9 @@ PrivateEtcd::~PrivateEtcd() = default;
 
 void PrivateEtcd::launch(Member& member) {
     const std::string clients = options_.scheme + "://127.0.0.1:" + std::to_string(member.port);
-    const auto peers = [](const Member& one) {
-        return "http://127.0.0.1:" + std::to_string(one.peer_port);
+    const auto at = [](std::uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); };
+    const auto peers = [&](const Member& one) {
+        return at(one.gate ? one.gate->port() : one.peer_port);
     };
     std::string cluster;
     for (const auto& one : members_) {
@@ -118,7 +127,7 @@ void PrivateEtcd::launch(Member& member) {
         .arguments = {"etcd", "--name=" + member.name,
                       "--data-dir=" + (folder_.path() / member.name).string(),
                       "--listen-client-urls=" + clients, "--advertise-client-urls=" + clients,
-                      "--listen-peer-urls=" + peers(member),
+                      "--listen-peer-urls=" + at(member.peer_port),
                       "--initial-advertise-peer-urls=" + peers(member),
                       "--initial-cluster=" + cluster,
                       "--listen-metrics-urls=http://127.0.0.1:" +
@@ -202,6 +211,41 @@ void PrivateEtcd::pause(std::size_t member) {
 
 void PrivateEtcd::resume(std::size_t member) {
     members_.at(member)->process.value().resume();
+}
+
+void PrivateEtcd::kill_all() {
+    for (std::size_t i = 0; i < members_.size(); ++i) kill(i);
+}
+
+void PrivateEtcd::start_all() {
+    for (const auto& member : members_) launch(*member);
+    for (const auto& member : members_) wait_until_ready(*member);
+}
+
+std::string PrivateEtcd::id_of(std::size_t member) const {
+    const std::string id =
+        between(ask_http(port(member), "/v3/maintenance/status", "{}"), R"("member_id":")", '"');
+    std::array<char, 16> digits{};
+    const auto printed =
+        std::to_chars(digits.data(), digits.data() + digits.size(), std::stoull(id), 16);
+    return {digits.data(), printed.ptr};
+}
+
+void PrivateEtcd::cut_off(std::size_t member) {
+    // Every connection between members begins with who made it.
+    const std::string from = "X-Server-From: " + id_of(member) + "\r\n";
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        TcpGate& gate = *members_[i]->gate;
+        if (i == member) {
+            gate.hold();
+        } else {
+            gate.hold_those_who_say(from);
+        }
+    }
+}
+
+void PrivateEtcd::join_again() {
+    for (const auto& member : members_) member->gate->let_go();
 }
 
 PrivateEtcd& shared_etcd() {

@@ -17,6 +17,8 @@ struct PrivateEtcdOptions {
     std::vector<std::string> settings = {};
     // "https" with settings that name the certificates.
     std::string scheme = "http";
+    // Whether members can be cut off from each other: they talk through gates.
+    bool gates_between = false;
 };
 
 // A real etcd of our own: one member or several, new data in a temporary folder, ports of
@@ -46,10 +48,21 @@ public:
     void pause(std::size_t member = 0);
     void resume(std::size_t member = 0);
 
+    // All at once.
+    void kill_all();
+    void start_all();
+
+    // Nothing passes between this member and the others, in either direction, until it is joined
+    // again. Clients still reach it.
+    void cut_off(std::size_t member);
+    void join_again();
+
 private:
     struct Member;
     void launch(Member& member);
     void wait_until_ready(Member& member) const;
+    // As hexadecimal digits.
+    [[nodiscard]] std::string id_of(std::size_t member) const;
 
     PrivateEtcdOptions options_;
     TemporaryFolder folder_;

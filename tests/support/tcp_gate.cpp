@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "support/process.hpp"
@@ -84,6 +85,7 @@ public:
             return !empty() && now >= passes_at;
         }
         bool end_passed() const { return end_passed_; }
+        std::string_view content() const { return {buffer_.data() + begin_, size()}; }
 
         // False if the connection is broken.
         bool receive(int from) {
@@ -136,6 +138,7 @@ public:
     int server;
     bool connecting = true;   // to the server
     bool answer_due = false;  // the client's bytes were forwarded, and nothing came back yet
+    std::string opening;      // what the client said first
     Stream requests;
     Stream answers;
 };
@@ -209,9 +212,14 @@ void TcpGate::hold_answers() {
     control([this] { passing_ = Passing::client_bytes; });
 }
 
+void TcpGate::hold_those_who_say(std::string text) {
+    control([this, &text] { held_saying_ = std::move(text); });
+}
+
 void TcpGate::let_go() {
     control([this] {
         passing_ = Passing::all;
+        held_saying_.clear();
         client_bytes_to_pass_.reset();
         answers_to_pass_.reset();
     });
@@ -219,6 +227,11 @@ void TcpGate::let_go() {
 
 void TcpGate::set_weather(Weather weather) {
     control([this, weather] { weather_ = weather; });
+}
+
+TcpGate::Passing TcpGate::passing(const Connection& connection) const {
+    const bool held = !held_saying_.empty() && connection.opening.contains(held_saying_);
+    return held ? Passing::none : passing_;
 }
 
 TcpGate::Clock::time_point TcpGate::passes_at() {
@@ -263,12 +276,13 @@ void TcpGate::work() {
         for (const auto& connection : open_) {
             short client = 0;
             short server = 0;
+            const Passing passing = this->passing(connection);
             if (connection.connecting) {
                 server |= POLLOUT;
-            } else if (passing_ != Passing::none) {
+            } else if (passing != Passing::none) {
                 if (connection.requests.wants_to_read()) client |= POLLIN;
                 if (due(connection.requests)) server |= POLLOUT;
-                if (passing_ == Passing::all) {
+                if (passing == Passing::all) {
                     if (connection.answers.wants_to_read()) server |= POLLIN;
                     if (due(connection.answers)) client |= POLLOUT;
                 }
@@ -339,8 +353,10 @@ TcpGate::Next TcpGate::forward(Connection& connection) {
         return error == 0 ? Next::go_on : Next::give_up;
     }
     Next next = Next::go_on;
-    if (passing_ != Passing::none) next = forward_requests(connection);
-    if (passing_ == Passing::all && next == Next::go_on) next = forward_answers(connection);
+    if (passing(connection) != Passing::none) next = forward_requests(connection);
+    if (passing(connection) == Passing::all && next == Next::go_on) {
+        next = forward_answers(connection);
+    }
     const bool ended = connection.requests.end_passed() && connection.answers.end_passed();
     return next == Next::go_on && ended ? Next::end : next;
 }
@@ -350,6 +366,9 @@ TcpGate::Next TcpGate::forward_requests(Connection& connection) {
     if (requests.wants_to_read()) {
         if (!requests.receive(connection.client)) return Next::give_up;
         requests.passes_at = passes_at();
+        constexpr std::size_t enough = 1024;
+        if (connection.opening.size() < enough) connection.opening += requests.content();
+        if (passing(connection) == Passing::none) return Next::go_on;
     }
     if (requests.has_to_pass(Clock::now())) {
         const std::size_t most =

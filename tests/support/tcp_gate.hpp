@@ -43,6 +43,9 @@ public:
     void hold();
     // The client's bytes pass, the server's wait.
     void hold_answers();
+    // Nothing passes on those connections whose client began by saying something with this in it;
+    // on the others everything.
+    void hold_those_who_say(std::string text);
     // Everything passes again, what waited included; a cut that was asked for and has not happened
     // is off.
     void let_go();
@@ -77,6 +80,7 @@ private:
     class Connection;
     using Clock = std::chrono::steady_clock;
 
+    Passing passing(const Connection& connection) const;
     // When something that arrives now is passed on.
     Clock::time_point passes_at();
     // Runs the change on the gate's thread and waits for it.
@@ -97,6 +101,7 @@ private:
 
     // The gate's thread alone.
     Passing passing_ = Passing::all;
+    std::string held_saying_;  // empty: nobody is held for what he says
     Weather weather_;
     std::minstd_rand dice_;
     bool accepting_ = true;

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -47,26 +48,29 @@ std::vector<Fault> faults_of_application(Stage& stage) {
     };
 }
 
-std::vector<Fault> faults_of_network(const std::string& between, testing::TcpGate& gate) {
+// All these gates, at once.
+std::vector<Fault> faults_of_network(const std::string& between,
+                                     const std::vector<testing::TcpGate*>& gates) {
+    const auto each = [gates](auto... changes) {
+        return [=] {
+            for (testing::TcpGate* gate : gates) (std::invoke(changes, *gate), ...);
+        };
+    };
+    using Gate = testing::TcpGate;
+    const auto storm = [](Gate& gate) {
+        gate.set_weather({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05});
+    };
+    const auto calm = [](Gate& gate) { gate.set_weather({}); };
+    const auto cut_before_answer = [](Gate& gate) { gate.cut_before_answer(); };
     return {
-        {between + " cut",
-         [&gate] {
-             gate.cut();
-             gate.refuse();
-         },
-         short_while, [&gate] { gate.accept(); }},
-        {between + " cut before an answer", [&gate] { gate.cut_before_answer(); }, short_while,
-         [&gate] { gate.let_go(); }},
-        {between + " silent one way", [&gate] { gate.hold_answers(); }, longer_than_a_lease,
-         [&gate] { gate.let_go(); }},
-        {between + " half open", [&gate] { gate.hold(); }, longer_than_a_lease,
-         [&gate] {
-             gate.let_go();
-             gate.cut();
-         }},
-        {between + " slow and lossy",
-         [&gate] { gate.set_weather({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05}); },
-         longer_than_a_lease, [&gate] { gate.set_weather({}); }},
+        {between + " cut", each(&Gate::cut, &Gate::refuse), short_while, each(&Gate::accept)},
+        {between + " cut before an answer", each(cut_before_answer), short_while,
+         each(&Gate::let_go)},
+        {between + " silent one way", each(&Gate::hold_answers), longer_than_a_lease,
+         each(&Gate::let_go)},
+        {between + " half open", each(&Gate::hold), longer_than_a_lease,
+         each(&Gate::let_go, &Gate::cut)},
+        {between + " slow and lossy", each(storm), longer_than_a_lease, each(calm)},
     };
 }
 
@@ -156,6 +160,10 @@ std::vector<Fault> faults_of_cluster(testing::PrivateEtcd& cluster) {
         {"leader killed", [=, &cluster] { cluster.kill(leader()); }, 1s, start},
         {"leader paused", [=, &cluster] { cluster.pause(leader()); }, longer_than_an_election,
          resume},
+        {"leader cut off", [=, &cluster] { cluster.cut_off(leader()); }, longer_than_an_election,
+         [&cluster] { cluster.join_again(); }},
+        {"all members killed", [&cluster] { cluster.kill_all(); }, 200ms,
+         [&cluster] { cluster.start_all(); }},
         {"follower killed", [=, &cluster] { cluster.kill(follower()); }, 1s, start},
         {"follower paused", [=, &cluster] { cluster.pause(follower()); }, longer_than_an_election,
          resume},
@@ -188,8 +196,10 @@ std::vector<Fault> faults_of(Stage& stage, std::size_t which) {
     };
     add(faults_of_server(stage, which));
     add(faults_of_application(stage));
-    add(faults_of_network("client and server", stage.before_server(which)));
-    if (auto* gate = stage.before_store()) add(faults_of_network("server and store", *gate));
+    add(faults_of_network("client and server", {&stage.before_server(which)}));
+    if (const auto gates = stage.before_store(); !gates.empty()) {
+        add(faults_of_network("server and store", gates));
+    }
     if (testing::PrivateEtcd* const cluster = stage.ground().cluster()) {
         add(faults_of_cluster(*cluster));
     } else {

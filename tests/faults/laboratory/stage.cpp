@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t clients_per_server = 2;
 constexpr std::size_t clients_of_application = 3;
+constexpr std::size_t members_of_cluster = 3;
 
 // InnoDB maps its log into memory where that is in /dev/shm, and no write of it can fail there.
 class OnARealDisk {
@@ -56,8 +57,8 @@ Ground::Ground(std::string store, Wired wired) : store_{std::move(store)}, wired
         return;
     }
     if (store_ == "etcd") {
-        cluster_ =
-            std::make_unique<testing::PrivateEtcd>(testing::PrivateEtcdOptions{.members = 3});
+        cluster_ = std::make_unique<testing::PrivateEtcd>(
+            testing::PrivateEtcdOptions{.members = members_of_cluster, .gates_between = true});
         database_ = std::make_unique<Prefixes>(*cluster_);
         return;
     }
@@ -81,8 +82,12 @@ std::vector<std::string> Ground::environment_of_users() const {
 
 Stage::Stage(Ground& ground, std::uint64_t seed, std::filesystem::path folder)
     : ground_{ground}, seed_{seed}, folder_{std::move(folder)}, name_{ground.database().make()} {
-    if (Server* server = ground_.server()) {
-        before_store_ = std::make_unique<testing::TcpGate>("127.0.0.1", server->port());
+    const auto add_gate = [this](std::uint16_t port) {
+        before_store_.push_back(std::make_unique<testing::TcpGate>("127.0.0.1", port));
+    };
+    if (const Server* server = ground_.server()) add_gate(server->port());
+    if (const testing::PrivateEtcd* cluster = ground_.cluster()) {
+        for (std::size_t i = 0; i < members_of_cluster; ++i) add_gate(cluster->port(i));
     }
     routes_.resize(servers);
     for (std::size_t i = 0; i < servers; ++i) {
@@ -101,11 +106,23 @@ Stage::Stage(Ground& ground, std::uint64_t seed, std::filesystem::path folder)
 
 Stage::~Stage() = default;
 
+std::vector<testing::TcpGate*> Stage::before_store() const {
+    std::vector<testing::TcpGate*> gates;
+    for (const auto& gate : before_store_) gates.push_back(gate.get());
+    return gates;
+}
+
 std::string Stage::url_for_users() const {
-    const Server* server = ground_.server();
-    const std::string url = server != nullptr ? server->url(name_, before_store_->port())
-                                              : ground_.database().url(name_);
-    return url + "?io_timeout_ms=1000";
+    const std::string options = "?io_timeout_ms=1000";
+    if (const Server* server = ground_.server()) {
+        return server->url(name_, before_store_.front()->port()) + options;
+    }
+    if (before_store_.empty()) return url() + options;
+    std::string members;
+    for (const auto& gate : before_store_) {
+        members += (members.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(gate->port()));
+    }
+    return "etcd://" + members + '/' + name_ + options;
 }
 
 std::filesystem::path Stage::new_recording(const std::string& name) {

@@ -77,8 +77,8 @@ public:
     [[nodiscard]] testing::TcpGate& before_server(std::size_t which) {
         return *routes_[which].gate;
     }
-    // Nothing where the database is a file.
-    [[nodiscard]] testing::TcpGate* before_store() { return before_store_.get(); }
+    // One for each member of a cluster; none where the database is a file.
+    [[nodiscard]] std::vector<testing::TcpGate*> before_store() const;
     void start_server(std::size_t which);
 
     [[nodiscard]] testing::ChildProcess& application() { return *application_; }
@@ -107,7 +107,7 @@ private:
     const std::uint64_t seed_;
     const std::filesystem::path folder_;
     const std::string name_;
-    std::unique_ptr<testing::TcpGate> before_store_;
+    std::vector<std::unique_ptr<testing::TcpGate>> before_store_;
     std::vector<Route> routes_;
     std::unique_ptr<testing::ChildProcess> application_;
     std::size_t applications_ = 0;
