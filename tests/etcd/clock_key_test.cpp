@@ -49,12 +49,29 @@ TEST(ClockKey, KnowsNoTimeUntilItWasWrittenAfterItWasLookedAt) {
 TEST(ClockKey, ItsOwnWritingBringsTheBoundsTogether) {
     ClockKey clock;
     clock.saw({some_time, 5}, at(0s), at(0s));
+    EXPECT_FALSE(clock.is_close(at(0s)));
     clock.wrote({some_time, 6}, at(0s), at(300ms));
-    EXPECT_FALSE(clock.is_close(at(300ms)));
+    // Written again, it would take as long.
+    EXPECT_TRUE(clock.is_close(at(300ms)));
     clock.wrote({clock.may_write(at(400ms)), 7}, at(400ms), at(402ms));
     EXPECT_TRUE(clock.is_close(at(402ms)));
+    EXPECT_FALSE(clock.is_close(at(200s)));
     EXPECT_FALSE(clock.is_old(at(402ms)));
     EXPECT_TRUE(clock.is_old(at(2s)));
+}
+
+// Written by each who looks, it would never be seen unchanged for long by anybody.
+TEST(ClockKey, WhoSawAnotherWriteItLeavesItToHim) {
+    ClockKey clock;
+    clock.saw({some_time, 5}, at(0s), at(0s));
+    clock.wrote({some_time, 6}, at(0s), at(0s));
+    clock.saw({some_time + 1s, 7}, at(1900ms), at(1900ms));
+    EXPECT_TRUE(clock.is_close(at(1900ms)));
+    EXPECT_FALSE(clock.is_old(at(3s)));
+    EXPECT_TRUE(clock.is_old(at(6s)));
+    // But not who cannot know how much time the key has lost meanwhile.
+    clock.saw({some_time + 50s, 8}, at(70s), at(70s));
+    EXPECT_FALSE(clock.is_close(at(70s)));
 }
 
 TEST(ClockKey, NowNeverGoesBack) {

@@ -231,6 +231,22 @@ TEST_F(EtcdStore, WhoRunsIdleHasSeenTheTimePass) {
     EXPECT_EQ(gone.error().reason, Gone::expired);
 }
 
+// Each looks at the clock seldom, and finds that another has written it meanwhile.
+TEST_F(EtcdStore, SeveralThatAreAskedNowAndThenKeepTheTime) {
+    std::vector<std::unique_ptr<LockManager>> servers;
+    for (int i = 0; i < 4; ++i) servers.push_back(manager(i * 1000s));
+    const auto lease = servers[0]->try_lock(key_, {.owner = "alice", .ttl = 1min});
+    ASSERT_TRUE(lease);
+    constexpr Duration minute_and_some = 70s;
+    constexpr Duration pause = 270ms;
+    for (Duration passed{}; passed < minute_and_some; passed += pause) {
+        clock_.let_pass(pause);
+        LockManager& server = *servers[static_cast<std::size_t>(passed / pause) % servers.size()];
+        (void)server.try_lock({"Order", "another"}, {.owner = "bob"});
+    }
+    EXPECT_FALSE(servers[1]->check(key_, lease->lock_id));
+}
+
 TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
     Target through = target_;

@@ -8,7 +8,10 @@ namespace {
 // How different in speed two steady clocks may be: one part in so many.
 constexpr int drift = 500;
 constexpr std::chrono::milliseconds widest_gap{100};
+// Who has not looked for longer writes the key rather than go by what may be far ahead of it.
+constexpr std::chrono::seconds longest_unseen{10};
 constexpr std::chrono::seconds longest_unwritten{1};
+constexpr std::chrono::seconds longest_unwritten_by_others{3};
 
 Duration offset(Time time, ClockKey::Moment moment) {
     return time.time_since_epoch() - moment.time_since_epoch();
@@ -24,7 +27,11 @@ void ClockKey::saw(const Reading& reading, Moment asked, Moment answered) {
         return;
     }
     // It was written after we last saw it otherwise.
-    if (latest_.changed > 0) ahead_ = std::min(ahead_, offset(reading.time, still_));
+    if (latest_.changed > 0) {
+        ahead_ = std::min(ahead_, offset(reading.time, still_));
+        unseen_ = answered - still_;
+    }
+    ours_ = false;
     latest_ = reading;
     seen_ = answered;
     still_ = asked;
@@ -34,6 +41,8 @@ void ClockKey::wrote(const Reading& reading, Moment asked, Moment answered) {
     const std::lock_guard lock{mutex_};
     ahead_ = std::min(ahead_, offset(reading.time, asked));
     if (reading.changed <= latest_.changed) return;
+    ours_ = true;
+    unseen_ = answered - asked;
     latest_ = reading;
     seen_ = answered;
     still_ = asked;
@@ -52,12 +61,18 @@ bool ClockKey::is_known() const {
 bool ClockKey::is_close(Moment at) const {
     const std::lock_guard lock{mutex_};
     if (ahead_ == Duration::max()) return false;
-    return ahead_ + at.time_since_epoch() - writable(at).time_since_epoch() <= widest_gap;
+    return ahead_ + at.time_since_epoch() - writable(at).time_since_epoch() <=
+           widest_gap + std::min<Duration>(unseen_, longest_unseen);
 }
 
 bool ClockKey::is_old(Moment at) const {
     const std::lock_guard lock{mutex_};
-    return writable(at) - latest_.time >= longest_unwritten;
+    return writable(at) - latest_.time >= (ours_ ? longest_unwritten : longest_unwritten_by_others);
+}
+
+bool ClockKey::was_looked_at_since(Moment moment) const {
+    const std::lock_guard lock{mutex_};
+    return still_ >= moment;
 }
 
 ClockKey::Reading ClockKey::latest() const {

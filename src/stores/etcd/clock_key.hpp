@@ -16,8 +16,10 @@ namespace leasehold::etcd {
 //   may_write()  the latest time that may be written now. A lease is dead once the key says so.
 //   now()        no time that anybody may write is later. It is what leases are counted from, so
 //                that none ends before its time.
-// They differ by what passed unseen around the last writing, about one round trip, and by an
-// allowance for clocks that run at different speeds. Thread-safe.
+// They differ by what passed unseen around the last writing, about one round trip for who wrote it
+// and for the others as long as they had not looked, and by an allowance for clocks that run at
+// different speeds. Whoever writes it sends all others back to watching, so what passed unseen for
+// the writer is lost: the last one to have written it should go on. Thread-safe.
 class ClockKey {
 public:
     using Moment = SteadyClock::time_point;
@@ -34,10 +36,13 @@ public:
 
     // Whether now() can be told.
     [[nodiscard]] bool is_known() const;
-    // Whether now() and may_write() are close enough to decide by. If not, write the key.
+    // Whether now() and may_write() are as close as they can be for who has looked no oftener. If
+    // not, write the key.
     [[nodiscard]] bool is_close(Moment at) const;
-    // Whether what the key says is so old that it should be written with the next change.
+    // Whether what the key says is so old that we should write it with the next change.
     [[nodiscard]] bool is_old(Moment at) const;
+    // Whether it was asked for since then what the key says.
+    [[nodiscard]] bool was_looked_at_since(Moment moment) const;
 
     // What the key says, as far as is known.
     [[nodiscard]] Reading latest() const;
@@ -52,6 +57,8 @@ private:
     Reading latest_{};                 // guarded by mutex_, as all below
     Moment seen_{};                    // the key says `latest_` at least since then
     Moment still_{};                   // it said so then, or later
+    Duration unseen_{};                // it may have said so for that long when it was seen
+    bool ours_ = false;                // we wrote it
     Duration ahead_{Duration::max()};  // now() less the steady clock, at most
     Time highest_{};                   // now() ever gave
 };

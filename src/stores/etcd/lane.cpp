@@ -163,6 +163,12 @@ Time Lane::raise_clock(Txn& txn, Time at_least) {
         }
         constexpr Duration longest_nap = std::chrono::milliseconds{5};
         std::this_thread::sleep_for(std::min(at_least - time, longest_nap));
+        // What others write meanwhile must not go unseen.
+        constexpr Duration longest_unseen = std::chrono::milliseconds{30};
+        if (!shared_.clock.was_looked_at_since(shared_.steady() - longest_unseen)) {
+            Txn look;
+            (void)send(look, Effect::none);
+        }
     }
 }
 
