@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+
+#include "core/holder.hpp"
 
 namespace leasehold {
 namespace {
@@ -41,6 +44,16 @@ std::string describe_gone(const Refusal& refusal) {
 }
 
 }  // namespace
+
+Holder holder_of(Lease lease) {
+    return {.key = std::move(lease.key),
+            .owner = std::move(lease.owner),
+            .mode = lease.mode,
+            .fence = lease.fence,
+            .since = lease.granted_at,
+            .until = lease.expires_at,
+            .note = std::move(lease.note)};
+}
 
 std::string Refusal::message() const {
     switch (kind) {

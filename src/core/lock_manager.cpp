@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/batcher.hpp"
+#include "core/holder.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
@@ -262,13 +263,7 @@ Result<Holder> LockManager::break_lock(LockKey key, Fence fence, std::string by,
     auto lease =
         as_result<Lease>(ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
     if (!lease) return std::unexpected{std::move(lease.error())};
-    return Holder{.key = std::move(lease->key),
-                  .owner = std::move(lease->owner),
-                  .mode = lease->mode,
-                  .fence = lease->fence,
-                  .since = lease->granted_at,
-                  .until = lease->expires_at,
-                  .note = std::move(lease->note)};
+    return holder_of(*std::move(lease));
 }
 
 std::vector<Holder> LockManager::holders(LockKey key) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/holder.hpp"
 #include "server/asking.hpp"
 
 namespace leasehold::server {

@@ -51,7 +51,7 @@ TEST_P(AllOrNothing, RefusedWithTheHoldersOfAllTakenKeysItTakesNone) {
     (void)must(locks().try_lock({"Order", "4"}, {.owner = "dave", .mode = Mode::shared}));
     const auto refused = locks().try_lock_all(orders(1, 5), {.owner = "alice"});
     ASSERT_TRUE(held(refused, {"bob", "carol", "dave"}));
-    EXPECT_EQ(std::ranges::count(refused.error().holders, public_part(bob)), 1);
+    EXPECT_EQ(std::ranges::count(refused.error().holders, holder_of(bob)), 1);
     for (const int free : {1, 3, 5}) {
         EXPECT_TRUE(locks().holders({"Order", std::to_string(free)}).empty()) << free;
     }
@@ -73,7 +73,7 @@ TEST_P(AllOrNothing, ARefusalDoesNotRenewWhatTheOwnerHas) {
     const Lease mine = must(locks().try_lock({"Order", "1"}, {.owner = "alice", .ttl = 1min}));
     (void)must(locks().try_lock({"Order", "2"}, {.owner = "bob"}));
     EXPECT_TRUE(held(locks().try_lock_all(orders(1, 2), {.owner = "alice", .ttl = 1h}), {"bob"}));
-    EXPECT_EQ(public_part(must(locks().check(mine.lock_id))), public_part(mine));
+    EXPECT_EQ(holder_of(must(locks().check(mine.lock_id))), holder_of(mine));
 }
 
 TEST_P(AllOrNothing, ARefusalDoesNotConvertWhatTheOwnerHas) {
@@ -81,7 +81,7 @@ TEST_P(AllOrNothing, ARefusalDoesNotConvertWhatTheOwnerHas) {
         must(locks().try_lock({"Order", "1"}, {.owner = "alice", .mode = Mode::shared}));
     (void)must(locks().try_lock({"Order", "2"}, {.owner = "bob"}));
     EXPECT_TRUE(held(locks().try_lock_all(orders(1, 2), {.owner = "alice"}), {"bob"}));
-    EXPECT_EQ(public_part(must(locks().check(mine.lock_id))), public_part(mine));
+    EXPECT_EQ(holder_of(must(locks().check(mine.lock_id))), holder_of(mine));
     EXPECT_TRUE(
         granted(locks().try_lock({"Order", "1"}, {.owner = "carol", .mode = Mode::shared})));
 }
@@ -128,8 +128,8 @@ TEST_P(AllOrNothing, AskingAgainWithTheSameLockIdsGivesTheSameLeases) {
     ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(again));
     for (std::size_t i = 0; i < keys.size(); ++i) {
         EXPECT_EQ(std::get<std::vector<Lease>>(again)[i].lock_id, ids[i]);
-        EXPECT_EQ(public_part(std::get<std::vector<Lease>>(again)[i]),
-                  public_part(std::get<std::vector<Lease>>(first)[i]));
+        EXPECT_EQ(holder_of(std::get<std::vector<Lease>>(again)[i]),
+                  holder_of(std::get<std::vector<Lease>>(first)[i]));
     }
 }
 

@@ -24,7 +24,7 @@ TEST_P(Breaking, NeedsTheExactFence) {
         EXPECT_TRUE(gone(locks().break_lock(key_, wrong, "admin", ""), Gone::unknown)) << wrong;
     }
     EXPECT_TRUE(gone(locks().break_lock({"Order", "2"}, lease.fence, "admin", ""), Gone::unknown));
-    EXPECT_EQ(public_part(must(locks().check(lease.lock_id))), public_part(lease));
+    EXPECT_EQ(holder_of(must(locks().check(lease.lock_id))), holder_of(lease));
 }
 
 TEST_P(Breaking, NeverHitsTheNextHolder) {
@@ -70,7 +70,7 @@ TEST_P(Breaking, IsToldToEveryWayOfAsking) {
     EXPECT_EQ(past.front().how, Gone::broken);
     EXPECT_EQ(past.front().by, "admin");
     EXPECT_EQ(past.front().why, why);
-    EXPECT_EQ(past.front().lease, public_part(lease));
+    EXPECT_EQ(past.front().lease, holder_of(lease));
 }
 
 TEST_P(Breaking, OfOneReaderLeavesTheOthers) {

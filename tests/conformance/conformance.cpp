@@ -64,16 +64,6 @@ bool eventually(const std::function<bool()>& condition) {
     return true;
 }
 
-Holder public_part(const Lease& lease) {
-    return {.key = lease.key,
-            .owner = lease.owner,
-            .mode = lease.mode,
-            .fence = lease.fence,
-            .since = lease.granted_at,
-            .until = lease.expires_at,
-            .note = lease.note};
-}
-
 std::vector<std::string> owners_of(const std::vector<Holder>& holders) {
     std::vector<std::string> owners;
     for (const Holder& holder : holders) owners.push_back(holder.owner);

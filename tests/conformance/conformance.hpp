@@ -12,6 +12,7 @@
 #include <leasehold/leasehold.hpp>
 
 #include "conformance/harness.hpp"
+#include "core/holder.hpp"
 
 // What the suites share: a fixture with a store of its own, and words for what they expect.
 namespace leasehold::conformance {
@@ -106,7 +107,6 @@ template <class T>
 // Asks again, a little later each time, until the condition holds; false after a generous deadline.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition);
 
-[[nodiscard]] Holder public_part(const Lease& lease);
 [[nodiscard]] std::vector<std::string> owners_of(const std::vector<Holder>& holders);
 [[nodiscard]] std::vector<std::string> owners_of(const std::vector<Lease>& leases);
 [[nodiscard]] std::vector<std::string> ids_of(const std::vector<Holder>& holders);

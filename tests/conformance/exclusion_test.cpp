@@ -29,7 +29,7 @@ TEST_P(Exclusion, RefusesASecondExclusiveAndNamesTheHolder) {
     const auto other = manager();
     const auto refused = other->try_lock(key_, {.owner = "bob"});
     ASSERT_TRUE(held(refused, {"alice/tab-1"}));
-    EXPECT_EQ(refused.error().holders.front(), public_part(lease));
+    EXPECT_EQ(refused.error().holders.front(), holder_of(lease));
     EXPECT_GE(refused.error().store_now, lease.granted_at);
     EXPECT_NE(refused.error().message().find("alice/tab-1"), std::string::npos);
 }
@@ -44,7 +44,7 @@ TEST_P(Exclusion, ARefusedTryLeavesTheHolderUntouched) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice"}));
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob", .ttl = 1h}), {"alice"}));
     const Lease checked = must(locks().check(key_, lease.lock_id));
-    EXPECT_EQ(public_part(checked), public_part(lease));
+    EXPECT_EQ(holder_of(checked), holder_of(lease));
 }
 
 TEST_P(Exclusion, OtherKeysStayFree) {
@@ -63,7 +63,7 @@ TEST_P(Exclusion, AReleasedKeyIsFreeAtOnceForEveryProcess) {
     const auto other = manager();
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice"}));
     const Lease released = must(locks().release(key_, lease.lock_id));
-    EXPECT_EQ(public_part(released), public_part(lease));
+    EXPECT_EQ(holder_of(released), holder_of(lease));
     EXPECT_TRUE(granted(other->try_lock(key_, {.owner = "bob"})));
 }
 
@@ -100,7 +100,7 @@ TEST_P(Exclusion, AStrangersLockIdEndsNothing) {
     EXPECT_TRUE(gone(locks().extend(key_, strange, 1min), Gone::unknown));
     EXPECT_TRUE(gone(locks().renew(key_, strange, 1min), Gone::unknown));
     EXPECT_TRUE(gone(locks().check(key_, strange), Gone::unknown));
-    EXPECT_EQ(public_part(must(locks().check(lease.lock_id))), public_part(lease));
+    EXPECT_EQ(holder_of(must(locks().check(lease.lock_id))), holder_of(lease));
 }
 
 TEST_P(Exclusion, TheLoserOfATakeOverCannotTouchItsSuccessor) {
@@ -111,7 +111,7 @@ TEST_P(Exclusion, TheLoserOfATakeOverCannotTouchItsSuccessor) {
     EXPECT_TRUE(gone(locks().extend(key_, lost.lock_id, 1min), Gone::taken, "bob"));
     EXPECT_TRUE(gone(locks().renew(key_, lost.lock_id, 1min), Gone::taken, "bob"));
     EXPECT_TRUE(gone(locks().release(key_, lost.lock_id), Gone::taken, "bob"));
-    EXPECT_EQ(public_part(must(locks().check(key_, next.lock_id))), public_part(next));
+    EXPECT_EQ(holder_of(must(locks().check(key_, next.lock_id))), holder_of(next));
 }
 
 TEST_P(Exclusion, FencesGrowAcrossReleaseExpiryBreakAndReopening) {

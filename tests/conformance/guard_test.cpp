@@ -30,19 +30,19 @@ TEST_P(Guard, OfALiveLeaseGivesTheLease) {
     const auto transaction = harness().begin();
     const Lease guarded = must(transaction->guard(key_, lease.lock_id));
     EXPECT_EQ(guarded.lock_id, lease.lock_id);
-    EXPECT_EQ(public_part(guarded), public_part(lease));
+    EXPECT_EQ(holder_of(guarded), holder_of(lease));
     EXPECT_GE(guarded.store_now, lease.store_now);
     transaction->write("order", "saved");
     transaction->commit();
     EXPECT_EQ(read("order"), "saved");
-    EXPECT_EQ(public_part(must(locks().check(lease.lock_id))), public_part(lease));
+    EXPECT_EQ(holder_of(must(locks().check(lease.lock_id))), holder_of(lease));
 }
 
 TEST_P(Guard, OfASharedLeaseGivesTheLeaseToo) {
     const Lease alice = must(locks().try_lock(key_, {.owner = "alice", .mode = Mode::shared}));
     const Lease bob = must(locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared}));
     const auto transaction = harness().begin();
-    EXPECT_EQ(public_part(must(transaction->guard(key_, alice.lock_id))), public_part(alice));
+    EXPECT_EQ(holder_of(must(transaction->guard(key_, alice.lock_id))), holder_of(alice));
     transaction->commit();
     EXPECT_TRUE(granted(locks().check(bob.lock_id)));
 }
@@ -171,7 +171,7 @@ TEST_P(Guard, ReleasedInTheTransactionTheLeaseEndsWithItsCommit) {
     const auto transaction = harness().begin();
     ASSERT_TRUE(granted(transaction->guard(key_, lease.lock_id)));
     transaction->write("order", "saved");
-    EXPECT_EQ(public_part(must(transaction->release(key_, lease.lock_id))), public_part(lease));
+    EXPECT_EQ(holder_of(must(transaction->release(key_, lease.lock_id))), holder_of(lease));
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob"}), {"alice"}));
     transaction->commit();
     EXPECT_TRUE(gone(locks().check(key_, lease.lock_id), Gone::released));
@@ -190,7 +190,7 @@ TEST_P(Guard, ReleasedInATransactionThatIsRolledBackTheLeaseLivesOn) {
     ASSERT_TRUE(granted(transaction->guard(key_, lease.lock_id)));
     EXPECT_TRUE(granted(transaction->release(key_, lease.lock_id)));
     transaction->rollback();
-    EXPECT_EQ(public_part(must(locks().check(key_, lease.lock_id))), public_part(lease));
+    EXPECT_EQ(holder_of(must(locks().check(key_, lease.lock_id))), holder_of(lease));
     EXPECT_TRUE(locks().history({.key = key_}).empty());
 }
 

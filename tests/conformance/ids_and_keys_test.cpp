@@ -61,7 +61,7 @@ TEST_P(Keys, KeysThatDifferInAnyByteAreDifferentLocks) {
         EXPECT_TRUE(held(locks().try_lock(lease.key), {lease.owner})) << lease.key.to_string();
         const auto holders = locks().holders(lease.key);
         ASSERT_EQ(holders.size(), 1U);
-        EXPECT_EQ(holders.front(), public_part(lease));
+        EXPECT_EQ(holders.front(), holder_of(lease));
     }
     for (const Lease& lease : leases) {
         EXPECT_TRUE(granted(locks().release(lease.key, lease.lock_id))) << lease.key.to_string();
@@ -100,12 +100,12 @@ TEST_P(Keys, TheLongestTextsAreKeptWhole) {
     const std::string owner(Limits::owner_bytes, 'o');
     const std::string note(Limits::note_bytes, 'n');
     const Lease lease = must(locks().try_lock(key, {.owner = owner, .note = note}));
-    EXPECT_EQ(locks().holders(key).front(), public_part(lease));
+    EXPECT_EQ(locks().holders(key).front(), holder_of(lease));
     (void)must(locks().break_lock(key, lease.fence, owner, note));
     EXPECT_TRUE(gone(locks().check(key, lease.lock_id), Gone::broken, owner, note));
     const auto past = locks().history({.key = key});
     ASSERT_EQ(past.size(), 1U);
-    EXPECT_EQ(past.front().lease, public_part(lease));
+    EXPECT_EQ(past.front().lease, holder_of(lease));
 }
 
 TEST_P(Keys, TheLongestTextsOfFourByteCharactersAreKeptWhole) {
@@ -117,12 +117,12 @@ TEST_P(Keys, TheLongestTextsOfFourByteCharactersAreKeptWhole) {
     const LockKey key{repeat(Limits::type_bytes), repeat(Limits::id_bytes)};
     const Lease lease = must(locks().try_lock(
         key, {.owner = repeat(Limits::owner_bytes), .note = repeat(Limits::note_bytes)}));
-    EXPECT_EQ(locks().holders(key).front(), public_part(lease));
+    EXPECT_EQ(locks().holders(key).front(), holder_of(lease));
     const Lease shared =
         must(locks().try_lock({"Order", "1"}, {.owner = repeat(Limits::owner_bytes),
                                                .mode = Mode::shared,
                                                .note = repeat(Limits::note_bytes)}));
-    EXPECT_EQ(locks().holders(shared.key).front(), public_part(shared));
+    EXPECT_EQ(locks().holders(shared.key).front(), holder_of(shared));
 }
 
 TEST_P(Keys, WhatIsNoKeyIsRefusedBeforeTheStoreSeesIt) {
@@ -179,13 +179,13 @@ TEST_P(LockIds, AskingAgainWithTheSameLockIdGivesTheSameLease) {
     EXPECT_EQ(first.lock_id, id_);
     const Lease again = must(manager()->try_lock(key_, {.owner = "alice", .lock_id = id_}));
     EXPECT_EQ(again.lock_id, id_);
-    EXPECT_EQ(public_part(again), public_part(first));
+    EXPECT_EQ(holder_of(again), holder_of(first));
 }
 
 TEST_P(LockIds, AnonymousAskersCanSettleALostAnswerToo) {
     const Lease first = must(locks().try_lock(key_, {.lock_id = id_}));
     const Lease again = must(locks().try_lock(key_, {.lock_id = id_}));
-    EXPECT_EQ(public_part(again), public_part(first));
+    EXPECT_EQ(holder_of(again), holder_of(first));
     EXPECT_TRUE(held(locks().try_lock(key_), {""}));
 }
 
@@ -193,7 +193,7 @@ TEST_P(LockIds, ASharedLeaseIsGivenBackByItsLockIdToo) {
     const Lease first = must(locks().try_lock(key_, {.mode = Mode::shared, .lock_id = id_}));
     (void)must(locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared}));
     const Lease again = must(locks().try_lock(key_, {.mode = Mode::shared, .lock_id = id_}));
-    EXPECT_EQ(public_part(again), public_part(first));
+    EXPECT_EQ(holder_of(again), holder_of(first));
     EXPECT_EQ(locks().holders(key_).size(), 2U);
 }
 
@@ -235,7 +235,7 @@ TEST_P(LockIds, ALiveLockIdOfOneKeyGrantsNoOther) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .lock_id = id_}));
     expect_not_granted(other);
     EXPECT_TRUE(locks().holders(other).empty());
-    EXPECT_EQ(public_part(must(locks().check(key_, id_))), public_part(lease));
+    EXPECT_EQ(holder_of(must(locks().check(key_, id_))), holder_of(lease));
 }
 
 TEST_P(LockIds, ADeadLockIdOfOneKeyGrantsNoOther) {
@@ -276,7 +276,7 @@ TEST_P(LockIds, ALiveLockIdGrantsNoOtherKeyInAnyMode) {
                 (void)locks().try_lock(other, {.owner = "bob", .mode = other_mode, .lock_id = id}),
                 StoreFault);
             EXPECT_TRUE(locks().holders(other).empty());
-            EXPECT_EQ(public_part(must(locks().check(key_, id))), public_part(lease));
+            EXPECT_EQ(holder_of(must(locks().check(key_, id))), holder_of(lease));
             const Lease theirs = must(locks().try_lock(other, {.owner = "carol"}));
             EXPECT_TRUE(granted(locks().release(theirs.lock_id)));
             EXPECT_TRUE(granted(locks().release(key_, id)));
@@ -304,7 +304,7 @@ TEST_P(LockIds, ALiveLockIdGrantsNoOtherKeyAmongMany) {
         EXPECT_TRUE(std::string{fault.what()}.contains("another key"));
         EXPECT_TRUE(locks().holders(other).empty());
         EXPECT_TRUE(locks().holders(third).empty());
-        EXPECT_EQ(public_part(must(locks().check(key_, id))), public_part(lease));
+        EXPECT_EQ(holder_of(must(locks().check(key_, id))), holder_of(lease));
         EXPECT_TRUE(granted(locks().release(key_, id)));
     }
 }

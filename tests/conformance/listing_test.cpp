@@ -53,7 +53,7 @@ TEST_P(Listing, ShowsWhatAHolderIsAllowedToBeSeenOf) {
         must(locks().try_lock({"Order", "1"}, {.owner = "alice", .note = "editing"}));
     const auto all = locks().list();
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all.front(), public_part(lease));
+    EXPECT_EQ(all.front(), holder_of(lease));
 }
 
 TEST_P(Listing, HasOnlyLiveLeases) {

@@ -71,7 +71,7 @@ TEST_P(Owners, TheReleasedLeasesAreNamedWithTheirLockIds) {
     const auto released = must(locks().release_all("alice"));
     ASSERT_EQ(released.size(), 1U);
     EXPECT_EQ(released.front().lock_id, lease.lock_id);
-    EXPECT_EQ(public_part(released.front()), public_part(lease));
+    EXPECT_EQ(holder_of(released.front()), holder_of(lease));
     EXPECT_TRUE(gone(locks().check(order("1"), lease.lock_id), Gone::released));
 }
 

@@ -251,10 +251,10 @@ TEST_P(Situations, AFreshLockIsRespectedFromATimeZoneAhead) {
     const auto there = manager();
     EXPECT_TRUE(held(there->try_lock(key_, {.owner = "Seoul"}), {"UTC"}));
     EXPECT_TRUE(held(DistLock{*there}.try_lock("job", "Seoul", 5min), {"UTC"}));
-    EXPECT_EQ(public_part(must(there->check(lease.lock_id))), public_part(lease));
-    EXPECT_EQ(public_part(must(there->check(job.lock_id))), public_part(job));
+    EXPECT_EQ(holder_of(must(there->check(lease.lock_id))), holder_of(lease));
+    EXPECT_EQ(holder_of(must(there->check(job.lock_id))), holder_of(job));
     const Lease theirs = must(there->try_lock({"Order", "2"}, {.owner = "Seoul"}));
-    EXPECT_EQ(public_part(must(locks().check(theirs.lock_id))), public_part(theirs));
+    EXPECT_EQ(holder_of(must(locks().check(theirs.lock_id))), holder_of(theirs));
 }
 
 TEST_P(Situations, AnExpiredLockIsTakenFromATimeZoneBehind) {

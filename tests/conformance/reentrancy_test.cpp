@@ -95,7 +95,7 @@ TEST_P(Reentrancy, AReaderAmongOthersCannotBecomeTheWriterButStaysAReader) {
     const Lease alice = must(ask("alice", Mode::shared));
     (void)must(ask("bob", Mode::shared));
     EXPECT_TRUE(held(ask("alice", Mode::exclusive), {"bob"}));
-    EXPECT_EQ(public_part(must(locks().check(key_, alice.lock_id))), public_part(alice));
+    EXPECT_EQ(holder_of(must(locks().check(key_, alice.lock_id))), holder_of(alice));
 }
 
 TEST_P(Reentrancy, AReaderBecomesTheWriterOnceTheOthersHaveExpired) {

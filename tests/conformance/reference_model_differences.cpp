@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "conformance/reference_model.hpp"
+#include "core/holder.hpp"
 
 // How an answer differs from what it should be, in words.
 namespace leasehold::conformance {
@@ -41,14 +42,7 @@ std::string ReferenceModel::late_or_early(Duration actual, Duration expected) co
 
 std::string ReferenceModel::differs(const Life& life, const Lease& lease) const {
     if (lease.lock_id != life.lock_id) return "the lease has another lock id";
-    const Holder seen{.key = lease.key,
-                      .owner = lease.owner,
-                      .mode = lease.mode,
-                      .fence = lease.fence,
-                      .since = lease.granted_at,
-                      .until = lease.expires_at,
-                      .note = lease.note};
-    if (auto difference = differs(life, seen); !difference.empty()) return difference;
+    if (auto difference = differs(life, holder_of(lease)); !difference.empty()) return difference;
     if (life.expires == Duration::max()) {
         return lease.expires_at == never ? "" : "the lease should never expire";
     }

@@ -69,7 +69,7 @@ TEST_P(Refusals, AReleaseOfWhatWasSeenLeavesALeaseThatWasProlongedSince) {
             const auto* refusal = std::get_if<Refusal>(&outcomes[early]);
             ASSERT_NE(refusal, nullptr);
             EXPECT_TRUE(refusal_is_held(*refusal, {"alice"}));
-            EXPECT_EQ(refusal->holders.front(), public_part(renewed));
+            EXPECT_EQ(refusal->holders.front(), holder_of(renewed));
         }
         EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
         ASSERT_TRUE(std::holds_alternative<Refusal>(outcomes[3]));
@@ -200,8 +200,8 @@ TEST_P(Refusals, ALockIdOfAnotherKeyIsUnknownToThisOne) {
     EXPECT_TRUE(gone(locks().extend(key_, mine.lock_id, 1min), Gone::unknown));
     EXPECT_TRUE(gone(locks().renew(key_, mine.lock_id, 1min), Gone::unknown));
     EXPECT_TRUE(gone(locks().release(key_, mine.lock_id), Gone::unknown));
-    EXPECT_EQ(public_part(must(locks().check(other, mine.lock_id))), public_part(mine));
-    EXPECT_EQ(public_part(must(locks().check(key_, theirs.lock_id))), public_part(theirs));
+    EXPECT_EQ(holder_of(must(locks().check(other, mine.lock_id))), holder_of(mine));
+    EXPECT_EQ(holder_of(must(locks().check(key_, theirs.lock_id))), holder_of(theirs));
 }
 
 TEST_P(Refusals, ADeadLockIdOfAnotherKeyIsUnknownToThisOne) {
@@ -222,7 +222,7 @@ TEST_P(Refusals, NoRefusalShowsALockId) {
     ASSERT_TRUE(held(refused, {"alice"}));
     EXPECT_EQ(refused.error().message().find(secret), std::string::npos);
     const Holder broken = must(locks().break_lock(key_, lease.fence, "admin", "urgent"));
-    EXPECT_EQ(broken, public_part(lease));
+    EXPECT_EQ(broken, holder_of(lease));
     const auto ended = locks().check(lease.lock_id);
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().message().find(secret), std::string::npos);

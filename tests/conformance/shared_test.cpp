@@ -24,8 +24,8 @@ TEST_P(Shared, ManyShareAKeyEachWithALeaseOfItsOwn) {
     EXPECT_LT(leases[0].fence, leases[1].fence);
     EXPECT_LT(leases[1].fence, leases[2].fence);
     for (const Lease& lease : leases) {
-        EXPECT_EQ(public_part(must(locks().check(key_, lease.lock_id))), public_part(lease));
-        EXPECT_EQ(public_part(must(locks().check(lease.lock_id))), public_part(lease));
+        EXPECT_EQ(holder_of(must(locks().check(key_, lease.lock_id))), holder_of(lease));
+        EXPECT_EQ(holder_of(must(locks().check(lease.lock_id))), holder_of(lease));
     }
     auto holders = locks().holders(key_);
     std::ranges::sort(holders, {}, &Holder::fence);
@@ -48,7 +48,7 @@ TEST_P(Shared, AWriterIsRefusedWithAllReaders) {
     (void)share("bob");
     const auto refused = locks().try_lock(key_, {.owner = "carol"});
     ASSERT_TRUE(held(refused, {"alice", "bob"}));
-    EXPECT_TRUE(std::ranges::count(refused.error().holders, public_part(alice)) == 1);
+    EXPECT_TRUE(std::ranges::count(refused.error().holders, holder_of(alice)) == 1);
 }
 
 TEST_P(Shared, AReaderIsRefusedByTheWriter) {
@@ -106,7 +106,7 @@ TEST_P(Shared, OneReaderIsBrokenTheOthersStay) {
     const Lease alice = share("alice");
     const Lease bob = share("bob");
     const Holder broken = must(locks().break_lock(key_, alice.fence, "admin", "urgent"));
-    EXPECT_EQ(broken, public_part(alice));
+    EXPECT_EQ(broken, holder_of(alice));
     EXPECT_TRUE(gone(locks().check(key_, alice.lock_id), Gone::broken, "admin", "urgent"));
     EXPECT_TRUE(granted(locks().check(key_, bob.lock_id)));
 }

@@ -32,16 +32,6 @@ std::string_view name_of(Event::Kind kind) noexcept {
     return {};
 }
 
-Holder holder_of(const Lease& lease) {
-    return {.key = lease.key,
-            .owner = lease.owner,
-            .mode = lease.mode,
-            .fence = lease.fence,
-            .since = lease.granted_at,
-            .until = lease.expires_at,
-            .note = lease.note};
-}
-
 Event ending_of(const PastLease& past, Time store_now) {
     return {.kind = kind_of(past.how),
             .lease = past.lease,

@@ -34,9 +34,6 @@ struct Event {
 
 [[nodiscard]] std::string_view name_of(Event::Kind kind) noexcept;
 
-// What everybody may know of it.
-[[nodiscard]] Holder holder_of(const Lease& lease);
-
 [[nodiscard]] Event ending_of(const PastLease& past, Time store_now);
 
 // With the fields of a lease, and of how it ended, as everywhere.

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/holder.hpp"
+
 namespace leasehold::server {
 namespace {
 
