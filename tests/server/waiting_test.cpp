@@ -42,6 +42,18 @@ protected:
         release(server, Lease{.key = order, .lock_id = *id});
     }
 
+    // They wait in this order.
+    static std::vector<Client> line_up(RunningServer& server,
+                                       const std::vector<std::string>& owners) {
+        std::vector<Client> waiters;
+        for (const std::string& owner : owners) {
+            waiters.push_back(server.connect());
+            waiters.back().send(waiting_try(owner));
+            EXPECT_TRUE(server.waits_for(waiters.size()));
+        }
+        return waiters;
+    }
+
     // Who waits, one letter each.
     static std::string line_of(RunningServer& server, std::string_view target) {
         const auto json = server.connect().ask("GET", target).json();
@@ -56,15 +68,17 @@ protected:
     const server::ServerOptions no_poll_{.wait_poll = 1h};
 };
 
+class WaitingAtTheGate : public Waiting {
+protected:
+    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store_ = *gated_;
+    RunningServer server_{std::move(gated_), no_poll_};
+};
+
 TEST_F(Waiting, IsFirstComeFirstServed) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order);
-    std::vector<Client> waiters;
-    for (const char* owner : {"a", "b", "c", "d"}) {
-        waiters.push_back(server.connect());
-        waiters.back().send(waiting_try(owner));
-        ASSERT_TRUE(server.waits_for(waiters.size()));
-    }
+    std::vector<Client> waiters = line_up(server, {"a", "b", "c", "d"});
     release(server, *held);
     std::string order_of_grants;
     for (Client& waiter : waiters) {
@@ -108,35 +122,27 @@ TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
     EXPECT_EQ(owner_of(other.receive()), "bob");
 }
 
-TEST_F(Waiting, WhoHeldTheKeyBeforeIsLastInLine) {
-    auto gated = std::make_unique<GatedStore>(memory::open());
-    GatedStore& store = *gated;
-    RunningServer server{std::move(gated), no_poll_};
-    const auto held = server.locks().try_lock(order, {.owner = "alice"});
-    Client bob = server.connect();
-    bob.send(waiting_try("bob"));
-    ASSERT_TRUE(server.waits_for(1));
-    Client carol = server.connect();
-    carol.send(waiting_try("carol"));
-    ASSERT_TRUE(server.waits_for(2));
-    ASSERT_TRUE(eventually([&] { return store.batches().size() == 2; }));
-    // She releases it, and comes back while bob's try is with the store.
-    store.close();
-    Client releasing = server.connect();
+TEST_F(WaitingAtTheGate, WhoHeldTheKeyBeforeIsLastInLine) {
+    const auto held = server_.locks().try_lock(order, {.owner = "alice"});
+    std::vector<Client> waiters = line_up(server_, {"bob", "carol"});
+    ASSERT_TRUE(eventually([&] { return store_.batches().size() == 2; }));
+    // She releases it, and comes back while bob's try is with the store_.
+    store_.close();
+    Client releasing = server_.connect();
     releasing.send(message("DELETE", "/v1/locks/Order/1", {},
                            "Lock-Token: " + held->lock_id.to_string() + "\r\n"));
-    ASSERT_TRUE(store.wait_until_held());
-    store.let_pass();
+    ASSERT_TRUE(store_.wait_until_held());
+    store_.let_pass();
     EXPECT_EQ(releasing.receive().status, 200U);
-    ASSERT_TRUE(store.wait_until_held());
-    Client alice = server.connect();
+    ASSERT_TRUE(store_.wait_until_held());
+    Client alice = server_.connect();
     alice.send(waiting_try("alice"));
-    ASSERT_TRUE(server.waits_for(3));
-    store.open();
-    const Answer first = bob.receive();
+    ASSERT_TRUE(server_.waits_for(3));
+    store_.open();
+    const Answer first = waiters[0].receive();
     EXPECT_EQ(owner_of(first), "bob");
-    release(server, first);
-    EXPECT_EQ(owner_of(carol.receive()), "carol");
+    release(server_, first);
+    EXPECT_EQ(owner_of(waiters[1].receive()), "carol");
 }
 
 TEST_F(Waiting, TheTimeToLiveStartsAtTheGrant) {
@@ -221,21 +227,18 @@ TEST_F(Waiting, WhoPipelinesWhileWaitingIsStillSeenToGo) {
     EXPECT_TRUE(server.waits_for(0));
 }
 
-TEST_F(Waiting, AGrantThatComesTooLateIsGivenBackAtOnce) {
-    auto gated = std::make_unique<GatedStore>(memory::open());
-    GatedStore& store = *gated;
-    RunningServer server{std::move(gated), no_poll_};
-    store.close();
-    Client gone = server.connect();
+TEST_F(WaitingAtTheGate, AGrantThatComesTooLateIsGivenBackAtOnce) {
+    store_.close();
+    Client gone = server_.connect();
     gone.send(waiting_try("gone"));
-    ASSERT_TRUE(store.wait_until_held());
+    ASSERT_TRUE(store_.wait_until_held());
     gone.close();
-    Client next = server.connect();
+    Client next = server_.connect();
     next.send(waiting_try("next"));
-    ASSERT_TRUE(server.waits_for(2));
-    store.open();
+    ASSERT_TRUE(server_.waits_for(2));
+    store_.open();
     EXPECT_EQ(owner_of(next.receive()), "next");
-    const auto history = server.locks().history();
+    const auto history = server_.locks().history();
     ASSERT_EQ(history.size(), 1U);
     EXPECT_EQ(history.front().lease.owner, "gone");
     EXPECT_EQ(history.front().how, Gone::released);
@@ -269,12 +272,7 @@ TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
     StickyStore& store = *sticky;
     RunningServer server{std::move(sticky), no_poll_};
     const auto held = server.locks().try_lock(order);
-    std::vector<Client> waiters;
-    for (const char* owner : {"a", "b"}) {
-        waiters.push_back(server.connect());
-        waiters.back().send(waiting_try(owner));
-        ASSERT_TRUE(server.waits_for(waiters.size()));
-    }
+    std::vector<Client> waiters = line_up(server, {"a", "b"});
     // It is free, and the server does not know; then it sees at the same time that both are gone.
     ASSERT_TRUE(server.locks().release(held->lock_id).has_value());
     Client stuck = server.connect();
@@ -290,40 +288,34 @@ TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
     EXPECT_EQ(server.locks().history({.key = order}).size(), 2U);
 }
 
-TEST_F(Waiting, AGrantThatComesTooLateTakesNothingFromItsOwner) {
-    auto gated = std::make_unique<GatedStore>(memory::open());
-    GatedStore& store = *gated;
-    RunningServer server{std::move(gated), no_poll_};
-    const auto held = server.locks().try_lock(order, {.owner = "me"});
-    store.close();
-    Client other_tab = server.connect();
+TEST_F(WaitingAtTheGate, AGrantThatComesTooLateTakesNothingFromItsOwner) {
+    const auto held = server_.locks().try_lock(order, {.owner = "me"});
+    store_.close();
+    Client other_tab = server_.connect();
     other_tab.send(waiting_try("me"));
-    ASSERT_TRUE(store.wait_until_held());
+    ASSERT_TRUE(store_.wait_until_held());
     other_tab.close();
-    store.open();
-    ASSERT_TRUE(server.waits_for(0));
-    EXPECT_TRUE(server.locks().check(order, held->lock_id).has_value());
-    EXPECT_TRUE(server.locks().history().empty());
+    store_.open();
+    ASSERT_TRUE(server_.waits_for(0));
+    EXPECT_TRUE(server_.locks().check(order, held->lock_id).has_value());
+    EXPECT_TRUE(server_.locks().history().empty());
 }
 
-TEST_F(Waiting, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
-    auto gated = std::make_unique<GatedStore>(memory::open());
-    GatedStore& store = *gated;
-    RunningServer server{std::move(gated), no_poll_};
+TEST_F(WaitingAtTheGate, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
     const LockId drawn = LockId::random();
     const std::string token = "Lock-Token: " + drawn.to_string() + "\r\n";
-    store.close();
-    Client cut = server.connect();
+    store_.close();
+    Client cut = server_.connect();
     cut.send(message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"a"})", token));
-    ASSERT_TRUE(store.wait_until_held());
+    ASSERT_TRUE(store_.wait_until_held());
     cut.close();
-    Client again = server.connect();
+    Client again = server_.connect();
     again.send(message("POST", "/v1/locks/Order/1", R"({"owner":"a"})", token));
-    store.open();
+    store_.open();
     EXPECT_EQ(again.receive().status, 201U);
-    ASSERT_TRUE(server.waits_for(0));
-    EXPECT_TRUE(server.locks().check(order, drawn).has_value());
-    EXPECT_TRUE(server.locks().history().empty());
+    ASSERT_TRUE(server_.waits_for(0));
+    EXPECT_TRUE(server_.locks().check(order, drawn).has_value());
+    EXPECT_TRUE(server_.locks().history().empty());
 }
 
 TEST_F(Waiting, WhoSendsMoreThanIsKeptWhileWaitingIsGrantedNothing) {
@@ -405,34 +397,26 @@ TEST_F(Waiting, AStopEndsItWithAClearAnswer) {
     EXPECT_EQ(server.locks().list().size(), 1U);
 }
 
-TEST_F(Waiting, ThousandsCostTheStoreNothing) {
-    auto gated = std::make_unique<GatedStore>(memory::open());
-    GatedStore& store = *gated;
-    RunningServer server{std::move(gated), no_poll_};
-    const auto held = server.locks().try_lock(order);
+TEST_F(WaitingAtTheGate, ThousandsCostTheStoreNothing) {
+    const auto held = server_.locks().try_lock(order);
     constexpr std::size_t many = 2000;
     std::vector<Client> waiters;
     for (std::size_t i = 0; i < many; ++i) {
-        waiters.push_back(server.connect());
+        waiters.push_back(server_.connect());
         waiters.back().send(waiting_try(std::to_string(i)));
     }
-    ASSERT_TRUE(server.waits_for(many));
-    EXPECT_LE(store.batches().size(), 2U);  // the holder's try, and that of the first
-    Client working = server.connect();
+    ASSERT_TRUE(server_.waits_for(many));
+    EXPECT_LE(store_.batches().size(), 2U);  // the holder's try, and that of the first
+    Client working = server_.connect();
     EXPECT_EQ(working.ask("POST", "/v1/locks/Order/2").status, 201U);
     waiters.clear();
-    EXPECT_TRUE(server.waits_for(0));
+    EXPECT_TRUE(server_.waits_for(0));
 }
 
 TEST_F(Waiting, NamesThoseWhoWaitInTheirOrder) {
     RunningServer server{memory::open(), {.threads = 2, .waiters_named = 3, .wait_poll = 1h}};
     const auto held = server.locks().try_lock(order);
-    std::vector<Client> waiters;
-    for (const char* owner : {"a", "b", "c", "d"}) {
-        waiters.push_back(server.connect());
-        waiters.back().send(waiting_try(owner));
-        ASSERT_TRUE(server.waits_for(waiters.size()));
-    }
+    std::vector<Client> waiters = line_up(server, {"a", "b", "c", "d"});
     EXPECT_EQ(line_of(server, "/v1/locks/Order/1"), "abc");
     EXPECT_EQ(line_of(server, "/v1/locks/Order/2"), "");
     waiters[1].close();
@@ -474,19 +458,14 @@ TEST_F(Waiting, AskingAgainWithTheSameLockIdKeepsThePlace) {
 TEST_F(Waiting, WorksOnSeveralThreads) {
     RunningServer server{memory::open(), {.threads = 3, .wait_poll = 1h}};
     const auto held = server.locks().try_lock(order);
-    std::vector<Client> waiters;
-    for (int i = 0; i < 50; ++i) {
-        waiters.push_back(server.connect());
-        waiters.back().send(waiting_try("w" + std::to_string(i)));
-        ASSERT_TRUE(server.waits_for(waiters.size()));
-    }
+    std::vector<std::string> owners;
+    for (int i = 0; i < 50; ++i) owners.push_back("w" + std::to_string(i));
+    std::vector<Client> waiters = line_up(server, owners);
     release(server, *held);
-    for (int i = 0; i < 50; ++i) {
-        const Answer answer = waiters[static_cast<std::size_t>(i)].receive();
-        EXPECT_EQ(owner_of(answer), "w" + std::to_string(i));
-        if (i % 3 == 0) {
-            waiters[static_cast<std::size_t>(i)].close();
-        }
+    for (std::size_t i = 0; i < waiters.size(); ++i) {
+        const Answer answer = waiters[i].receive();
+        EXPECT_EQ(owner_of(answer), owners[i]);
+        if (i % 3 == 0) waiters[i].close();
         release(server, answer);
     }
 }
