@@ -256,6 +256,9 @@ TEST_F(ServeAccess, TheCommandShowsItsTokenAndSaysWhatItMayNotDo) {
     const auto named = run({"doctor", "--owner", "shop"}, shop);
     EXPECT_NE(named.output.find("a lock can be taken, renewed and released"), std::string::npos)
         << named.output;
+    // A token that only takes locks is as it should be.
+    EXPECT_NE(named.output.find("warning  history"), std::string::npos) << named.output;
+    EXPECT_EQ(named.exit_code, 0);
     EXPECT_EQ(run({"ls"}, "LEASEHOLD_TOKEN_FILE=/nowhere").exit_code, 2);
     const auto distrusted = leasehold({"ls", "--store", server.url()}, {shop});
     EXPECT_EQ(distrusted.exit_code, 3);

@@ -71,10 +71,7 @@ public:
         ask("clock", [this] { examine_clock(); });
         examine_durability();
         ask("permissions", [this] { examine_permissions(); });
-        ask("history", [this] {
-            (void)locks_->history({.limit = 1});
-            add({Verdict::ok, "history", "what ended can be read"});
-        });
+        ask("history", [this] { examine_history(); });
         examine_secrets();
     }
 
@@ -88,6 +85,17 @@ private:
             const bool unavailable = fault.cause() == StoreFault::Cause::unavailable;
             add({Verdict::problem, about, fault.what(),
                  unavailable ? "see the store's own log" : advice_for(fault)});
+        }
+    }
+
+    void examine_history() {
+        try {
+            (void)locks_->history({.limit = 1});
+            add({Verdict::ok, "history", "what ended can be read"});
+        } catch (const StoreFault& fault) {
+            if (fault.cause() != StoreFault::Cause::not_allowed) throw;
+            add({Verdict::warning, "history", fault.what(),
+                 "who only takes locks needs no more; `see` is for lists, history and events"});
         }
     }
 

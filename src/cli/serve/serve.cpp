@@ -62,7 +62,7 @@ void raise_file_limit(Log& log, std::size_t connections) {
     ::getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur >= connections + for_ourselves) return;
     log.warning(
-        "fewer files may be open than connections are allowed; raise the limit of files, "
+        "too few files may be open for so many connections; raise the limit of files, "
         "or lower connections",
         {{"files", limit.rlim_cur}, {"connections", connections}});
 }
