@@ -19,6 +19,8 @@ SteadyClock::time_point SteadyClock::now() noexcept {
 
 Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
                          SteadyClock::time_point answered) {
+    asked_ = asked;
+    answered_ = answered;
     if (last_.time == Time{}) {
         last_ = {reading, asked, answered};
         return highest_ = reading;
@@ -32,8 +34,9 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
     Time now = std::max(reading, highest_);
     set_back_ = reading + max_leap_ < earliest;
     if (set_back_) {
-        // Go on by our own steady clock instead of standing still.
-        now = std::max(now, earliest);
+        // Go on by our own steady clock instead of standing still, and always from the same moment:
+        // what a reading takes must not be lost with each of them.
+        if (earliest >= now) return highest_ = earliest;
     } else if (reading > latest + max_leap_) {
         note_leap(reading, reading - latest);
     }
@@ -47,7 +50,7 @@ void StoreClock::at_least(Time used) {
     // than it seems.
     if (seasoned_ && used > highest_ + max_leap_) note_leap(used, used - highest_);
     highest_ = used;
-    last_.time = used;
+    last_ = {used, asked_, answered_};
 }
 
 void StoreClock::note_leap(Time after, Duration size) {

@@ -40,11 +40,15 @@ private:
     };
 
     Duration max_leap_;
+    // What time is counted from: the last reading, or as long as the clock is set back, the one
+    // before that.
     Reading last_;
-    Time highest_{};           // ever used, or given as the floor
-    bool seasoned_ = false;    // has seen the clock before the last reading
-    bool set_back_ = false;    // the store's clock lags behind what it said before
-    std::vector<Leap> leaps_;  // oldest first; at most max_leaps
+    SteadyClock::time_point asked_{};     // for the last reading
+    SteadyClock::time_point answered_{};  // with it
+    Time highest_{};                      // ever used, or given as the floor
+    bool seasoned_ = false;               // has seen the clock before the last reading
+    bool set_back_ = false;               // the store's clock lags behind what it said before
+    std::vector<Leap> leaps_;             // oldest first; at most max_leaps
 };
 
 }  // namespace leasehold

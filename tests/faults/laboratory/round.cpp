@@ -55,7 +55,6 @@ public:
             expectations.clock_drift = 100ms;
             expectations.store_clock_leaps = true;
             expectations.one_clock = false;
-            expectations.standstill = 1500ms;
         }
         if (round_.store == "etcd") {
             // No lease ends early by any steady clock, and here all are one.
