@@ -59,6 +59,9 @@ protected:
     std::size_t forget_history(Time before, std::size_t limit) override;
 
 private:
+    // How often something is tried that others' changes got in the way of.
+    static constexpr int attempts = 12;
+
     struct KnownLease {
         std::optional<Ended> ended{};
         std::vector<LockKey> keys{};  // whose rows know it

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "stores/etcd/lane.hpp"
+
+// What is done to know the store's time, and to let it pass.
+namespace leasehold::etcd {
+namespace {
+
+using Effect = StoreFault::Effect;
+using Cause = StoreFault::Cause;
+
+Time machine_time() {
+    return std::chrono::floor<Duration>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+void Lane::keep_time() {
+    if (!shared_.clock.is_close(shared_.steady())) write_clock();
+}
+
+void Lane::write_clock() {
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        const ClockKey::Reading latest = shared_.clock.latest();
+        Txn txn;
+        Time time = shared_.clock.may_write(shared_.steady());
+        if (latest.changed == 0) {
+            // Of a new store. It needs some time to begin with.
+            time = machine_time();
+            txn.put(names_.format(), std::string{format_version});
+        }
+        txn.expect_exactly(names_.clock(), latest.changed);
+        txn.put(names_.clock(), print(time));
+        if (send(txn, Effect::none, time).as_expected) return;
+        // Others write it, too: that they did after we had looked may do.
+        if (shared_.clock.is_close(shared_.steady())) return;
+    }
+    if (shared_.clock.is_known()) return;
+    throw StoreFault{Effect::none, Cause::unavailable,
+                     "others keep writing the store's clock in etcd"};
+}
+
+Time Lane::raise_clock(Txn& txn, Time at_least) {
+    const auto give_up = std::chrono::steady_clock::now() + options_.io_timeout;
+    for (;;) {
+        const ClockKey::Reading latest = shared_.clock.latest();
+        const Time time = shared_.clock.may_write(shared_.steady());
+        if (time >= at_least) {
+            txn.expect_exactly(names_.clock(), latest.changed);
+            txn.put(names_.clock(), print(time));
+            return time;
+        }
+        if (std::chrono::steady_clock::now() > give_up) {
+            throw StoreFault{Effect::none, Cause::unavailable,
+                             "the store's clock may not be raised far enough yet"};
+        }
+        constexpr Duration longest_nap = std::chrono::milliseconds{5};
+        std::this_thread::sleep_for(std::min(at_least - time, longest_nap));
+        // What others write meanwhile must not go unseen.
+        constexpr Duration longest_unseen = std::chrono::milliseconds{30};
+        if (!shared_.clock.was_looked_at_since(shared_.steady() - longest_unseen)) {
+            Txn look;
+            (void)send(look, Effect::none);
+        }
+    }
+}
+
+std::optional<Time> Lane::tick(Txn& txn) const {
+    const auto at = shared_.steady();
+    if (!shared_.clock.is_old(at)) return std::nullopt;
+    const Time time = shared_.clock.may_write(at);
+    txn.put_if(names_.clock(), shared_.clock.latest().changed, print(time));
+    return time;
+}
+
+ClockReading Lane::read_clock() {
+    keep_time();
+    const Time time = std::max(shared_.clock.now(shared_.steady()), shared_.clock.latest().time);
+    return {time, time};
+}
+
+// The clock is one.
+void Lane::raise_floor(Time /*floor*/) noexcept {}
+
+}  // namespace leasehold::etcd
