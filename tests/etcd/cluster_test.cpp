@@ -57,7 +57,14 @@ protected:
         return leases;
     }
 
-    PrivateEtcd etcd_{{.members = 3}};
+    // Nobody else gets what is held.
+    void expect_refused_to_others(const std::vector<Lease>& leases) {
+        for (const Lease& lease : leases) {
+            EXPECT_FALSE(settle([&] { return locks_.try_lock(lease.key, {.owner = "bob"}); }));
+        }
+    }
+
+    PrivateEtcd etcd_{{.members = 3, .gates_between = true}};
     LockManager locks_{open_store(etcd_.url() + "?io_timeout_ms=2000")};
 };
 
@@ -85,10 +92,34 @@ TEST_F(EtcdCluster, LosesNothingWhileItsLeaderStandsStillAndGoesOn) {
     expect_held(before);
     expect_held(meanwhile);
     expect_held(after);
-    // Nobody else got what is held.
-    for (const Lease& lease : before) {
-        EXPECT_FALSE(settle([&] { return locks_.try_lock(lease.key, {.owner = "bob"}); }));
-    }
+    expect_refused_to_others(before);
+}
+
+TEST_F(EtcdCluster, LosesNothingWhileItsLeaderIsCutOffFromTheOthers) {
+    const auto before = take_some("before", 10);
+    const std::size_t leader = etcd_.leader();
+    etcd_.cut_off(leader);
+    const auto meanwhile = take_some("meanwhile", 10);
+    // The others have elected one of themselves.
+    EXPECT_NE(etcd_.leader((leader + 1) % 3), leader);
+    expect_held(before);
+    etcd_.join_again();
+    const auto after = take_some("after", 10);
+    expect_held(before);
+    expect_held(meanwhile);
+    expect_held(after);
+    expect_refused_to_others(meanwhile);
+}
+
+TEST_F(EtcdCluster, LosesNothingWhenAllMembersAreKilledAtOnce) {
+    const auto before = take_some("before", 10);
+    etcd_.kill_all();
+    EXPECT_THROW((void)locks_.try_lock({"Order", "1"}, {.owner = "alice"}), StoreFault);
+    etcd_.start_all();
+    const auto after = take_some("after", 10);
+    expect_held(before);
+    expect_held(after);
+    expect_refused_to_others(before);
 }
 
 TEST_F(EtcdCluster, WithoutAMajorityNothingIsAnsweredAndNothingIsLost) {

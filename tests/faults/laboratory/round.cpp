@@ -61,6 +61,7 @@ public:
             expectations.clock_drift = 0ms;
             expectations.store_clock_lags = true;
             expectations.one_clock = false;
+            // Nothing is promised of how slow it may be; of the laboratory's it is demanded.
             expectations.standstill = 5s;
         }
         for (const Strike& strike : round_.strikes) {
