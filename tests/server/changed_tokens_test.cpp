@@ -9,7 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using server::Role;
-using server::Roles;
 
 const LockKey order{"Order", "1"};
 
