@@ -1,24 +1,7 @@
-# Makes copies of sources with bugs in them, each switched on by its number at run time:
+# Makes copies of the rules, the batcher, the core of the SQL stores and the SQLite store with bugs in them:
 #   cmake -DSOURCES=.../src -DOUTPUT=folder -P SeedBugs.cmake
-# Every bug is a piece of text that occurs exactly once and what stands there instead; `seeded(N)` says whether bug N is
-# on. A bug whose text is not found any more fails the build.
-set(files core/rules.cpp core/cell_store.cpp core/batcher.cpp stores/sqlite/sqlite_store.cpp stores/sqlite/rows.cpp)
-foreach(file IN LISTS files)
-    string(MAKE_C_IDENTIFIER "${file}" name)
-    file(READ "${SOURCES}/${file}" text_${name})
-endforeach()
-set(names)
-
-macro(seed_bug number name file before after)
-    string(MAKE_C_IDENTIFIER "${file}" in)
-    string(FIND "${text_${in}}" "${before}" first)
-    string(FIND "${text_${in}}" "${before}" last REVERSE)
-    if(first EQUAL -1 OR NOT first EQUAL last)
-        message(FATAL_ERROR "bug ${number} (${name}): this must stand in ${file} exactly once:\n${before}")
-    endif()
-    string(REPLACE "${before}" "${after}" text_${in} "${text_${in}}")
-    string(APPEND names "    {\"${name}\", \"${file}\"},\n")
-endmacro()
+include("${CMAKE_CURRENT_LIST_DIR}/Seeding.cmake")
+read_sources(core/rules.cpp core/cell_store.cpp core/batcher.cpp stores/sqlite/sqlite_store.cpp stores/sqlite/rows.cpp)
 
 seed_bug(1 "a lease is taken over shortly before its expiry" core/rules.cpp
     [==[        if (!alive(grant, now)) continue;
@@ -206,8 +189,7 @@ seed_bug(40 "one commit of many is forgotten" stores/sqlite/sqlite_store.cpp
     [==[        const int code = commit_.step_code();]==]
     [==[        if (seeded(40) && ++commits_ % 20 == 0) return rollback();
         const int code = commit_.step_code();]==])
-string(REPLACE "    std::vector<Known*> known_;" "    int commits_ = 0;\n    std::vector<Known*> known_;"
-    text_stores_sqlite_sqlite_store_cpp "${text_stores_sqlite_sqlite_store_cpp}")
+replace_once(stores/sqlite/sqlite_store.cpp "    std::vector<Known*> known_;" "    int commits_ = 0;\n    std::vector<Known*> known_;")
 seed_bug(41 "a row keeps the fence of the lease before" stores/sqlite/rows.cpp
     [==[          "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "]==]
     [==[          std::string{"update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = "} +
@@ -223,16 +205,4 @@ seed_bug(43 "release-all does not find shares" stores/sqlite/rows.cpp
              "select type, id from lock_shares where owner = ?1 and owner <> ''"} +
                  (seeded(43) ? " and false" : "")]==])
 
-foreach(file IN LISTS files)
-    string(MAKE_C_IDENTIFIER "${file}" name)
-    file(WRITE "${OUTPUT}/${file}" "#include \"lab/seeded.hpp\"\n${text_${name}}")
-endforeach()
-file(WRITE "${OUTPUT}/seeded_names.cpp" "#include \"lab/seeded.hpp\"
-
-namespace leasehold::lab {
-
-const std::vector<SeededBug> seeded_bugs{
-${names}};
-
-}  // namespace leasehold::lab
-")
+write_copies()

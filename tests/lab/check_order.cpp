@@ -236,6 +236,7 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
     evidence.each_seen([&](const Story& story) {
         for (const Sighting& seen : story.alive) by_fence[{story.key, seen.lease.fence}] = &story;
     });
+    const Duration slow = evidence.expectations.clock_drift + evidence.expectations.standstill;
     for (const Operation& operation : evidence.operations) {
         const auto* refusal = std::get_if<Refusal>(&operation.outcome);
         if (refusal == nullptr || refusal->kind != Refusal::Kind::held) continue;
@@ -254,9 +255,7 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
                            {&operation});
                 }
             } else if (const Story& story = *known->second;
-                       story.alive_until_at_most() < operation.called -
-                                                         evidence.expectations.clock_drift -
-                                                         evidence.expectations.standstill ||
+                       story.alive_until_at_most(slow) < operation.called ||
                        story.first_called > *operation.returned) {
                 if (evidence.expectations.transactions_meet &&
                     met_another(evidence.operations, operation, holder.key)) {

@@ -7,13 +7,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t remembered = 6;
-
-template <class T>
-void keep_latest(std::vector<T>& all) {
-    while (all.size() > remembered) all.erase(all.begin());
-}
-
 bool is_unknown(const Outcome& outcome) {
     const auto* fault = std::get_if<StoreFault>(&outcome);
     return fault != nullptr && fault->effect() == StoreFault::Effect::unknown;
@@ -34,11 +27,11 @@ Client::Client(std::string name, std::vector<LockKey> keys, std::uint64_t seed)
 
 std::optional<Request> Client::hear(const Request& request, const Outcome& outcome) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        if (std::holds_alternative<TryLock>(request))
-            mine_.emplace_back(lease->key, lease->lock_id);
+        if (std::holds_alternative<TryLock>(request) && !lease->lock_id.is_nil())
+            mine_.add({lease->key, lease->lock_id});
     } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
         if (std::holds_alternative<TryLockAll>(request)) {
-            for (const Lease& one : *leases) mine_.emplace_back(one.key, one.lock_id);
+            for (const Lease& one : *leases) mine_.add({one.key, one.lock_id});
         }
     } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         others_ = refusal->holders;
@@ -46,7 +39,6 @@ std::optional<Request> Client::hear(const Request& request, const Outcome& outco
         owner_ = fmt::format("{}.{}", name_, ++lives_);
         if (dice_.in_thousand(600)) return request;
     }
-    keep_latest(mine_);
     return std::nullopt;
 }
 
@@ -56,15 +48,15 @@ Request Client::next() {
     if (kind < 6 && !others_.empty()) return break_one();
     if (kind < 11) return try_several();
     // Perhaps it never heard of the answer.
-    if (kind < 15 && !tried_.empty()) return tried_[dice_.below(tried_.size())];
+    if (kind < 18 && !tried_.empty()) return tried_.any(dice_);
     if (!mine_.empty() && kind < 75) return about_mine();
-    tried_.push_back({.key = any_key(),
-                      .lock_id = dice_.lock_id(),
-                      .owner = any_owner(),
-                      .mode = any_mode(),
-                      .ttl = any_ttl()});
-    keep_latest(tried_);
-    return tried_.back();
+    const TryLock wanted{.key = any_key(),
+                         .lock_id = dice_.lock_id(),
+                         .owner = any_owner(),
+                         .mode = any_mode(),
+                         .ttl = any_ttl()};
+    tried_.add(wanted);
+    return wanted;
 }
 
 Duration Client::any_ttl() {
@@ -103,7 +95,7 @@ Request Client::try_several() {
 }
 
 Request Client::about_mine() {
-    const auto& [key, lock_id] = mine_[dice_.below(mine_.size())];
+    const auto& [key, lock_id] = mine_.any(dice_);
     switch (dice_.below(8)) {
         case 0:
         case 1: return Check{key, lock_id};

@@ -27,6 +27,31 @@ private:
     std::mt19937_64 numbers_;
 };
 
+// The latest few of many, and a few of those before them.
+template <class T>
+class Memory {
+public:
+    void add(T one) {
+        latest_.push_back(std::move(one));
+        if (latest_.size() <= few) return;
+        if (forgotten_++ % one_of == 0) {
+            earlier_.push_back(std::move(latest_.front()));
+            if (earlier_.size() > few) earlier_.erase(earlier_.begin());
+        }
+        latest_.erase(latest_.begin());
+    }
+    [[nodiscard]] bool empty() const { return latest_.empty(); }
+    [[nodiscard]] const T& any(Dice& dice) const {
+        const auto& some = !earlier_.empty() && dice.in_thousand(300) ? earlier_ : latest_;
+        return some[dice.below(some.size())];
+    }
+
+private:
+    static constexpr std::size_t few = 6, one_of = 5;
+    std::size_t forgotten_ = 0;
+    std::vector<T> latest_, earlier_;
+};
+
 // Asks for this and that about a few keys, all from its seed. Not thread-safe.
 class Client {
 public:
@@ -57,10 +82,10 @@ private:
     Dice dice_;
     std::string owner_;
     std::size_t lives_ = 0;
-    // What it believes to have, what it saw of others, and what it asked for: the latest few.
-    std::vector<std::pair<LockKey, LockId>> mine_;
+    // What it was given, what it saw of others just now, and what it asked for.
+    Memory<std::pair<LockKey, LockId>> mine_;
     std::vector<Holder> others_;
-    std::vector<TryLock> tried_;
+    Memory<TryLock> tried_;
 };
 
 [[nodiscard]] std::vector<LockKey> some_keys(std::size_t count);

@@ -4,8 +4,9 @@
 #include <leasehold/stores/sqlite.hpp>
 
 #include <iostream>
-#include <map>
+#include <set>
 
+#include "lab/catches.hpp"
 #include "lab/seeded.hpp"
 #include "lab/simulation.hpp"
 #include "support/process.hpp"
@@ -45,18 +46,12 @@ Stage stage_of(const std::string& file) {
     return {on_sqlite, 8};
 }
 
-// How many of the runs the checker finds something in, by rule.
-std::map<std::string, std::size_t> found_with(std::size_t bug, const Stage& stage) {
-    std::map<std::string, std::size_t> found;
+Catches found_with(std::size_t bug, const Stage& stage) {
+    Catches found;
     seeded_bug = bug;
     for (std::uint64_t seed = 1; seed <= stage.seeds; ++seed) {
         const Recording run = stage.run(seed);
-        std::map<std::string, std::size_t> here;
-        for (const Violation& violation : check(run.operations, {}, &run.aftermath)) {
-            here[violation.rule] = 1;
-        }
-        if (!here.empty()) ++found["any"];
-        for (const auto& [rule, once] : here) ++found[rule];
+        found.add(check(run.operations, {}, &run.aftermath));
     }
     seeded_bug = 0;
     return found;
@@ -64,37 +59,26 @@ std::map<std::string, std::size_t> found_with(std::size_t bug, const Stage& stag
 
 TEST(SeededBugs, TheCopyWithoutABugIsClean) {
     for (const char* file : {"core/rules.cpp", "core/batcher.cpp", "stores/sqlite/rows.cpp"}) {
-        for (const auto& [rule, count] : found_with(0, stage_of(file))) {
-            ADD_FAILURE() << file << ": " << rule << " in " << count << " runs";
-        }
+        const Catches found = found_with(0, stage_of(file));
+        EXPECT_FALSE(found.any()) << file << ": " << found.to_string();
     }
 }
 
 TEST(SeededBugs, EveryOneIsCaught) {
     std::size_t caught = 0;
-    std::map<std::string, std::size_t> by_rule;
+    std::set<std::string> rules;
     for (std::size_t bug = 1; bug <= seeded_bugs.size(); ++bug) {
         const auto& [name, file] = seeded_bugs[bug - 1];
-        const Stage stage = stage_of(file);
-        const auto found = found_with(bug, stage);
-        const bool any = found.contains("any");
-        caught += any ? 1 : 0;
-        EXPECT_TRUE(any) << bug << ": " << name;
-        std::cout << bug << ". " << file << ": " << name << ": in " << (any ? found.at("any") : 0)
-                  << " of " << stage.seeds << " runs (";
-        const char* separator = "";
-        for (const auto& [rule, count] : found) {
-            if (rule == "any") continue;
-            by_rule[rule] += count;
-            std::cout << separator << rule;
-            separator = ", ";
-        }
-        std::cout << ")\n";
+        const Catches found = found_with(bug, stage_of(file));
+        caught += found.any() ? 1 : 0;
+        EXPECT_TRUE(found.any()) << bug << ": " << name;
+        rules.insert(found.rules().begin(), found.rules().end());
+        std::cout << bug << ". " << file << ": " << name << ": " << found.to_string() << '\n';
     }
     std::cout << caught << " of " << seeded_bugs.size() << " seeded bugs caught\n";
     EXPECT_GE(seeded_bugs.size(), 20U);
     for (const std::string& rule : rule_names()) {
-        if (!by_rule.contains(rule)) std::cout << "no bug here shows itself by: " << rule << '\n';
+        if (!rules.contains(rule)) std::cout << "no bug here shows itself by: " << rule << '\n';
     }
 }
 

@@ -166,11 +166,11 @@ Instant Story::alive_until_at_least() const {
     return std::min(until, first_end_called());
 }
 
-Instant Story::alive_until_at_most() const {
+Instant Story::alive_until_at_most(Duration slow) const {
     Instant until = Instant::min();
     for (const auto& [operation, lease] : alive) {
         if (lease.expires_at == never) return first_end_told();
-        until = std::max(until, *operation->returned + lease.remaining());
+        until = std::max(until, *operation->returned + lease.remaining() + slow);
     }
     if (may_have_been_prolonged || !is_seen()) until = Instant::max();
     return std::min(until, first_end_told());

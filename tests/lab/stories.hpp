@@ -48,8 +48,9 @@ struct Story {
     [[nodiscard]] Instant first_end_told() const;
     // It cannot have run out before this, on the recorders' clock.
     [[nodiscard]] Instant alive_until_at_least() const;
-    // Nor can it have lived longer than this, on the same clock.
-    [[nodiscard]] Instant alive_until_at_most() const;
+    // Nor can it have lived longer than this, on the same clock, where the store's falls behind
+    // that by no more than `slow`.
+    [[nodiscard]] Instant alive_until_at_most(Duration slow) const;
     // Nobody could have shared the key at any time of its life.
     [[nodiscard]] bool was_always_exclusive() const;
 };
