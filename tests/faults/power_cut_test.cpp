@@ -1,0 +1,112 @@
+// The power goes while a database works: it comes back with what its disk had, and without what was
+// only in the machine's memory.
+#include <cstdlib>
+
+#include "faults/databases.hpp"
+#include "faults/under_load.hpp"
+
+namespace leasehold::faults {
+namespace {
+
+bool succeeds(std::vector<std::string> command) {
+    return testing::run({.arguments = std::move(command)}, 60s).exit_code == 0;
+}
+
+// A file system in a file, mounted while this lives. Not thread-safe.
+class LoopDisk {
+public:
+    LoopDisk() {
+        std::filesystem::create_directory(place_);
+        mounted_ = succeeds({"truncate", "--size=640M", image_}) &&
+                   succeeds({"mkfs.ext4", "-q", "-F", image_}) && mount();
+    }
+    LoopDisk(const LoopDisk&) = delete;
+    LoopDisk& operator=(const LoopDisk&) = delete;
+    ~LoopDisk() {
+        if (mounted_) succeeds({"umount", "--lazy", place_});
+    }
+
+    // False where this machine does not let us mount anything.
+    [[nodiscard]] bool is_there() const { return mounted_; }
+    [[nodiscard]] const std::string& place() const { return place_; }
+
+    // All that was written so far.
+    void flush() const { ASSERT_TRUE(succeeds({"sync", "--file-system", place_})); }
+    // While nobody writes: what has reached the disk by now is all there will be after
+    // lose_the_rest().
+    void take_picture() const {
+        ASSERT_TRUE(succeeds({"cp", "--sparse=always", image_, picture_}));
+    }
+    void lose_the_rest() {
+        ASSERT_TRUE(succeeds({"umount", place_}));
+        ASSERT_TRUE(succeeds({"mv", picture_, image_}));
+        ASSERT_TRUE(mount());
+    }
+
+private:
+    // Its own journal is not to be written meanwhile.
+    [[nodiscard]] bool mount() const {
+        return succeeds({"mount", "-o", "loop,commit=300", image_, place_}) &&
+               succeeds({"chmod", "755", place_});
+    }
+
+    const testing::TemporaryFolder folder_;
+    const std::string image_ = folder_.path() / "image", picture_ = folder_.path() / "picture";
+    const std::string place_ = folder_.path() / "disk";
+    bool mounted_ = false;
+};
+
+// New temporary folders are made here meanwhile.
+class Within {
+public:
+    explicit Within(const std::string& folder) { ::setenv("TMPDIR", folder.c_str(), 1); }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+    ~Within() { ::setenv("TMPDIR", before_.c_str(), 1); }
+
+private:
+    const std::string before_ = std::filesystem::temp_directory_path();
+};
+
+class PowerCut : public ::testing::TestWithParam<On<Server>> {
+protected:
+    void SetUp() override {
+        if (!disk_.is_there()) GTEST_SKIP() << "no file system can be mounted here";
+    }
+
+    std::vector<std::string> violations(testing::PrivateServerOptions options) {
+        const auto server = [&] {
+            const Within here{disk_.place()};
+            return GetParam().make(std::move(options));
+        }();
+        const std::string url = server->url(server->make());
+        // The server's files were made without any flush.
+        disk_.flush();
+        return violations_under_load(url + "?io_timeout_ms=1000", url, [&](const auto&) {
+            server->pause();
+            disk_.take_picture();
+            server->kill();
+            disk_.lose_the_rest();
+            server->start();
+        });
+    }
+
+    LoopDisk disk_;
+};
+INSTANTIATE_TEST_SUITE_P(, PowerCut, ::testing::ValuesIn(every_server()), by_store());
+
+TEST_P(PowerCut, LosesNothingThatWasAnswered) {
+    const auto found = violations({});
+    EXPECT_TRUE(found.empty()) << found.size() << " violations, the first:\n" << found.front();
+}
+
+// So that the test above is known to see it.
+TEST_P(PowerCut, LosesGrantsOfADatabaseThatDoesNotFlush) {
+    const bool postgres = std::string_view{GetParam().store} == "postgres";
+    EXPECT_FALSE(violations({.settings = {postgres ? "synchronous_commit=off"
+                                                   : "--innodb-flush-log-at-trx-commit=0"}})
+                     .empty());
+}
+
+}  // namespace
+}  // namespace leasehold::faults
