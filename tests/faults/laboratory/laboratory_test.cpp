@@ -1,5 +1,7 @@
 // The laboratory in short: every fault once on every store. The long form is tests/faults/soak.
+#include <filesystem>
 #include <iostream>
+#include <string>
 
 #include "faults/laboratory/report.hpp"
 #include "faults/laboratory/round.hpp"
@@ -18,7 +20,18 @@ protected:
             folder.path());
         std::cout << table({round});
         EXPECT_GT(round.strikes.size(), 1U);
-        EXPECT_TRUE(round.violations.empty()) << some_of(round.violations);
+        EXPECT_TRUE(round.violations.empty())
+            << some_of(round.violations) << "its history is in " << keep(folder.path(), wired);
+    }
+
+private:
+    static std::filesystem::path keep(const std::filesystem::path& recordings, Wired wired) {
+        const auto kept = std::filesystem::absolute("histories") /
+                          (GetParam() + std::string{wired == Wired::clocks ? "-clocks" : ""});
+        std::filesystem::remove_all(kept);
+        std::filesystem::create_directories(kept);
+        std::filesystem::copy(recordings, kept, std::filesystem::copy_options::recursive);
+        return kept;
     }
 };
 

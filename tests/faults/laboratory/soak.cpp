@@ -36,7 +36,9 @@ int soak(const Options& options) {
         auto& kept = grounds[{store, clocks ? Wired::clocks : Wired::disk}];
         if (!kept) kept = std::make_unique<Ground>(store, clocks ? Wired::clocks : Wired::disk);
         Ground& ground = *kept;
-        const auto folder = options.into / fmt::format("{:04}-{}", number, ground.store());
+        // By its seed, so that what another run has found stays.
+        const auto folder =
+            options.into / fmt::format("seed-{}-{}", options.seed + number, ground.store());
         std::filesystem::remove_all(folder);
         std::filesystem::create_directories(folder);
         const auto round_ends =
