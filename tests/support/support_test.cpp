@@ -376,6 +376,18 @@ TEST_F(TcpGateTest, HoldsAnswersWhileTheServerActs) {
     session.answer();
 }
 
+TEST_F(TcpGateTest, HoldsRequestsAndBringsThemLate) {
+    {
+        PostgresSession session(url());
+        gate_.hold_requests();
+        session.send(insert_);
+        EXPECT_FALSE(session.hears_something_within(200ms));
+        EXPECT_FALSE(is_written());
+    }
+    gate_.let_go();
+    EXPECT_TRUE(becomes_true([&] { return is_written(); }));
+}
+
 TEST_F(TcpGateTest, DelaysWhatPassesInBadWeather) {
     PostgresSession session(url());
     gate_.set_weather({.delay_from = 60ms, .delay_to = 80ms});

@@ -212,6 +212,10 @@ void TcpGate::hold_answers() {
     control([this] { passing_ = Passing::client_bytes; });
 }
 
+void TcpGate::hold_requests() {
+    control([this] { passing_ = Passing::server_bytes; });
+}
+
 void TcpGate::hold_those_who_say(std::string text) {
     control([this, &text] { held_saying_ = std::move(text); });
 }
@@ -227,6 +231,14 @@ void TcpGate::let_go() {
 
 void TcpGate::set_weather(Weather weather) {
     control([this, weather] { weather_ = weather; });
+}
+
+bool TcpGate::requests_pass(Passing passing) {
+    return passing == Passing::all || passing == Passing::client_bytes;
+}
+
+bool TcpGate::answers_pass(Passing passing) {
+    return passing == Passing::all || passing == Passing::server_bytes;
 }
 
 TcpGate::Passing TcpGate::passing(const Connection& connection) const {
@@ -279,10 +291,12 @@ void TcpGate::work() {
             const Passing passing = this->passing(connection);
             if (connection.connecting) {
                 server |= POLLOUT;
-            } else if (passing != Passing::none) {
-                if (connection.requests.wants_to_read()) client |= POLLIN;
-                if (due(connection.requests)) server |= POLLOUT;
-                if (passing == Passing::all) {
+            } else {
+                if (requests_pass(passing)) {
+                    if (connection.requests.wants_to_read()) client |= POLLIN;
+                    if (due(connection.requests)) server |= POLLOUT;
+                }
+                if (answers_pass(passing)) {
                     if (connection.answers.wants_to_read()) server |= POLLIN;
                     if (due(connection.answers)) client |= POLLOUT;
                 }
@@ -353,8 +367,8 @@ TcpGate::Next TcpGate::forward(Connection& connection) {
         return error == 0 ? Next::go_on : Next::give_up;
     }
     Next next = Next::go_on;
-    if (passing(connection) != Passing::none) next = forward_requests(connection);
-    if (passing(connection) == Passing::all && next == Next::go_on) {
+    if (requests_pass(passing(connection))) next = forward_requests(connection);
+    if (answers_pass(passing(connection)) && next == Next::go_on) {
         next = forward_answers(connection);
     }
     const bool ended = connection.requests.end_passed() && connection.answers.end_passed();

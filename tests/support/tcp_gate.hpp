@@ -43,6 +43,8 @@ public:
     void hold();
     // The client's bytes pass, the server's wait.
     void hold_answers();
+    // The server's bytes pass, the clients' wait, even those of clients that have gone meanwhile.
+    void hold_requests();
     // Nothing passes on those connections whose client began by saying something with this in it;
     // on the others everything.
     void hold_those_who_say(std::string text);
@@ -75,12 +77,14 @@ public:
     std::size_t client_bytes() const { return client_bytes_; }
 
 private:
-    enum class Passing { all, client_bytes, none };
+    enum class Passing { all, client_bytes, server_bytes, none };
     enum class Next { go_on, end, cut, give_up };  // given up: one side broke it or is not there
     class Connection;
     using Clock = std::chrono::steady_clock;
 
     Passing passing(const Connection& connection) const;
+    [[nodiscard]] static bool requests_pass(Passing passing);
+    [[nodiscard]] static bool answers_pass(Passing passing);
     // When something that arrives now is passed on.
     Clock::time_point passes_at();
     // Runs the change on the gate's thread and waits for it.
