@@ -22,7 +22,7 @@ class Tokens;
 struct ServerOptions {
     std::string address = "127.0.0.1";
     std::uint16_t port = 7470;  // 0: any free one, see Server::port()
-    std::size_t threads = 2;
+    std::size_t threads = 1;
 
     // A request's line and fields, and its body.
     std::size_t header_bytes = 16 * 1024;

@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t clean_runs = 4, most_runs = 20;
+constexpr std::uint64_t clean_runs = 4, most_runs = 60;
 constexpr std::size_t enough_grants = 60;
 constexpr Duration longest_pause = milliseconds{2};
 

@@ -19,7 +19,7 @@ namespace leasehold::cli {
 
 struct Config {
     std::string store = "sqlite:leasehold.db";
-    server::ServerOptions server{};
+    server::ServerOptions server{.threads = 2};
     Limits limits{};
     server::LogLevel log_level = server::LogLevel::info;
     server::LogFormat log_format = server::LogFormat::automatic;
