@@ -118,12 +118,13 @@ std::string large_batch() {
 }
 
 TEST(Limits, LargeBodiesTogetherHaveABound) {
-    RunningServer server{memory::open(), {.body_bytes = 50'000, .bodies_bytes = 60'000}};
+    RunningServer server{memory::open(),
+                         {.threads = 1, .body_bytes = 50'000, .bodies_bytes = 60'000}};
     const std::string whole = large_batch();
     const std::size_t most = whole.size() - 10;
     Client first = server.connect();
     first.send(std::string_view{whole}.substr(0, most));
-    // The server has one thread: it reads on for each while it answers another.
+    // On its one thread it reads on for each while it answers another.
     Client other = server.connect();
     for (int i = 0; i < 10; ++i) EXPECT_EQ(other.ask("GET", "/healthz").status, 200U);
     Client second = server.connect();
@@ -176,7 +177,8 @@ TEST(Limits, OneLargeBodyAlwaysFits) {
 }
 
 TEST(Limits, SmallBodiesDoNotSufferFromLargeOnesOnTheirWay) {
-    RunningServer server{memory::open(), {.body_bytes = 50'000, .bodies_bytes = 50'000}};
+    RunningServer server{memory::open(),
+                         {.threads = 1, .body_bytes = 50'000, .bodies_bytes = 50'000}};
     const std::string large = large_batch();
     // Whoever announces much and sends nothing has nothing.
     std::vector<Client> slow;
@@ -227,7 +229,8 @@ protected:
 
     std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
     GatedStore& store_ = *gated_;
-    RunningServer server_{std::move(gated_), {.requests_under_way = 1, .queued_tries = 2}};
+    RunningServer server_{std::move(gated_),
+                          {.threads = 1, .requests_under_way = 1, .queued_tries = 2}};
     Client first_ = server_.connect();
 };
 
@@ -324,7 +327,7 @@ TEST_F(FullServer, KeepsTheOrderOfABatchOnOneKey) {
 TEST(FullOfABatch, ItsRequestsCountOneByOne) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;
-    RunningServer server{std::move(gated), {.requests_under_way = 3}};
+    RunningServer server{std::move(gated), {.threads = 1, .requests_under_way = 3}};
     store.close();
     Client two = server.connect();
     two.send(
@@ -375,7 +378,7 @@ TEST_F(FullServer, SaysThatNothingWasDoneToWhomItTurnsAway) {
 }
 
 TEST(Stopping, CutsWhoDoesNotFinish) {
-    RunningServer server{memory::open(), {.drain_deadline = 200ms}};
+    RunningServer server{memory::open(), {.threads = 1, .drain_deadline = 200ms}};
     Client slow = server.connect();
     slow.send("GET /healthz HTTP/1.1\r\n");
     EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);

@@ -270,7 +270,7 @@ private:
 TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
     auto sticky = std::make_unique<StickyStore>();
     StickyStore& store = *sticky;
-    RunningServer server{std::move(sticky), no_poll_};
+    RunningServer server{std::move(sticky), {.threads = 1, .wait_poll = 1h}};
     const auto held = server.locks().try_lock(order);
     std::vector<Client> waiters = line_up(server, {"a", "b"});
     // It is free, and the server does not know; then it sees at the same time that both are gone.
