@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -44,15 +45,20 @@ Lookup::Lookup(std::string host, std::uint16_t port) : host_{std::move(host)}, p
 
 Lookup::~Lookup() = default;
 
+void Lookup::begin() {
+    const auto search = std::make_shared<Search>();
+    std::thread{[search, host = host_, port = port_] { search->run(host, port); }}.detach();
+    under_way_ = search;
+}
+
 std::optional<Lookup::Found> Lookup::find(Moment deadline) {
     boost::system::error_code is_name;
     const auto address = asio::ip::make_address(host_, is_name);
     if (!is_name) return Found{Addresses::create(tcp::endpoint{address, port_}, host_, "")};
-    if (!under_way_) {
-        under_way_ = std::make_shared<Search>();
-        std::thread{[search = under_way_, host = host_, port = port_] {
-            search->run(host, port);
-        }}.detach();
+    try {
+        if (!under_way_) begin();
+    } catch (const std::system_error& error) {
+        return Found{.error = {error.code().value(), boost::system::system_category()}};
     }
     auto found = under_way_->wait(deadline);
     if (found) under_way_.reset();

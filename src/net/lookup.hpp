@@ -32,6 +32,9 @@ public:
 private:
     class Search;
 
+    // Throws std::system_error where there can be no thread for it.
+    void begin();
+
     const std::string host_;
     const std::uint16_t port_;
     std::shared_ptr<Search> under_way_;

@@ -1,11 +1,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
+#include <pthread.h>
 
 #include <leasehold/errors.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -58,6 +60,42 @@ TEST(ANameThatIsFoundSlowly, EndsACallByItsDeadlineAndIsSearchedForOnce) {
     EXPECT_TRUE(eventually([] { return slow_search.ended == 2; }));
 }
 
+// As where the system has no room for another thread: each wants a stack that fits nowhere.
+class NoMoreThreads {
+public:
+    NoMoreThreads() {
+        pthread_attr_t attributes;
+        pthread_getattr_default_np(&attributes);
+        pthread_attr_getstacksize(&attributes, &usual_);
+        pthread_attr_destroy(&attributes);
+        want(std::size_t{1} << 52U);
+    }
+    NoMoreThreads(const NoMoreThreads&) = delete;
+    NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+    ~NoMoreThreads() { want(usual_); }
+
+private:
+    static void want(std::size_t stack_bytes) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, stack_bytes);
+        EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
+        pthread_attr_destroy(&attributes);
+    }
+
+    std::size_t usual_ = 0;
+};
+
+TEST(ANameThatCannotBeSearchedFor, IsSearchedForTheNextTime) {
+    const std::string name = "the server at none.example:1: cannot be found: ";
+    net::Connection connection{{.what = "the server", .host = "none.example", .port = 1}};
+    {
+        const NoMoreThreads no_more;
+        EXPECT_EQ(fault_of(connection, patience), name + "Resource temporarily unavailable");
+    }
+    EXPECT_EQ(fault_of(connection, patience), name + "Host not found (authoritative)");
+}
+
 }  // namespace
 }  // namespace leasehold::testing
 
@@ -66,8 +104,8 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
                            addrinfo** found) {
     using Search = decltype(&getaddrinfo);
     static const auto real = reinterpret_cast<Search>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-    if (node != nullptr && std::string_view{node} == "slow.example") {
-        return leasehold::testing::search_slowly();
-    }
+    const std::string_view name = node != nullptr ? node : "";
+    if (name == "slow.example") return leasehold::testing::search_slowly();
+    if (name == "none.example") return EAI_NONAME;
     return real(node, service, hints, found);
 }
