@@ -166,9 +166,10 @@ void Service::admit_after_wait(HttpRequest& request, Request& wanted, const Outc
     try {
         gate_.admit_again(request, Need::use);
         Gate::admit(request, wanted);
-    } catch (const Refused&) {
+    } catch (Refused& refused) {
+        refused.reply.waited = true;
         const auto* lease = std::get_if<Lease>(&outcome);
-        if (lease != nullptr) room_.take_back(std::get<TryLock>(wanted), *lease);
+        if (lease != nullptr) room_.give_back_unknown(std::get<TryLock>(wanted), *lease);
         throw;
     }
 }

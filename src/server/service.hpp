@@ -83,7 +83,7 @@ private:
     [[nodiscard]] Task<Reply> try_lock(HttpRequest& request, const Target& target,
                                        Connection& connection);
     // Throws Refused where the tokens have changed so that it may not have what it waited for,
-    // which is taken back; where that is not known, it is told so.
+    // which is given back unless somebody may know of it; where that is not known, it is told so.
     void admit_after_wait(HttpRequest& request, Request& wanted, const Outcome& outcome);
     // The lease that was asked for with its lock id, and who knocked.
     [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;

@@ -134,11 +134,6 @@ void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
     if (unknown) end(Release{lease.key, lease.lock_id});
 }
 
-void WaitingRoom::take_back(const TryLock& wanted, const Lease& lease) {
-    const bool granted_now = lease.granted_at == lease.store_now;
-    if (granted_now && wanted.lock_id == lease.lock_id) end(Release{lease.key, lease.lock_id});
-}
-
 void WaitingRoom::end(Release lease) {
     locks_.submit(std::move(lease),
                   [this, work = Work{home_.get_executor()}](const Outcome& outcome) {

@@ -65,9 +65,6 @@ public:
     // that its owner had before, or one whose lock id the client has drawn and can ask with again.
     void give_back_unknown(const TryLock& wanted, const Lease& lease);
 
-    // The same where nobody may know of it, unless it was there before.
-    void take_back(const TryLock& wanted, const Lease& lease);
-
     // This lease has ended: whoever waits for its key may try.
     void ended(const Lease& lease);
 

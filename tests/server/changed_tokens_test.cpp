@@ -1,6 +1,8 @@
+#include <atomic>
 #include <string>
 #include <vector>
 
+#include "server/observer.hpp"
 #include "server/token_fixture.hpp"
 #include "unit/gated_store.hpp"
 
@@ -42,16 +44,38 @@ protected:
         EXPECT_EQ(answer.status, 200U);
     }
 
+    // What the store answers to somebody else.
+    [[nodiscard]] Outcome behind(const Request& request) {
+        Outcome outcome;
+        behind_.apply({&request, 1}, {&outcome, 1});
+        return outcome;
+    }
+    [[nodiscard]] static bool holds(const Outcome& outcome) {
+        return std::holds_alternative<Lease>(outcome);
+    }
+
+    // Counts the requests that waited for a key.
+    struct Waits final : server::Observer {
+        void served(const server::Served& request) noexcept override {
+            if (request.waited) ++ended;
+        }
+        std::atomic<int> ended{0};
+    };
+
     void use_without_goes() { server_.use(tokens({stays_})); }
 
     const server::Token stays_ = token("stays", {Role::use});
-    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
+    std::unique_ptr<Store> memory_ = memory::open();
+    Store& behind_ = *memory_;
+    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(std::move(memory_));
     GatedStore& store_ = *gated_;
+    Waits waits_;
     RunningServer server_{
         std::move(gated_),
         {.threads = 1,
          .wait_poll = 1h,
-         .tokens = tokens({stays_, token("goes", {Role::use}), token("goes/too", {Role::use})})}};
+         .tokens = tokens({stays_, token("goes", {Role::use}), token("goes/too", {Role::use})}),
+         .observer = &waits_}};
 };
 
 TEST_F(ChangedTokens, EndTheWaitOfWhoseTokenIsTakenAway) {
@@ -97,19 +121,32 @@ TEST_F(ChangedTokens, LeaveOthersInLine) {
 }
 
 TEST_F(ChangedTokens, TakeBackWhatIsGrantedMeanwhile) {
-    const std::string drawn = "Lock-Token: " + LockId::random().to_string() + "\r\n";
-    for (const std::string& fields : {std::string{}, drawn}) {
-        server_.use(tokens({stays_, token("goes", {Role::use})}));
-        store_.close();
-        Client client = server_.connect();
-        client.send(waiting_try("goes", fields));
-        ASSERT_TRUE(store_.wait_until_held());
-        use_without_goes();
-        store_.open();
-        expect_sent_away(client.receive(), 401);
-        EXPECT_TRUE(eventually([&] { return server_.locks().holders(order).empty(); }));
-        EXPECT_EQ(server_.locks().history().front().how, Gone::released);
-    }
+    store_.close();
+    Client client = server_.connect();
+    client.send(waiting_try("goes"));
+    ASSERT_TRUE(store_.wait_until_held());
+    use_without_goes();
+    store_.open();
+    expect_sent_away(client.receive(), 401);
+    EXPECT_TRUE(eventually([&] { return server_.locks().holders(order).empty(); }));
+    EXPECT_EQ(server_.locks().history().front().how, Gone::released);
+    EXPECT_EQ(waits_.ended, 1);
+}
+
+// With another token, say, and at another server.
+TEST_F(ChangedTokens, TakeNothingFromWhoAsksAgainWithItsOwnLockId) {
+    const LockId drawn = LockId::random();
+    store_.close();
+    Client client = server_.connect();
+    client.send(waiting_try("goes", "Lock-Token: " + drawn.to_string() + "\r\n"));
+    ASSERT_TRUE(store_.wait_until_held());
+    use_without_goes();
+    store_.let_pass();
+    expect_sent_away(client.receive(), 401);
+    ASSERT_TRUE(holds(behind(TryLock{.key = order, .lock_id = drawn, .owner = "goes"})));
+    store_.open();
+    server_.stop();
+    EXPECT_TRUE(holds(behind(Check{order, drawn})));
 }
 
 TEST_F(ChangedTokens, TakeNothingFromWhoHeldTheKeyBefore) {
