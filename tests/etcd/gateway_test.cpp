@@ -58,15 +58,23 @@ TEST(Gateway, WhatEtcdCannotSayIsUnknown) {
               Effect::unknown);
 }
 
+// The one that goes over the quota is carried out, and answered with this error.
+TEST(Gateway, WhatFillsTheQuotaMayHaveBeenDone) {
+    const Said full =
+        fault_of(429, error_body(8, "etcdserver: mvcc: database space exceeded"), Effect::unknown);
+    EXPECT_EQ(full.effect, Effect::unknown);
+    EXPECT_EQ(full.cause, Cause::unavailable);
+}
+
 TEST(Gateway, WhatEtcdRefusesWasNotDone) {
     const Said large =
         fault_of(400, error_body(3, "etcdserver: request is too large"), Effect::unknown);
     EXPECT_EQ(large.effect, Effect::none);
     EXPECT_EQ(large.cause, Cause::internal);
-    const Said full =
-        fault_of(429, error_body(8, "etcdserver: mvcc: database space exceeded"), Effect::unknown);
-    EXPECT_EQ(full.effect, Effect::none);
-    EXPECT_EQ(full.cause, Cause::unavailable);
+    const Said busy =
+        fault_of(429, error_body(8, "etcdserver: too many requests"), Effect::unknown);
+    EXPECT_EQ(busy.effect, Effect::none);
+    EXPECT_EQ(busy.cause, Cause::unavailable);
     const Said stranger =
         fault_of(400, error_body(3, "etcdserver: user name is empty"), Effect::unknown);
     EXPECT_EQ(stranger.cause, Cause::configuration);

@@ -54,8 +54,11 @@ StoreFault no_gateway(const std::string& server, unsigned status) {
     if (code == invalid_argument || code == out_of_range) {
         throw StoreFault{Effect::none, Cause::internal, said};
     }
-    // The disk quota is used up, or too much waits: refused before it was begun.
-    if (code == resource_exhausted) throw StoreFault{Effect::none, Cause::unavailable, said};
+    // Too much waits: refused before it was begun. What finds the disk quota used up has the same
+    // code, but may have been carried out.
+    if (code == resource_exhausted && !problem.contains("space exceeded")) {
+        throw StoreFault{Effect::none, Cause::unavailable, said};
+    }
     throw StoreFault{effect, Cause::unavailable, said};
 }
 
