@@ -21,16 +21,16 @@ Moment at(Duration since_start) {
 TEST(ClockKey, MayBeRaisedByNoMoreThanItWasSeenFor) {
     ClockKey clock;
     clock.saw({some_time, 5}, at(0s), at(1s));
-    EXPECT_EQ(clock.may_write(at(1s)), some_time);
-    EXPECT_LE(clock.may_write(at(11s)), some_time + 10s);
-    EXPECT_GE(clock.may_write(at(11s)), some_time + 9900ms);
+    EXPECT_EQ(clock.step(at(1s)).to, some_time);
+    EXPECT_LE(clock.step(at(11s)).to, some_time + 10s);
+    EXPECT_GE(clock.step(at(11s)).to, some_time + 9900ms);
 }
 
 TEST(ClockKey, CountsAnewFromWhatAnotherWrote) {
     ClockKey clock;
     clock.saw({some_time, 5}, at(0s), at(0s));
     clock.saw({some_time + 1s, 6}, at(60s), at(61s));
-    EXPECT_EQ(clock.may_write(at(61s)), some_time + 1s);
+    EXPECT_EQ(clock.step(at(61s)).to, some_time + 1s);
     // What was on its way meanwhile says nothing new.
     clock.saw({some_time, 5}, at(59s), at(62s));
     EXPECT_EQ(clock.latest().changed, 6);
@@ -53,7 +53,7 @@ TEST(ClockKey, ItsOwnWritingBringsTheBoundsTogether) {
     clock.wrote({some_time, 6}, at(0s), at(300ms));
     // Written again, it would take as long.
     EXPECT_TRUE(clock.is_close(at(300ms)));
-    clock.wrote({clock.may_write(at(400ms)), 7}, at(400ms), at(402ms));
+    clock.wrote({clock.step(at(400ms)).to, 7}, at(400ms), at(402ms));
     EXPECT_TRUE(clock.is_close(at(402ms)));
     EXPECT_FALSE(clock.is_close(at(200s)));
     EXPECT_FALSE(clock.is_old(at(402ms)));
@@ -188,7 +188,7 @@ TEST_P(ManyClocks, NoneEverRunsFastAndNoLeaseEndsBeforeItsTime) {
                  .carried_out = real + there,
                  .answered = real + there + back,
                  .expected = process.clock.latest(),
-                 .written = process.clock.may_write(mine),
+                 .written = process.clock.step(mine).to,
                  .writes = random_() % 2 == 0 && process.clock.latest().changed > 0});
         }
     }

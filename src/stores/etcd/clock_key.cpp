@@ -80,9 +80,9 @@ ClockKey::Reading ClockKey::latest() const {
     return latest_;
 }
 
-Time ClockKey::may_write(Moment at) const {
+ClockKey::Step ClockKey::step(Moment at) const {
     const std::lock_guard lock{mutex_};
-    return writable(at);
+    return {latest_, writable(at)};
 }
 
 Time ClockKey::now(Moment at) {

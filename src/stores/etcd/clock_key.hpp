@@ -13,7 +13,7 @@ namespace leasehold::etcd {
 // A process may write a later time there only if it has seen what the key says for as long on its
 // own steady clock. So the key never runs fast, whatever any machine's clock says, and two bounds
 // follow from what was seen:
-//   may_write()  the latest time that may be written now. A lease is dead once the key says so.
+//   step()       the latest time that may be written now. A lease is dead once the key says so.
 //   now()        no time that anybody may write is later. It is what leases are counted from, so
 //                that none ends before its time.
 // They differ by what passed unseen around the last writing, about one round trip for who wrote it
@@ -36,7 +36,7 @@ public:
 
     // Whether now() can be told.
     [[nodiscard]] bool is_known() const;
-    // Whether now() and may_write() are as close as they can be for who has looked no oftener. If
+    // Whether now() and step() are as close as they can be for who has looked no oftener. If
     // not, write the key.
     [[nodiscard]] bool is_close(Moment at) const;
     // Whether what the key says is so old that we should write it with the next change.
@@ -46,7 +46,12 @@ public:
 
     // What the key says, as far as is known.
     [[nodiscard]] Reading latest() const;
-    [[nodiscard]] Time may_write(Moment at) const;
+    // How far it may be raised, and from what: nothing else may stand there when it is done.
+    struct Step {
+        Reading from;
+        Time to;
+    };
+    [[nodiscard]] Step step(Moment at) const;
     // Never goes back.
     [[nodiscard]] Time now(Moment at);
 

@@ -24,9 +24,8 @@ void Lane::keep_time() {
 
 void Lane::write_clock() {
     for (int attempt = 0; attempt < attempts; ++attempt) {
-        const ClockKey::Reading latest = shared_.clock.latest();
+        auto [latest, time] = shared_.clock.step(shared_.steady());
         Txn txn;
-        Time time = shared_.clock.may_write(shared_.steady());
         if (latest.changed == 0) {
             // Of a new store. It needs some time to begin with.
             time = machine_time();
@@ -46,8 +45,7 @@ void Lane::write_clock() {
 Time Lane::raise_clock(Txn& txn, Time at_least) {
     const auto give_up = std::chrono::steady_clock::now() + options_.io_timeout;
     for (;;) {
-        const ClockKey::Reading latest = shared_.clock.latest();
-        const Time time = shared_.clock.may_write(shared_.steady());
+        const auto [latest, time] = shared_.clock.step(shared_.steady());
         if (time >= at_least) {
             txn.expect_exactly(names_.clock(), latest.changed);
             txn.put(names_.clock(), print(time));
@@ -71,8 +69,8 @@ Time Lane::raise_clock(Txn& txn, Time at_least) {
 std::optional<Time> Lane::tick(Txn& txn) const {
     const auto at = shared_.steady();
     if (!shared_.clock.is_old(at)) return std::nullopt;
-    const Time time = shared_.clock.may_write(at);
-    txn.put_if(names_.clock(), shared_.clock.latest().changed, print(time));
+    const auto [latest, time] = shared_.clock.step(at);
+    txn.put_if(names_.clock(), latest.changed, print(time));
     return time;
 }
 
