@@ -352,6 +352,9 @@ void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outc
     } catch (const Conflict&) {
         rollback();
         for (std::size_t i = 0; i < again.size(); ++i) outcomes[again[i]] = std::move(first[i]);
+    } catch (const TooMuch&) {
+        rollback();
+        apply_in_parts(requests, outcomes, again);
     }
 }
 
@@ -384,6 +387,7 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
     try {
         apply_in_runs(parts, told);
     } catch (const StoreFault& fault) {
+        rollback();
         problem = fault.what();
     } catch (const Conflict&) {
         rollback();
@@ -652,10 +656,25 @@ std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Tim
         if (!candidate.dead) continue;
         work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
         if (work.slots.size() >= bounds_.names) {
-            forgotten += forget_dead(std::exchange(work, {}), moment);
+            forgotten += forget_dead_in_parts(std::exchange(work, {}), moment);
         }
     }
-    return forgotten + forget_dead(std::move(work), moment);
+    return forgotten + forget_dead_in_parts(std::move(work), moment);
+}
+
+std::size_t CellStore::forget_dead_in_parts(Work work, Time moment) {
+    try {
+        return forget_dead(work, moment);
+    } catch (const TooMuch&) {
+        rollback();
+    }
+    if (work.slots.size() == 1) return 0;
+    const auto middle = work.slots.begin() + static_cast<std::ptrdiff_t>(work.slots.size() / 2);
+    Work rest;
+    rest.slots.assign(std::move_iterator{middle}, std::move_iterator{work.slots.end()});
+    work.slots.erase(middle, work.slots.end());
+    return forget_dead_in_parts(std::move(work), moment) +
+           forget_dead_in_parts(std::move(rest), moment);
 }
 
 std::size_t CellStore::forget_dead(Work work, Time moment) {

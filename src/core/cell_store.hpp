@@ -137,6 +137,8 @@ private:
     }
     // How many of them were dead since `moment` and are forgotten now.
     std::size_t forget_dead(const std::vector<Candidate>& candidates, Time moment);
+    // In several transactions what is too much for one, but for a row that is that by itself.
+    std::size_t forget_dead_in_parts(Work work, Time moment);
     std::size_t forget_dead(Work work, Time moment);
     void keep_house();
 
