@@ -146,8 +146,13 @@ TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
         }
         ASSERT_TRUE(other->try_lock_all(some, {.owner = "alice", .note = std::string(1000, 'n')}));
     }
-    const Request all = ReleaseAll{.owner = "alice"};
+    const Request try_bobs =
+        TryLock{.key = key_, .lock_id = LockId::random(), .owner = "bob", .ttl = 1h};
+    const LockId bobs = std::get<TryLock>(try_bobs).lock_id;
     Outcome outcome;
+    store->apply({&try_bobs, 1}, {&outcome, 1});
+    ASSERT_TRUE(std::holds_alternative<Lease>(outcome));
+    const Request all = ReleaseAll{.owner = "alice"};
     // What it sends for the first few hundred of them.
     gate.cut_after_client_bytes(3'000'000);
     store->apply({&all, 1}, {&outcome, 1});
@@ -157,6 +162,13 @@ TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
     const std::size_t left = other->list({.owner = "alice", .limit = 1000}).size();
     EXPECT_GT(left, 0U);
     EXPECT_LT(left, keys);
+
+    // What it knew of other rows is not taken for what is so.
+    ASSERT_TRUE(other->release(key_, bobs));
+    const Request check = Check{key_, bobs};
+    store->apply({&check, 1}, {&outcome, 1});
+    EXPECT_TRUE(std::holds_alternative<Refusal>(outcome));
+
     store->apply({&all, 1}, {&outcome, 1});
     ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(outcome));
     EXPECT_EQ(std::get<std::vector<Lease>>(outcome).size(), left);
@@ -269,6 +281,98 @@ TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
     EXPECT_EQ(dead.error().reason, Gone::expired);
     EXPECT_FALSE(*renewed);
     EXPECT_FALSE(other->check(key_, lease->lock_id));
+}
+
+// Whatever others do, and this process learns, while an answer is on its way.
+TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
+    std::function<void()> meanwhile;
+    int moments_before = 0;
+    const auto steady = [&, time = clock_.ahead_by({})] {
+        if (meanwhile && moments_before-- == 0) std::exchange(meanwhile, nullptr)();
+        return time();
+    };
+    const auto store = open(target_, {.io_timeout = 5s}, steady);
+    const auto other = manager();
+    for (int moment = 0; moment < 8; ++moment) {
+        const LockKey key{"Order", std::to_string(moment)};
+        const auto lease = other->try_lock(key, {.owner = "alice", .ttl = 1min});
+        ASSERT_TRUE(lease);
+        const std::vector<Request> requests{Check{key, lease->lock_id},
+                                            Check{key_, lease->lock_id}};
+        std::vector<Outcome> outcomes(1);
+        moments_before = moment;
+        meanwhile = [&] {
+            ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
+            clock_.let_pass(2min);
+            ASSERT_TRUE(other->try_lock({"Order", "another"}, {.owner = "bob"}));
+            Outcome looked;
+            store->apply({&requests[1], 1}, {&looked, 1});
+        };
+        store->apply({requests.data(), 1}, outcomes);
+        meanwhile = nullptr;
+        ASSERT_TRUE(other->check(key, lease->lock_id));
+        EXPECT_TRUE(std::holds_alternative<Lease>(outcomes.front())) << "moment " << moment;
+    }
+}
+
+// A list leaves out what is dead for everybody, and nothing that another renews meanwhile.
+TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
+    MovedClock early;
+    std::function<void()> meanwhile;
+    int moments_before = 0;
+    const auto steady = [&, time = early.ahead_by({})] {
+        if (meanwhile && moments_before-- == 0) std::exchange(meanwhile, nullptr)();
+        return time();
+    };
+    const auto store = open(target_, {.io_timeout = 5s}, steady);
+    for (int moment = 0; moment < 6; ++moment) {
+        const auto other = manager();
+        const LockKey key{"Order", std::to_string(moment)};
+        const Request list = List{.owner = "alice-" + std::to_string(moment)};
+        const Request look = Check{key_, LockId::random()};
+        const auto lease = other->try_lock(key, {.owner = *std::get<List>(list).owner, .ttl = 10s});
+        ASSERT_TRUE(lease);
+        Outcome listed;
+        Outcome looked;
+        store->apply({&look, 1}, {&looked, 1});
+        early.let_pass(20s);
+        moments_before = moment;
+        meanwhile = [&] {
+            ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
+            store->apply({&look, 1}, {&looked, 1});
+        };
+        store->apply({&list, 1}, {&listed, 1});
+        // It may have been over before anybody could renew it.
+        if (!std::exchange(meanwhile, nullptr)) {
+            ASSERT_TRUE(other->check(key, lease->lock_id));
+            EXPECT_EQ(std::get<std::vector<Holder>>(listed).size(), 1U) << "moment " << moment;
+        }
+    }
+}
+
+// A megabyte of names.
+TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
+    const auto store = open(target_, {.retention = 0s, .io_timeout = 5s}, clock_.ahead_by({}));
+    constexpr std::size_t keys = 50;
+    for (int owner = 0; owner < 20; ++owner) {
+        TryLockAll all{.owner = std::to_string(owner),
+                       .mode = Mode::shared,
+                       .ttl = 1min,
+                       .drawn = Drawn::for_this};
+        for (std::size_t i = 0; i < keys; ++i) {
+            all.keys.emplace_back("Order", std::string(500, 'x') + std::to_string(100 + i));
+            all.lock_ids.push_back(LockId::random());
+        }
+        const Request request = all;
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(outcome));
+    }
+    clock_.let_pass(2min);
+    const Request purge = Purge{};
+    Outcome outcome;
+    store->apply({&purge, 1}, {&outcome, 1});
+    EXPECT_GE(std::get<Purged>(outcome).forgotten, keys);
 }
 
 TEST_F(EtcdStore, AnAnswerThatWasLostIsSettledByAskingAgain) {

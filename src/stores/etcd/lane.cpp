@@ -76,10 +76,12 @@ Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
         const Page clock = std::move(answer.reads.back());
         answer.reads.pop_back();
         if (written && answer.as_expected) {
+            answer.clock = *written;
             shared_.clock.wrote({*written, answer.revision}, asked, answered);
         } else if (!clock.pairs.empty()) {
             const auto time = time_from(clock.pairs.front().value);
             if (!time) throw std::runtime_error{"the clock is no time"};
+            answer.clock = *time;
             const ClockKey::Reading reading{*time, clock.pairs.front().changed};
             if (answer.put_if_done && reading.changed == answer.revision) {
                 shared_.clock.wrote(reading, asked, answered);

@@ -65,9 +65,11 @@ std::vector<Lane::KeyAndRow> Lane::rows_of(std::span<const LockKey> keys) {
 
 std::vector<Holder> Lane::list(const List& request, Time now) {
     for (;;) {
+        const Time clock = shared_.clock.latest().time;
         Time dead{};
         std::vector<Holder> holders = list_once(request, now, dead);
-        if (dead <= shared_.clock.latest().time) return holders;
+        if (dead <= clock) return holders;
+        if (dead <= shared_.clock.latest().time) continue;
         // Nobody may find alive later what is missing here.
         Txn txn;
         const Time written = raise_clock(txn, dead);

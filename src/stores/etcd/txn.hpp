@@ -89,6 +89,7 @@ struct Answer {
     bool put_if_done = false;
     Revision revision = 0;
     std::vector<Page> reads{};  // of the branch that was taken
+    Time clock{};               // what the store's clock says there
 
     // Throws std::exception where it is not understood.
     [[nodiscard]] static Answer from(const boost::json::value& body);
