@@ -7,18 +7,13 @@
 #include <utility>
 
 #include "core/columns.hpp"
+#include "core/decisions.hpp"
 
 namespace leasehold {
 namespace {
 
-constexpr std::chrono::minutes housekeeping_interval{1};
-constexpr std::size_t housekeeping_rows = 500;
 // How much time at most a process that comes later can lack of what was used.
 constexpr std::chrono::seconds floor_interval{1};
-
-template <class R>
-constexpr bool works_on_cells =
-    !std::is_same_v<R, List> && !std::is_same_v<R, History> && !std::is_same_v<R, Purge>;
 
 bool is_for_cells(const Request& request) {
     return std::visit([]<class R>(const R&) { return works_on_cells<R>; }, request);
@@ -26,21 +21,6 @@ bool is_for_cells(const Request& request) {
 
 template <class R>
 constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
-
-using Located = std::unordered_map<LockId, LockKey>;
-
-std::span<const LockId> tried_ids(const TryLock& request) {
-    return {&request.lock_id, 1};
-}
-std::span<const LockId> tried_ids(const TryLockAll& request) {
-    return request.lock_ids;
-}
-std::span<const LockKey> tried_keys(const TryLock& request) {
-    return {&request.key, 1};
-}
-std::span<const LockKey> tried_keys(const TryLockAll& request) {
-    return request.keys;
-}
 
 // How many keys and lock ids it names. Of an owner it is not known: few.
 std::size_t names_of(const Request& request) {
@@ -58,174 +38,6 @@ std::size_t names_of(const Request& request) {
         },
         request);
 }
-
-// Which keys each request is about. The keys outlive this.
-class Plan {
-public:
-    void add(std::size_t request, std::span<const LockKey> keys, Slot::Intent intent) {
-        entries_.push_back({request, wanted_.size(), keys.size()});
-        for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
-    }
-
-    // Fills `work.slots`, sorted and different.
-    void lay_out(Work& work) {
-        std::ranges::sort(wanted_, [](const Wanted& a, const Wanted& b) {
-            return *a.key != *b.key ? *a.key < *b.key : a.intent > b.intent;
-        });
-        work.slots.reserve(wanted_.size());
-        slots_.resize(wanted_.size());
-        for (const auto& [key, intent, position] : wanted_) {
-            if (work.slots.empty() || work.slots.back().key != *key) {
-                work.slots.push_back({.key = *key, .intent = intent});
-            }
-            slots_[position] = work.slots.size() - 1;
-        }
-    }
-
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    [[nodiscard]] std::size_t request(std::size_t entry) const { return entries_[entry].request; }
-    // In Work::slots.
-    [[nodiscard]] std::span<const std::size_t> slots(std::size_t entry) const {
-        return std::span{slots_}.subspan(entries_[entry].first, entries_[entry].count);
-    }
-
-private:
-    struct Entry {
-        std::size_t request;
-        std::size_t first;  // in slots_
-        std::size_t count;
-    };
-    struct Wanted {
-        const LockKey* key;
-        Slot::Intent intent;
-        std::size_t position;  // in slots_
-    };
-    std::vector<Entry> entries_;
-    std::vector<Wanted> wanted_;
-    std::vector<std::size_t> slots_;
-};
-
-Outcome decide(Rules& rules, const Request& request, const std::vector<const LockKey*>& keys,
-               const std::vector<Cell*>& cells) {
-    return std::visit(
-        [&]<class R>(const R& r) -> Outcome {
-            if constexpr (std::is_same_v<R, TryLockAll>) {
-                return rules.decide(r, cells);
-            } else if constexpr (std::is_same_v<R, TryLock> || std::is_same_v<R, Break>) {
-                return rules.decide(r, *cells.front());
-            } else if constexpr (std::is_same_v<R, Holders>) {
-                return rules.holders(r.key, *cells.front());
-            } else if constexpr (std::is_same_v<R, ReleaseAll>) {
-                std::vector<Lease> released;
-                for (std::size_t i = 0; i < cells.size(); ++i) {
-                    rules.release_all(r, *keys[i], *cells[i], released);
-                }
-                return released;
-            } else if constexpr (works_on_cells<R>) {
-                if (!cells.empty()) return rules.decide(r, *keys.front(), *cells.front());
-                Refusal unknown;
-                unknown.store_now = rules.now();
-                return unknown;
-            } else {
-                return {};
-            }
-        },
-        request);
-}
-
-// The requests of one transaction, decided on its cells.
-class Decisions {
-public:
-    Decisions(Work& work, Time now, const StoreClock& clock)
-        : work_{work},
-          past_{[&work](LockId id) -> std::optional<Ended> {
-              for (const Ended& ended : work.endings | std::views::reverse) {
-                  if (ended.ending->grant.lock_id == id) return ended;
-              }
-              const auto found = work.past.find(id);
-              return found != work.past.end() ? std::optional{found->second} : std::nullopt;
-          }},
-          rules_{now, clock, past_, work.endings},
-          trial_{now, clock, past_, trial_endings_},
-          undecided_(work.slots.size()) {}
-
-    // Nothing where a cell that is not ours would have to change: some answers need no lock, the
-    // others must wait, and so must what comes after them on the same cell.
-    [[nodiscard]] std::optional<Outcome> decide(const Request& request,
-                                                std::span<const std::size_t> slots) {
-        keys_.clear();
-        cells_.clear();
-        bool blocked = false;
-        bool after_undecided = false;
-        for (const std::size_t index : slots) {
-            Slot& slot = work_.slots[index];
-            keys_.push_back(&slot.key);
-            cells_.push_back(&slot.cell);
-            blocked = blocked || slot.state == Slot::State::blocked;
-            after_undecided = after_undecided || undecided_[index];
-        }
-        if (!blocked) return leasehold::decide(rules_, request, keys_, cells_);
-
-        std::vector<Cell> copies;
-        for (const Cell* cell : cells_) copies.push_back(*cell);
-        std::vector<Cell*> trial_cells;
-        for (Cell& copy : copies) {
-            copy.changed = false;
-            trial_cells.push_back(&copy);
-        }
-        Outcome outcome = leasehold::decide(trial_, request, keys_, trial_cells);
-        if (!after_undecided && std::ranges::none_of(copies, &Cell::changed)) return outcome;
-        for (const std::size_t index : slots) undecided_[index] = true;
-        return std::nullopt;
-    }
-
-    // Whether it is a try with a lock id that names a lease on another key. `located` knows where
-    // the lock ids are that were drawn before.
-    [[nodiscard]] bool uses_anothers_id(const Request& request, const Located& located) const {
-        return std::visit(
-            [&]<class R>(const R& r) {
-                if constexpr (requires { r.drawn; }) {
-                    const std::span<const LockId> ids = tried_ids(r);
-                    const std::span<const LockKey> keys = tried_keys(r);
-                    for (std::size_t i = 0; i < ids.size() && r.drawn == Drawn::before; ++i) {
-                        if (is_elsewhere(ids[i], keys[i], located)) return true;
-                    }
-                }
-                return false;
-            },
-            request);
-    }
-
-    // The answer to a request that could not be decided.
-    [[nodiscard]] Outcome blocked(const Request& request,
-                                  std::span<const std::size_t> slots) const {
-        const auto at = std::ranges::find_if(slots, [this](std::size_t index) {
-            return work_.slots[index].state == Slot::State::blocked;
-        });
-        return rules_.blocked(request, work_.slots[*at].key, work_.slots[*at].cell);
-    }
-
-private:
-    [[nodiscard]] bool is_elsewhere(LockId id, const LockKey& key, const Located& located) const {
-        const auto at = located.find(id);
-        if (at == located.end() || at->second == key) return false;
-        const auto slot = std::ranges::lower_bound(work_.slots, at->second, {}, &Slot::key);
-        if (slot != work_.slots.end() && slot->key == at->second) {
-            return std::ranges::find(slot->cell.grants, id, &Grant::lock_id) !=
-                   slot->cell.grants.end();
-        }
-        return !past_(id).has_value();
-    }
-
-    Work& work_;
-    PastLookup past_;
-    std::vector<Ended> trial_endings_;
-    Rules rules_;
-    Rules trial_;
-    std::vector<bool> undecided_;  // by slot
-    std::vector<const LockKey*> keys_;
-    std::vector<Cell*> cells_;
-};
 
 // The key of a request that a store may answer in one step, or nothing.
 const LockKey* shortcut_key(const Request& request) {
@@ -626,86 +438,6 @@ Outcome CellStore::answer(const History& request) {
         if (page.size() < request.limit) page.push_back(std::move(past));
     }
     return page;
-}
-
-Outcome CellStore::answer(const Purge& request) {
-    const Time at = now();
-    const Time moment = at - options_.retention;
-    const std::vector<Candidate> candidates = scan(purge_after_, request.rows, moment);
-
-    Purged purged;
-    try {
-        purged.forgotten = forget_dead(candidates, moment);
-        purged.forgotten += forget_history(moment, request.rows);
-    } catch (const Conflict&) {
-        rollback();  // other transactions are at these rows; the next purge finds what is left
-    }
-    purged.complete = candidates.size() < request.rows;
-    if (purged.complete) {
-        purge_after_.reset();
-    } else {
-        purge_after_ = candidates.back().key;
-    }
-    return purged;
-}
-
-std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Time moment) {
-    std::size_t forgotten = 0;
-    Work work;
-    for (const Candidate& candidate : candidates) {
-        if (!candidate.dead) continue;
-        work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
-        if (work.slots.size() >= bounds_.names) {
-            forgotten += forget_dead_in_parts(std::exchange(work, {}), moment);
-        }
-    }
-    return forgotten + forget_dead_in_parts(std::move(work), moment);
-}
-
-std::size_t CellStore::forget_dead_in_parts(Work work, Time moment) {
-    try {
-        return forget_dead(work, moment);
-    } catch (const TooMuch&) {
-        rollback();
-    }
-    if (work.slots.size() == 1) return 0;
-    const auto middle = work.slots.begin() + static_cast<std::ptrdiff_t>(work.slots.size() / 2);
-    Work rest;
-    rest.slots.assign(std::move_iterator{middle}, std::move_iterator{work.slots.end()});
-    work.slots.erase(middle, work.slots.end());
-    return forget_dead_in_parts(std::move(work), moment) +
-           forget_dead_in_parts(std::move(rest), moment);
-}
-
-std::size_t CellStore::forget_dead(Work work, Time moment) {
-    if (begin() != Begun::writing) return 0;
-    const Time at = load_and_observe(work, Locking::yes);
-    const PastLookup no_past = [](LockId) { return std::nullopt; };
-    Rules rules{at, clock_, no_past, work.endings};
-    std::size_t forgotten = 0;
-    for (Slot& slot : work.slots) {
-        if (slot.state != Slot::State::ours) continue;
-        slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
-        if (slot.forget) ++forgotten;
-    }
-    // What ended before the retention is not even written down.
-    std::erase_if(work.endings, [&](const Ended& ended) {
-        return !keeps_history() || ended.ending->at < moment;
-    });
-    work.raise_floor_to = at;
-    save_and_commit(work);
-    return forgotten;
-}
-
-void CellStore::keep_house() {
-    if (SteadyClock::now() < next_housekeeping_) return;
-    next_housekeeping_ = SteadyClock::now() + housekeeping_interval;
-    try {
-        (void)answer(Purge{housekeeping_rows});
-    } catch (...) {
-        // Nobody asked for it; the next request will meet the fault if it lasts.
-        rollback();
-    }
 }
 
 void require_durability(const StoreOptions& options, const StoreStatus& status) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
@@ -9,28 +9,10 @@
 
 #include <leasehold/store.hpp>
 
-#include "core/lock_row.hpp"
-#include "core/rules.hpp"
 #include "core/store_clock.hpp"
+#include "core/work.hpp"
 
 namespace leasehold {
-
-// The database's clock as it is, and the floor that was kept of it: no time below that is used
-// again.
-struct ClockReading {
-    Time clock{};
-    Time floor{};
-};
-
-// What one transaction works on.
-struct Work {
-    std::vector<Slot> slots{};       // in the order of their keys, all different
-    std::vector<LockId> lock_ids{};  // of the requests: their pasts are wanted
-    std::unordered_map<LockId, Ended> past{};
-    std::vector<Ended> endings{};  // to be kept as history
-    ClockReading reading{};        // made after the rows were locked
-    Time raise_floor_to{};         // where set: no time before this may ever be used again
-};
 
 // A store that keeps cells in a transactional database. It brings a batch's cells, lets the rules
 // decide, and writes back what changed. A database offers the protected functions; each may throw
@@ -109,6 +91,7 @@ protected:
 
 private:
     using Indices = std::vector<std::size_t>;
+    static constexpr std::chrono::minutes housekeeping_interval{1};
 
     void apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes);
     // The answer to a request that met a conflict each time.

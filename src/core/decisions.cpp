@@ -1,0 +1,139 @@
+#include "core/decisions.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <variant>
+
+namespace leasehold {
+namespace {
+
+std::span<const LockKey> tried_keys(const TryLock& request) {
+    return {&request.key, 1};
+}
+std::span<const LockKey> tried_keys(const TryLockAll& request) {
+    return request.keys;
+}
+
+Outcome decide(Rules& rules, const Request& request, const std::vector<const LockKey*>& keys,
+               const std::vector<Cell*>& cells) {
+    return std::visit(
+        [&]<class R>(const R& r) -> Outcome {
+            if constexpr (std::is_same_v<R, TryLockAll>) {
+                return rules.decide(r, cells);
+            } else if constexpr (std::is_same_v<R, TryLock> || std::is_same_v<R, Break>) {
+                return rules.decide(r, *cells.front());
+            } else if constexpr (std::is_same_v<R, Holders>) {
+                return rules.holders(r.key, *cells.front());
+            } else if constexpr (std::is_same_v<R, ReleaseAll>) {
+                std::vector<Lease> released;
+                for (std::size_t i = 0; i < cells.size(); ++i) {
+                    rules.release_all(r, *keys[i], *cells[i], released);
+                }
+                return released;
+            } else if constexpr (works_on_cells<R>) {
+                if (!cells.empty()) return rules.decide(r, *keys.front(), *cells.front());
+                Refusal unknown;
+                unknown.store_now = rules.now();
+                return unknown;
+            } else {
+                return {};
+            }
+        },
+        request);
+}
+
+}  // namespace
+
+void Plan::add(std::size_t request, std::span<const LockKey> keys, Slot::Intent intent) {
+    entries_.push_back({request, wanted_.size(), keys.size()});
+    for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
+}
+
+void Plan::lay_out(Work& work) {
+    std::ranges::sort(wanted_, [](const Wanted& a, const Wanted& b) {
+        return *a.key != *b.key ? *a.key < *b.key : a.intent > b.intent;
+    });
+    work.slots.reserve(wanted_.size());
+    slots_.resize(wanted_.size());
+    for (const auto& [key, intent, position] : wanted_) {
+        if (work.slots.empty() || work.slots.back().key != *key) {
+            work.slots.push_back({.key = *key, .intent = intent});
+        }
+        slots_[position] = work.slots.size() - 1;
+    }
+}
+
+Decisions::Decisions(Work& work, Time now, const StoreClock& clock)
+    : work_{work},
+      past_{[&work](LockId id) -> std::optional<Ended> {
+          for (const Ended& ended : work.endings | std::views::reverse) {
+              if (ended.ending->grant.lock_id == id) return ended;
+          }
+          const auto found = work.past.find(id);
+          return found != work.past.end() ? std::optional{found->second} : std::nullopt;
+      }},
+      rules_{now, clock, past_, work.endings},
+      trial_{now, clock, past_, trial_endings_},
+      undecided_(work.slots.size()) {}
+
+std::optional<Outcome> Decisions::decide(const Request& request,
+                                         std::span<const std::size_t> slots) {
+    keys_.clear();
+    cells_.clear();
+    bool blocked = false;
+    bool after_undecided = false;
+    for (const std::size_t index : slots) {
+        Slot& slot = work_.slots[index];
+        keys_.push_back(&slot.key);
+        cells_.push_back(&slot.cell);
+        blocked = blocked || slot.state == Slot::State::blocked;
+        after_undecided = after_undecided || undecided_[index];
+    }
+    if (!blocked) return leasehold::decide(rules_, request, keys_, cells_);
+
+    std::vector<Cell> copies;
+    for (const Cell* cell : cells_) copies.push_back(*cell);
+    std::vector<Cell*> trial_cells;
+    for (Cell& copy : copies) {
+        copy.changed = false;
+        trial_cells.push_back(&copy);
+    }
+    Outcome outcome = leasehold::decide(trial_, request, keys_, trial_cells);
+    if (!after_undecided && std::ranges::none_of(copies, &Cell::changed)) return outcome;
+    for (const std::size_t index : slots) undecided_[index] = true;
+    return std::nullopt;
+}
+
+bool Decisions::uses_anothers_id(const Request& request, const Located& located) const {
+    return std::visit(
+        [&]<class R>(const R& r) {
+            if constexpr (requires { r.drawn; }) {
+                const std::span<const LockId> ids = tried_ids(r);
+                const std::span<const LockKey> keys = tried_keys(r);
+                for (std::size_t i = 0; i < ids.size() && r.drawn == Drawn::before; ++i) {
+                    if (is_elsewhere(ids[i], keys[i], located)) return true;
+                }
+            }
+            return false;
+        },
+        request);
+}
+
+Outcome Decisions::blocked(const Request& request, std::span<const std::size_t> slots) const {
+    const auto at = std::ranges::find_if(slots, [this](std::size_t index) {
+        return work_.slots[index].state == Slot::State::blocked;
+    });
+    return rules_.blocked(request, work_.slots[*at].key, work_.slots[*at].cell);
+}
+
+bool Decisions::is_elsewhere(LockId id, const LockKey& key, const Located& located) const {
+    const auto at = located.find(id);
+    if (at == located.end() || at->second == key) return false;
+    const auto slot = std::ranges::lower_bound(work_.slots, at->second, {}, &Slot::key);
+    if (slot != work_.slots.end() && slot->key == at->second) {
+        return std::ranges::find(slot->cell.grants, id, &Grant::lock_id) != slot->cell.grants.end();
+    }
+    return !past_(id).has_value();
+}
+
+}  // namespace leasehold
