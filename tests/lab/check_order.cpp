@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 
 namespace leasehold::lab {
 namespace {
@@ -219,15 +220,27 @@ bool concerns(const Request& request, const LockKey& key) {
         request);
 }
 
-// Whether the store may have been at work for another on this key.
-bool met_another(const Operations& operations, const Operation& operation, const LockKey& key) {
+bool only_reads(const Request& request) {
+    return std::visit(
+        []<class R>(const R&) {
+            return std::is_same_v<R, Check> || std::is_same_v<R, Holders> ||
+                   std::is_same_v<R, List> || std::is_same_v<R, History>;
+        },
+        request);
+}
+
+// Whether the store may have been at work for another on this key, or, where one writes at a time,
+// for another all the while.
+bool met_another(const Evidence& evidence, const Operation& operation, const LockKey& key) {
     // A transaction whose client has gone is ended by the database after that time.
     constexpr Duration forgotten = std::chrono::seconds{12};
-    return std::ranges::any_of(operations, [&](const Operation& other) {
+    return std::ranges::any_of(evidence.operations, [&](const Operation& other) {
         if (&other == &operation || other.called > *operation.returned) return false;
         const bool over = !other.is_unknown() && !std::holds_alternative<StoreFault>(other.outcome);
         const Instant end = over ? *other.returned : other.called + forgotten;
-        return end >= operation.called && concerns(other.request, key);
+        if (end >= operation.called && concerns(other.request, key)) return true;
+        return evidence.expectations.one_writer && !only_reads(other.request) &&
+               other.called <= operation.called && end >= *operation.returned;
     });
 }
 
@@ -258,7 +271,7 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
                        story.alive_until_at_most(slow) < operation.called ||
                        story.first_called > *operation.returned) {
                 if (evidence.expectations.transactions_meet &&
-                    met_another(evidence.operations, operation, holder.key)) {
+                    met_another(evidence, operation, holder.key)) {
                     continue;
                 }
                 report(holder.key.to_string() + " is said to be held by a lease that is over",

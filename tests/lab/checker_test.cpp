@@ -31,7 +31,8 @@ TEST(Checker, RaisesNoAlarmOnCleanHistories) {
 }
 
 // Two processes that work out the time for themselves, one a little behind the other.
-class TwoReadings : public ::testing::Test {
+// A history told by hand.
+class Told : public ::testing::Test {
 protected:
     using ms = std::chrono::milliseconds;
 
@@ -62,12 +63,15 @@ protected:
         tell(called, called + 3, Break{.key = key_, .fence = broken.fence, .by = "them"}, broken);
     }
 
-    [[nodiscard]] std::vector<std::string> found(bool one_clock) const {
+    [[nodiscard]] std::vector<std::string> found(const Expectations& expectations) const {
         std::vector<std::string> rules;
-        for (const Violation& violation : check(operations_, {.one_clock = one_clock})) {
+        for (const Violation& violation : check(operations_, expectations)) {
             rules.push_back(violation.rule);
         }
         return rules;
+    }
+    [[nodiscard]] std::vector<std::string> found(bool one_clock) const {
+        return found(Expectations{.one_clock = one_clock});
     }
 
     const LockKey key_{"Order", "1"};
@@ -75,6 +79,8 @@ protected:
     const LockId second_ = LockId::random();
     Operations operations_;
 };
+
+using TwoReadings = Told;
 
 // Seen in the laboratory, on etcd: a check, answered 24 ms after it was asked, by a server whose
 // reading is 8 ms ahead; a break in between by another, and the next grant.
@@ -101,6 +107,55 @@ TEST_F(TwoReadings, NobodyIsAliveBesideALaterOneWhateverTheClocksSay) {
     tell(530, 540, Check{key_, first_}, lease(first_, 0, 508));
     const auto rules = found(false);
     EXPECT_NE(std::ranges::find(rules, "alive beside a later one"), rules.end());
+}
+
+// Seen in the laboratory, on SQLite: a process is stopped while it writes, and the database takes
+// no other writer until it goes on.
+class OneWriter : public Told {
+protected:
+    // A try is refused from 2000 to 2080, by a lease that was over at 1000.
+    void refuse_for_what_is_over() {
+        take(0, first_, 0);
+        Refusal refusal;
+        refusal.kind = Refusal::Kind::held;
+        refusal.store_now = at(2080);
+        refusal.holders = {{.key = key_,
+                            .mode = Mode::exclusive,
+                            .fence = at(0).time_since_epoch().count(),
+                            .since = at(0),
+                            .until = at(1000)}};
+        tell(2000, 2080, TryLock{.key = key_, .lock_id = second_, .ttl = ms{1000}}, refusal);
+    }
+    void work_on_another_key(int called, int returned, Request request) {
+        Refusal unknown;
+        unknown.store_now = at(returned);
+        tell(called, returned, std::move(request), unknown);
+    }
+
+    const LockKey other_{"Order", "2"};
+    const Expectations one_writer_{.transactions_meet = true, .one_writer = true};
+    const std::vector<std::string> nothing_;
+    const std::vector<std::string> though_free_{"refused though free"};
+};
+
+TEST_F(OneWriter, WhoIsStoppedInTheMiddleKeepsAllKeys) {
+    refuse_for_what_is_over();
+    work_on_another_key(1500, 3700, Release{other_, LockId::random()});
+    EXPECT_EQ(found(one_writer_), nothing_);
+    EXPECT_EQ(found({.transactions_meet = true}), though_free_);
+}
+
+TEST_F(OneWriter, WhoComesOrGoesMeanwhileKeepsNoOther) {
+    refuse_for_what_is_over();
+    work_on_another_key(1500, 2040, Release{other_, LockId::random()});
+    work_on_another_key(2041, 3700, Release{other_, LockId::random()});
+    EXPECT_EQ(found(one_writer_), though_free_);
+}
+
+TEST_F(OneWriter, WhoOnlyReadsKeepsNone) {
+    refuse_for_what_is_over();
+    work_on_another_key(1500, 3700, Check{other_, LockId::random()});
+    EXPECT_EQ(found(one_writer_), though_free_);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ public:
             round_.unknown_granted += count;
         }
         lab::Expectations expectations{.clock_drift = 20ms, .transactions_meet = true};
+        expectations.one_writer = round_.store == "sqlite";
         if (clocks_are_set) {
             expectations.clock_drift = 100ms;
             expectations.store_clock_leaps = true;
