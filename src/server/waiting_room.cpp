@@ -156,8 +156,8 @@ void WaitingRoom::ended(const Lease& lease) {
 
 Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> keys) {
     using Counts = std::vector<std::size_t>;
-    if (lines_open_ == 0) co_return Counts(keys.size());
     auto begin = [&](auto resume) {
+        if (lines_open_ == 0) return resume(Counts(keys.size()));
         asio::dispatch(home_, [this, &keys, resume] {
             Counts waiters(keys.size());
             std::ranges::transform(keys, waiters.begin(), [&](const LockKey& key) {
