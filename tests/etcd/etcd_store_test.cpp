@@ -42,6 +42,29 @@ private:
     std::atomic<Duration::rep> moved_{0};
 };
 
+// Lets something happen while a store works: the store asks for the time between its steps.
+class Meanwhile {
+public:
+    [[nodiscard]] std::function<SteadyClock::time_point()> on(
+        std::function<SteadyClock::time_point()> clock) {
+        return [this, clock = std::move(clock)] {
+            if (what_ && moments_before_-- == 0) std::exchange(what_, nullptr)();
+            return clock();
+        };
+    }
+    // When the time has been asked for as often.
+    void let_happen(int moments_before, std::function<void()> what) {
+        moments_before_ = moments_before;
+        what_ = std::move(what);
+    }
+    // Nothing happens any more. Whether it has happened.
+    bool end() { return !std::exchange(what_, nullptr); }
+
+private:
+    std::function<void()> what_;
+    int moments_before_ = 0;
+};
+
 class EtcdStore : public ::testing::Test {
 protected:
     EtcdStore() {
@@ -285,13 +308,8 @@ TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
 
 // Whatever others do, and this process learns, while an answer is on its way.
 TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
-    std::function<void()> meanwhile;
-    int moments_before = 0;
-    const auto steady = [&, time = clock_.ahead_by({})] {
-        if (meanwhile && moments_before-- == 0) std::exchange(meanwhile, nullptr)();
-        return time();
-    };
-    const auto store = open(target_, {.io_timeout = 5s}, steady);
+    Meanwhile meanwhile;
+    const auto store = open(target_, {.io_timeout = 5s}, meanwhile.on(clock_.ahead_by({})));
     const auto other = manager();
     for (int moment = 0; moment < 8; ++moment) {
         const LockKey key{"Order", std::to_string(moment)};
@@ -300,16 +318,15 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
         const std::vector<Request> requests{Check{key, lease->lock_id},
                                             Check{key_, lease->lock_id}};
         std::vector<Outcome> outcomes(1);
-        moments_before = moment;
-        meanwhile = [&] {
+        meanwhile.let_happen(moment, [&] {
             ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
             clock_.let_pass(2min);
             ASSERT_TRUE(other->try_lock({"Order", "another"}, {.owner = "bob"}));
             Outcome looked;
             store->apply({&requests[1], 1}, {&looked, 1});
-        };
+        });
         store->apply({requests.data(), 1}, outcomes);
-        meanwhile = nullptr;
+        meanwhile.end();
         ASSERT_TRUE(other->check(key, lease->lock_id));
         EXPECT_TRUE(std::holds_alternative<Lease>(outcomes.front())) << "moment " << moment;
     }
@@ -318,13 +335,8 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
 // A list leaves out what is dead for everybody, and nothing that another renews meanwhile.
 TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
     MovedClock early;
-    std::function<void()> meanwhile;
-    int moments_before = 0;
-    const auto steady = [&, time = early.ahead_by({})] {
-        if (meanwhile && moments_before-- == 0) std::exchange(meanwhile, nullptr)();
-        return time();
-    };
-    const auto store = open(target_, {.io_timeout = 5s}, steady);
+    Meanwhile meanwhile;
+    const auto store = open(target_, {.io_timeout = 5s}, meanwhile.on(early.ahead_by({})));
     for (int moment = 0; moment < 6; ++moment) {
         const auto other = manager();
         const LockKey key{"Order", std::to_string(moment)};
@@ -336,18 +348,48 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
         Outcome looked;
         store->apply({&look, 1}, {&looked, 1});
         early.let_pass(20s);
-        moments_before = moment;
-        meanwhile = [&] {
+        meanwhile.let_happen(moment, [&] {
             ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
             store->apply({&look, 1}, {&looked, 1});
-        };
+        });
         store->apply({&list, 1}, {&listed, 1});
         // It may have been over before anybody could renew it.
-        if (!std::exchange(meanwhile, nullptr)) {
+        if (meanwhile.end()) {
             ASSERT_TRUE(other->check(key, lease->lock_id));
             EXPECT_EQ(std::get<std::vector<Holder>>(listed).size(), 1U) << "moment " << moment;
         }
     }
+}
+
+// A grant of a key that nobody had is on its way while another has it, and all that is forgotten.
+TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFence) {
+    Meanwhile meanwhile;
+    const StoreOptions forgetful{.retention = 0s, .io_timeout = 5s};
+    const auto store = open(target_, forgetful, meanwhile.on(clock_.ahead_by({})));
+    LockManager other{open(target_, forgetful, clock_.ahead_by({}))};
+    int overtaken = 0;
+    for (int moment = 0; moment < 8; ++moment) {
+        const LockKey key{"Order", std::to_string(moment)};
+        Fence fence = 0;
+        meanwhile.let_happen(moment, [&] {
+            clock_.let_pass(1s);
+            const auto lease = other.try_lock(key, {.owner = "bob"});
+            if (!lease) return;  // it is done already
+            fence = lease->fence;
+            ASSERT_TRUE(other.release(key, lease->lock_id));
+            clock_.let_pass(1s);
+            ASSERT_GT(other.purge(), 0U);
+        });
+        const Request wanted =
+            TryLock{.key = key, .lock_id = LockId::random(), .ttl = 1min, .drawn = Drawn::for_this};
+        Outcome outcome;
+        store->apply({&wanted, 1}, {&outcome, 1});
+        meanwhile.end();
+        overtaken += fence > 0 ? 1 : 0;
+        ASSERT_TRUE(std::holds_alternative<Lease>(outcome));
+        EXPECT_GT(std::get<Lease>(outcome).fence, fence) << "moment " << moment;
+    }
+    EXPECT_GT(overtaken, 1);
 }
 
 // A megabyte of names.

@@ -146,14 +146,21 @@ Time Lane::latest_dead(const Work& work) const {
 void Lane::commit(const Work& work, Txn& txn, Effect effect) {
     if (txn.bytes_written() > bytes_of_a_transaction) throw TooMuch{};
     txn.expect_no_erasure(names_.forgotten());
-    Time alive = never;
+    Time clock_below = never;
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
         const Slot& slot = work.slots[i];
         txn.expect(names_.row_and_shares(slot.key), known_[i].changed, known_[i].known_at);
         txn.read_otherwise(names_.row_and_shares(slot.key));
-        if (slot.state == Slot::State::missing) continue;
+        if (slot.state == Slot::State::missing) {
+            // Whoever had it meanwhile, and was forgotten, had a fence that the clock is past.
+            if (slot.cell.changed) clock_below = std::min(clock_below, decided_at_ + Duration{1});
+            continue;
+        }
+        // Nobody may have seen those dead that we take for alive.
         for (const Grant& grant : cell_of(slot.row, slot.shares).grants) {
-            if (grant.expires_at > decided_at_) alive = std::min(alive, grant.expires_at);
+            if (grant.expires_at > decided_at_) {
+                clock_below = std::min(clock_below, grant.expires_at);
+            }
         }
     }
     if (leases_.size() <= compared_leases) {
@@ -162,8 +169,7 @@ void Lane::commit(const Work& work, Txn& txn, Effect effect) {
         }
     }
     for (const Unchanged& seen : unchanged_) txn.expect_unchanged(seen.range, seen.since);
-    // Nobody may have seen those dead that we take for alive.
-    if (alive != never) txn.expect_below(names_.clock(), print(alive));
+    if (clock_below != never) txn.expect_below(names_.clock(), print(clock_below));
 
     std::optional<Time> written;
     const Time dead = latest_dead(work);
