@@ -214,5 +214,6 @@ export class EditGuard extends EventTarget {
     type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | EventListenerOptions): void;
 }
 
-/** The name of this tab, the same after a reload and different in a duplicate. */
+/** The name of this tab, the same after a reload and different in a duplicate; `given` where a server has
+ *  named it already, for a form that was sent before the page knew. */
 export function tabName(given?: string): Promise<string>;

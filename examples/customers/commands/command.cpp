@@ -15,7 +15,7 @@ web::pages::Viewer viewer_for(const web::Request& request, const AppSession* ses
 web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string address) const {
     return {.key = lease.key,
             .lock_id = lease.lock_id.to_string(),
-            .tab = lease.owner.substr(lease.owner.rfind('/') + 1),
+            .holding_tab = lease.owner.substr(lease.owner.rfind('/') + 1),
             .mode = lease.mode,
             .ttl = desk.ttl,
             .held_text = {},

@@ -29,7 +29,7 @@ struct Viewer {
 struct PageLock {
     leasehold::LockKey key;
     std::string lock_id{};
-    std::string tab{};  // whose it is
+    std::string holding_tab{};
     leasehold::Mode mode = leasehold::Mode::exclusive;
     leasehold::Duration ttl{};
     std::string_view held_text{};  // what the guard says, where "you are editing this" is not true

@@ -119,7 +119,7 @@ Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
         leasehold::to_string(lock.mode), milliseconds(lock.ttl), page_of(lock.key),
-        in(viewer.language, lock.held_text), lock.address, lock.tab, content);
+        in(viewer.language, lock.held_text), lock.address, lock.holding_tab, content);
 }
 
 Html signed_out(const Viewer& viewer) {
