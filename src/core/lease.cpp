@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "core/holder.hpp"
+#include "core/text.hpp"
 
 namespace leasehold {
 namespace {
 
-void write_digits(std::string& text, std::size_t at, std::size_t digits, std::int64_t number) {
-    for (std::size_t i = digits; i > 0; number /= 10) {
-        text[at + --i] = static_cast<char>('0' + number % 10);
+// In front of `end`.
+void write_digits(char* end, std::size_t digits, std::int64_t number) {
+    for (auto rest = static_cast<std::uint32_t>(number); digits > 0; --digits, rest /= 10) {
+        *--end = static_cast<char>('0' + rest % 10);
     }
 }
 
@@ -101,7 +104,16 @@ const char* to_string(Durability durability) noexcept {
 }
 
 std::string to_string(Time time) {
-    if (time == never) return "never";
+    std::string text;
+    append(text, time);
+    return text;
+}
+
+void append(std::string& out, Time time) {
+    if (time == never) {
+        out.append("never");
+        return;
+    }
     // The years that four digits can show.
     constexpr Time first = std::chrono::sys_days{std::chrono::year{0} / 1 / 1};
     constexpr Time last =
@@ -110,15 +122,16 @@ std::string to_string(Time time) {
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss clock{time - day};
-    std::string text = "0000-00-00T00:00:00.000000Z";
-    write_digits(text, 0, 4, static_cast<int>(date.year()));
-    write_digits(text, 5, 2, static_cast<unsigned>(date.month()));
-    write_digits(text, 8, 2, static_cast<unsigned>(date.day()));
-    write_digits(text, 11, 2, clock.hours().count());
-    write_digits(text, 14, 2, clock.minutes().count());
-    write_digits(text, 17, 2, clock.seconds().count());
-    write_digits(text, 20, 6, clock.subseconds().count());
-    return text;
+    constexpr std::string_view form = "0000-00-00T00:00:00.000000Z";
+    out.append(form);
+    char* const text = out.data() + out.size() - form.size();
+    write_digits(text + 4, 4, static_cast<int>(date.year()));
+    write_digits(text + 7, 2, static_cast<unsigned>(date.month()));
+    write_digits(text + 10, 2, static_cast<unsigned>(date.day()));
+    write_digits(text + 13, 2, clock.hours().count());
+    write_digits(text + 16, 2, clock.minutes().count());
+    write_digits(text + 19, 2, clock.seconds().count());
+    write_digits(text + 26, 6, clock.subseconds().count());
 }
 
 }  // namespace leasehold

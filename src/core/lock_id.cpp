@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <ctime>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -60,18 +60,13 @@ std::uint64_t coarse_time() {
            22;
 }
 
-std::optional<unsigned> hex_value(char c) {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-    if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-    return std::nullopt;
-}
-
+// The hexadecimal digits of a UUID, between dashes.
+struct Group {
+    std::size_t at;
+    std::size_t digits;
+};
+constexpr std::array groups{Group{0, 8}, Group{9, 4}, Group{14, 4}, Group{19, 4}, Group{24, 12}};
 constexpr std::size_t uuid_length = 36;
-
-constexpr bool is_dash_position(std::size_t i) {
-    return i == 8 || i == 13 || i == 18 || i == 23;
-}
 
 }  // namespace
 
@@ -95,29 +90,24 @@ std::expected<LockId, std::string> LockId::parse(std::string_view text) {
             std::string{"a lock id is a UUID: 32 hexadecimal digits, 8-4-4-4-12"}};
     };
     if (text.size() != uuid_length) return refuse();
-    std::array<std::uint64_t, 2> halves{};
-    std::size_t digits = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (is_dash_position(i)) {
-            if (text[i] != '-') return refuse();
-            continue;
-        }
-        const auto value = hex_value(text[i]);
-        if (!value) return refuse();
-        auto& half = halves[digits++ / 16];
-        half = half << 4 | *value;
+    std::array<std::uint64_t, groups.size()> parts{};
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const char* const begin = text.data() + groups[i].at;
+        const char* const end = begin + groups[i].digits;
+        if (std::from_chars(begin, end, parts[i], 16).ptr != end) return refuse();
+        if (i > 0 && begin[-1] != '-') return refuse();
     }
-    return LockId{halves[0], halves[1]};
+    return LockId{parts[0] << 32 | parts[1] << 16 | parts[2], parts[3] << 48 | parts[4]};
 }
 
 std::string LockId::to_string() const {
+    const std::array parts{high_ >> 32, high_ >> 16, high_, low_ >> 48, low_};
     std::string text(uuid_length, '-');
-    std::size_t digit = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (is_dash_position(i)) continue;
-        const std::uint64_t half = digit < 16 ? high_ : low_;
-        text[i] = "0123456789abcdef"[half >> (60 - 4 * (digit % 16)) & 0xF];
-        ++digit;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        std::uint64_t rest = parts[i];
+        for (std::size_t digit = groups[i].digits; digit > 0; rest >>= 4) {
+            text[groups[i].at + --digit] = "0123456789abcdef"[rest & 0xF];
+        }
     }
     return text;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <leasehold/time.hpp>
+
 namespace leasehold {
 
 enum class Lines : std::uint8_t { one, many };
@@ -19,5 +21,8 @@ enum class Lines : std::uint8_t { one, many };
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 [[nodiscard]] std::string lower(std::string_view text);
+
+// As to_string(Time) prints it.
+void append(std::string& out, Time time);
 
 }  // namespace leasehold

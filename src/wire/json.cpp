@@ -10,10 +10,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "core/text.hpp"
 
 namespace leasehold::wire {
 namespace {
@@ -145,12 +148,34 @@ void print_text(std::string& out, std::string_view text) {
     out.push_back('"');
 }
 
+// Of our own words, none of which has anything to escape.
+void print_plain(std::string& out, std::string_view text) {
+    out.push_back('"');
+    out.append(text);
+    out.push_back('"');
+}
+
 template <class Number, class... Format>
 void print_number(std::string& out, Number number, Format... format) {
     // The longest double without an exponent.
     std::array<char, std::numeric_limits<double>::max_exponent10 + 20> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number, format...).ptr;
     out.append(text.data(), end);
+}
+
+// As print() prints to_json(Duration).
+void print_milliseconds(std::string& out, Duration duration) {
+    if (duration == until_released) {
+        out.append("null");
+        return;
+    }
+    if (duration < Duration::zero()) out.push_back('-');
+    const auto [whole, fraction] = std::lldiv(std::abs(duration.count()), 1000);
+    print_number(out, whole);
+    if (fraction == 0) return;
+    const std::string digits = std::to_string(1000 + fraction);
+    out.push_back('.');
+    out.append(digits, 1, digits.find_last_not_of('0'));
 }
 
 void print_list(std::string& out, const json::array& list) {
@@ -163,6 +188,7 @@ void print_list(std::string& out, const json::array& list) {
 }
 
 constexpr double longest_ms = 1e15;
+constexpr auto missing = "is missing";
 
 // "2026-11-15T09:20:00.000000Z", as to_string(Time) prints it.
 std::optional<Time> time_from(std::string_view text) {
@@ -231,7 +257,7 @@ void print(std::string& out, const json::object& object) {
 
 void ObjectPrinter::name(std::string_view name) {
     out_.push_back(std::exchange(before_, ','));
-    print_text(out_, name);
+    print_plain(out_, name);
     out_.push_back(':');
 }
 
@@ -245,18 +271,25 @@ void ObjectPrinter::operator()(std::string_view field, std::int64_t number) {
     print_number(out_, number);
 }
 
+void ObjectPrinter::operator()(std::string_view field, LockId lock_id) {
+    name(field);
+    print_plain(out_, lock_id.to_string());
+}
+
 void ObjectPrinter::operator()(std::string_view field, Duration duration) {
     name(field);
-    print(out_, to_json(duration));
+    print_milliseconds(out_, duration);
 }
 
 void ObjectPrinter::operator()(std::string_view field, Time time) {
     name(field);
     if (time == never) {
         out_.append("null");
-    } else {
-        print_text(out_, to_string(time));
+        return;
     }
+    out_.push_back('"');
+    append(out_, time);
+    out_.push_back('"');
 }
 
 void ObjectPrinter::close() {
@@ -298,13 +331,14 @@ const json::value* Fields::optional(std::string_view name) {
 
 const json::value& Fields::required(std::string_view name) {
     const json::value* value = optional(name);
-    if (value == nullptr) refuse(name, "is missing");
+    if (value == nullptr) refuse(name, missing);
     return *value;
 }
 
 std::string Fields::text(std::string_view name) {
-    (void)required(name);
-    return *optional_text(name);
+    auto text = optional_text(name);
+    if (!text) refuse(name, missing);
+    return *std::move(text);
 }
 
 std::optional<std::string> Fields::optional_text(std::string_view name) {
@@ -321,8 +355,9 @@ std::optional<std::string_view> Fields::optional_view(std::string_view name) {
 }
 
 std::int64_t Fields::integer(std::string_view name) {
-    (void)required(name);
-    return *optional_integer(name);
+    const auto number = optional_integer(name);
+    if (!number) refuse(name, missing);
+    return *number;
 }
 
 std::optional<std::int64_t> Fields::optional_integer(std::string_view name) {

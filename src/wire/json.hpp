@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include <leasehold/lock_id.hpp>
 #include <leasehold/time.hpp>
 
 // JSON from strangers, read strictly.
@@ -30,7 +31,8 @@ inline constexpr std::size_t deepest_nesting = 8;
 void print(std::string& out, const json::value& value);
 void print(std::string& out, const json::object& object);
 
-// Prints an object field by field, without making it first.
+// Prints an object field by field, without making it first. The names are our own words: nothing in
+// them is escaped.
 class ObjectPrinter {
 public:
     explicit ObjectPrinter(std::string& out) : out_{out} {}
@@ -40,6 +42,7 @@ public:
 
     void operator()(std::string_view name, std::string_view text);
     void operator()(std::string_view name, std::int64_t number);
+    void operator()(std::string_view name, LockId lock_id);
     void operator()(std::string_view name, Duration duration);
     void operator()(std::string_view name, Time time);
     // The value is the caller's to print.

@@ -82,7 +82,7 @@ template <class Put>
 void put_fields(Put&& put, const Lease& lease) {
     put("type", std::string_view{lease.key.type()});
     put("id", std::string_view{lease.key.id()});
-    if (!lease.lock_id.is_nil()) put("lock_id", std::string_view{lease.lock_id.to_string()});
+    if (!lease.lock_id.is_nil()) put("lock_id", lease.lock_id);
     put("owner", std::string_view{lease.owner});
     put("mode", name_of(lease.mode, modes));
     put("fence", lease.fence);
@@ -103,6 +103,8 @@ json::object to_json(const Lease& lease) {
         [&object]<class T>(std::string_view name, const T& value) {
             if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>) {
                 object[name] = to_json(value);
+            } else if constexpr (std::is_same_v<T, LockId>) {
+                object[name] = value.to_string();
             } else {
                 object[name] = value;
             }

@@ -226,6 +226,29 @@ TEST(Wire, PrintsTheSameWithoutAnObjectInBetween) {
     }
 }
 
+TEST(Wire, PrintsTheTimeThatIsLeftAsAnObjectWouldHaveIt) {
+    const auto printed = [](Duration duration) {
+        std::string out;
+        ObjectPrinter printer{out};
+        printer("ms", duration);
+        printer.close();
+        return out;
+    };
+    const auto as_object = [](Duration duration) {
+        return print(json::object{{"ms", to_json(duration)}});
+    };
+    EXPECT_EQ(printed(Duration{-1}), R"({"ms":-0.001})");
+    EXPECT_EQ(printed(Duration{10'010}), R"({"ms":10.01})");
+    for (std::int64_t count = 1; count < 100'000'000'000'000; count = count * 3 + 7) {
+        for (const std::int64_t one : {count, -count, count * 10, count * 100, count * 1000}) {
+            EXPECT_EQ(printed(Duration{one}), as_object(Duration{one}));
+        }
+    }
+    for (const Duration duration : {Duration::zero(), until_released}) {
+        EXPECT_EQ(printed(duration), as_object(duration));
+    }
+}
+
 TEST(Wire, ShowsNoSecretOfALeaseThatHasNone) {
     EXPECT_FALSE(to_json(Lease{.key = {"A", "1"}}).contains("lock_id"));
 }
