@@ -128,24 +128,25 @@ Reply problem(const StoreFault& fault) {
 
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
            WithBody with_body) {
-    auto to = std::back_inserter(out);
-    fmt::format_to(to,
-                   "HTTP/1.1 {} {}\r\n"
-                   "Cache-Control: {}\r\n"
-                   "Date: {}\r\n",
-                   reply.status, reason_of(reply.status), reply.cache_control, date);
+    const auto field = [&out](std::string_view name, std::string_view value) {
+        out.append(name).append(": ").append(value).append("\r\n");
+    };
+    out.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ");
+    out.append(reason_of(reply.status)).append("\r\n");
+    field("Cache-Control", reply.cache_control);
+    field("Date", date);
     const bool bodiless = reply.status == 204 || reply.status == 304;
-    if (!bodiless) fmt::format_to(to, "Content-Type: {}\r\n", reply.content_type);
+    if (!bodiless) field("Content-Type", reply.content_type);
     if (reply.open_ended) {
-        out.append("X-Accel-Buffering: no\r\n");  // a proxy must not keep it back
+        field("X-Accel-Buffering", "no");  // a proxy must not keep it back
     } else if (!bodiless) {
-        fmt::format_to(to, "Content-Length: {}\r\n", reply.body.size());
+        field("Content-Length", std::to_string(reply.body.size()));
     }
-    if (!reply.etag.empty()) fmt::format_to(to, "ETag: {}\r\n", reply.etag);
-    if (reply.retry_after_s > 0) fmt::format_to(to, "Retry-After: {}\r\n", reply.retry_after_s);
-    if (!reply.allow.empty()) fmt::format_to(to, "Allow: {}\r\n", reply.allow);
+    if (!reply.etag.empty()) field("ETag", reply.etag);
+    if (reply.retry_after_s > 0) field("Retry-After", std::to_string(reply.retry_after_s));
+    if (!reply.allow.empty()) field("Allow", reply.allow);
     out.append(reply.fields);
-    if (after == AfterReply::close) out.append("Connection: close\r\n");
+    if (after == AfterReply::close) field("Connection", "close");
     out.append("\r\n");
     if (with_body == WithBody::yes) out.append(reply.body);
 }
