@@ -1,6 +1,10 @@
 #include "server/target.hpp"
 
+#include <boost/url/grammar/parse.hpp>
+#include <boost/url/params_encoded_view.hpp>
 #include <boost/url/parse.hpp>
+#include <boost/url/rfc/pchars.hpp>
+#include <boost/url/rfc/pct_encoded_rule.hpp>
 #include <boost/url/url_view.hpp>
 
 #include <algorithm>
@@ -55,15 +59,19 @@ constexpr std::array patterns{
 
 // The parts of a path, still encoded: a slash within a name is %2F.
 struct Path {
-    std::array<urls::pct_string_view, 5> parts;
+    std::array<std::string_view, 5> parts;
     std::size_t size = 0;
 };
 
-std::optional<Path> path_of(const urls::url_view& url) {
+// Nothing where there are too many. The text begins with a slash.
+std::optional<Path> path_of(std::string_view text) {
     Path path;
-    for (const urls::pct_string_view part : url.encoded_segments()) {
+    if (text == "/") return path;
+    while (!text.empty()) {
         if (path.size == path.parts.size()) return std::nullopt;
-        path.parts[path.size++] = part;
+        const std::size_t end = std::min(text.find('/', 1), text.size());
+        path.parts[path.size++] = text.substr(1, end - 1);
+        text.remove_prefix(end);
     }
     return path;
 }
@@ -71,18 +79,32 @@ std::optional<Path> path_of(const urls::url_view& url) {
 bool matches(const Pattern& pattern, const Path& path) {
     for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
         if (pattern.parts[i].empty() != (i >= path.size)) return false;
-        const std::string_view part{path.parts[i].data(), path.parts[i].size()};
-        if (pattern.parts[i] != any && pattern.parts[i] != part) return false;
+        if (pattern.parts[i] != any && pattern.parts[i] != path.parts[i]) return false;
     }
     return true;
 }
 
 constexpr std::size_t most_parameters = 16;
+constexpr auto not_a_target = "the request's target is not a path, perhaps with a query";
 
-std::string decoded(std::string_view text) {
+bool is_path(std::string_view text) {
+    constexpr auto encoded = urls::pct_encoded_rule(urls::pchars + '/');
+    return text.starts_with('/') && urls::grammar::parse({text.data(), text.size()}, encoded);
+}
+
+// Nothing where an escape is broken.
+std::optional<std::string> decoded(std::string_view text) {
+    if (!text.contains('%')) return std::string{text};
     const auto view = urls::make_pct_string_view({text.data(), text.size()});
-    if (!view) throw BadRequest{"\"after\" must be the \"next\" of the page before"};
+    if (!view) return std::nullopt;
     return view->decode();
+}
+
+// Throws BadRequest where it is no URL.
+urls::params_encoded_view parameters_in(std::string_view target) {
+    const auto url = urls::parse_origin_form({target.data(), target.size()});
+    if (!url) throw BadRequest{not_a_target};
+    return url->encoded_params();
 }
 
 }  // namespace
@@ -148,9 +170,11 @@ LockKey Target::key() const {
 }
 
 std::optional<Target> read_target(std::string_view text) {
-    const auto url = urls::parse_origin_form({text.data(), text.size()});
-    if (!url) throw BadRequest{"the request's target is not a path, perhaps with a query"};
-    const auto path = path_of(*url);
+    const std::string_view path_text = text.substr(0, text.find('?'));
+    if (!is_path(path_text)) throw BadRequest{not_a_target};
+    urls::params_encoded_view parameters;
+    if (path_text.size() < text.size()) parameters = parameters_in(text);
+    const auto path = path_of(path_text);
     if (!path) return std::nullopt;
     const auto* pattern =
         std::ranges::find_if(patterns, [&](const Pattern& one) { return matches(one, *path); });
@@ -158,11 +182,11 @@ std::optional<Target> read_target(std::string_view text) {
 
     Target target{.resource = pattern->resource};
     for (std::size_t i = 0; i < path->size; ++i) {
-        if (pattern->parts[i] == any) target.names.push_back(path->parts[i].decode());
+        if (pattern->parts[i] == any) target.names.push_back(*decoded(path->parts[i]));
     }
     urls::encoding_opts as_form;
     as_form.space_as_plus = true;
-    for (const auto& parameter : url->encoded_params()) {
+    for (const auto& parameter : parameters) {
         target.query.add(parameter.key.decode(as_form), parameter.value.decode(as_form));
     }
     return target;
@@ -212,14 +236,15 @@ std::string cursor_of(const Holder& last) {
 }
 
 Holder holder_at(std::string_view cursor) {
-    const std::size_t type = cursor.find('/');
-    const std::size_t id = cursor.find('/', type + 1);
-    if (type == std::string_view::npos || id == std::string_view::npos) {
-        throw BadRequest{"\"after\" must be the \"next\" of the page before"};
-    }
-    return {
-        .key = {decoded(cursor.substr(type + 1, id - type - 1)), decoded(cursor.substr(id + 1))},
-        .fence = integer_of("the fence in \"after\"", cursor.substr(0, type))};
+    const BadRequest refusal{"\"after\" must be the \"next\" of the page before"};
+    const std::size_t slash = cursor.find('/');
+    const std::size_t next = cursor.find('/', slash + 1);
+    if (slash == std::string_view::npos || next == std::string_view::npos) throw refusal;
+    const auto type = decoded(cursor.substr(slash + 1, next - slash - 1));
+    const auto id = decoded(cursor.substr(next + 1));
+    if (!type || !id) throw refusal;
+    return {.key = {*type, *id},
+            .fence = integer_of("the fence in \"after\"", cursor.substr(0, slash))};
 }
 
 }  // namespace leasehold::server

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boost/container/static_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -58,7 +60,8 @@ private:
 
 struct Target {
     Resource resource;
-    std::vector<std::string> names{};  // the type and the id, or the owner, or the file
+    // The type and the id, or the owner, or the file.
+    boost::container::static_vector<std::string, 2> names{};
     Query query{};
 
     // Throws BadRequest where they make no key.
