@@ -42,12 +42,4 @@ json::object optional_fields(HttpRequest& request, json::storage_ptr storage) {
     return std::move(body.get_object());
 }
 
-void put_default_ttl(json::object& message, const Limits& limits) {
-    const json::value* op = message.if_contains("op");
-    if (op == nullptr || message.contains("ttl_ms")) return;
-    if (*op == "try" || *op == "try_all" || *op == "renew") {
-        message["ttl_ms"] = wire::to_json(limits.default_ttl);
-    }
-}
-
 }  // namespace leasehold::server

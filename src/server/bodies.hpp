@@ -3,8 +3,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include <leasehold/limits.hpp>
-
 #include "server/http.hpp"
 
 namespace leasehold::server {
@@ -30,8 +28,5 @@ void refuse_unless_json(const HttpRequest& request);
 // The fields of the body, none where there is no body.
 [[nodiscard]] boost::json::object optional_fields(HttpRequest& request,
                                                   boost::json::storage_ptr storage = {});
-
-// A request as the wire has it, with the ttl of these limits where it names none.
-void put_default_ttl(boost::json::object& message, const Limits& limits);
 
 }  // namespace leasehold::server

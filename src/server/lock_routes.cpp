@@ -26,26 +26,9 @@ LockId lock_id_of(const HttpRequest& request) {
     return *id;
 }
 
-// What the URL says must not be said again in the body.
-Request read(json::object&& fields, std::string_view op, const LockKey& key,
-             const LockManager& locks, std::optional<LockId> lock_id = {}) {
-    for (const std::string_view name : {"op", "type", "id", "lock_id"}) {
-        if (fields.contains(name)) {
-            throw BadRequest{"the body: \"" + std::string{name} + "\" is not known here"};
-        }
-    }
-    fields["op"] = op;
-    fields["type"] = key.type();
-    fields["id"] = key.id();
-    if (lock_id) fields["lock_id"] = lock_id->to_string();
-    put_default_ttl(fields, locks.limits());
-    return wire::request_from(std::move(fields));
-}
-
 // How long to wait for the key.
-Duration take_patience(json::object& fields, const ServerOptions& options) {
-    const auto patience = wire::Fields{fields, "the body"}.optional_duration("wait_ms");
-    fields.erase("wait_ms");
+Duration patience_in(wire::Fields& fields, const ServerOptions& options) {
+    const auto patience = fields.optional_duration("wait_ms");
     if (!patience) return Duration::zero();
     if (*patience < Duration::zero() || *patience > options.longest_wait) {
         throw BadRequest{"the body: \"wait_ms\" must be at least 0 and at most " +
@@ -78,10 +61,18 @@ bool mentions(const Holder& holder, std::string_view text) {
            in(holder.key.to_string());
 }
 
-// Where a small body is taken apart without asking for memory.
-struct Scratch {
-    std::array<unsigned char, 2048> space;
-    json::monotonic_resource resource{space.data(), space.size()};
+// The fields of a body. A small one is taken apart without asking for memory.
+class Body {
+public:
+    explicit Body(HttpRequest& request) : object_{optional_fields(request, &resource_)} {}
+
+    [[nodiscard]] wire::Fields& fields() noexcept { return fields_; }
+
+private:
+    std::array<unsigned char, 2048> space_;
+    json::monotonic_resource resource_{space_.data(), space_.size()};
+    const json::object object_;
+    wire::Fields fields_{object_, "the body"};
 };
 
 struct Wish {
@@ -94,21 +85,34 @@ Wish read_try(HttpRequest& request, const Target& target, const LockManager& loc
     // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
     std::optional<LockId> lock_id;
     if (request.lock_token) lock_id = lock_id_of(request);
-    Scratch scratch;
-    json::object fields = optional_fields(request, &scratch.resource);
-    const Duration patience = take_patience(fields, options);
-    return {read(std::move(fields), "try", target.key(), locks, lock_id), patience};
+    Body body{request};
+    const Duration patience = patience_in(body.fields(), options);
+    TryLock wanted =
+        wire::try_from(body.fields(), target.key(), lock_id, locks.limits().default_ttl);
+    body.fields().refuse_others();
+    return {std::move(wanted), patience};
 }
 
 Request read_prolonging(HttpRequest& request, const Target& target, const LockManager& locks) {
     const LockId lock_id = lock_id_of(request);
-    Scratch scratch;
-    json::object fields = optional_fields(request, &scratch.resource);
-    if (fields.contains("extend_ms") == fields.contains("ttl_ms")) {
+    Body body{request};
+    wire::Fields& fields = body.fields();
+    if (fields.has("extend_ms") == fields.has("ttl_ms")) {
         throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
     }
-    const std::string_view op = fields.contains("extend_ms") ? "extend" : "renew";
-    return read(std::move(fields), op, target.key(), locks, lock_id);
+    Request wanted =
+        fields.has("extend_ms")
+            ? Request{wire::extend_from(fields, target.key(), lock_id)}
+            : wire::renew_from(fields, target.key(), lock_id, locks.limits().default_ttl);
+    fields.refuse_others();
+    return wanted;
+}
+
+Request read_break(HttpRequest& request, const Target& target) {
+    Body body{request};
+    Request wanted = wire::break_from(body.fields(), target.key());
+    body.fields().refuse_others();
+    return wanted;
 }
 
 template <class Answer>
@@ -183,11 +187,10 @@ Reply Service::reply_to_holder(const Outcome& outcome) const {
 }
 
 Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
-    Request question = Holders{target.key()};
-    if (request.lock_token) question = Check{target.key(), lock_id_of(request)};
+    const LockKey key = target.key();
+    Request question = request.lock_token ? Request{Check{key, lock_id_of(request)}} : Holders{key};
     const Outcome outcome = co_await door_.ask(std::move(question));
     if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_to_holder(outcome);
-    const LockKey key = target.key();
     const std::vector<std::string> waiting = co_await room_.line_for(key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
@@ -219,7 +222,7 @@ Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
 
 Task<Reply> Service::break_lock(HttpRequest& request, const Target& target) {
     refuse_token(request);
-    Request wanted = read(optional_fields(request), "break", target.key(), locks_);
+    Request wanted = read_break(request, target);
     Gate::admit(request, wanted);
     const Outcome outcome = co_await door_.ask(std::move(wanted));
     co_return reply_of(outcome);

@@ -104,8 +104,8 @@ std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
     std::size_t rows = 0;
     for (json::value& item : list.get_array()) {
         try {
-            if (item.is_object()) put_default_ttl(item.get_object(), locks.limits());
-            Request& wanted = requests.emplace_back(wire::request_from(item));
+            Request& wanted =
+                requests.emplace_back(wire::request_from(item, locks.limits().default_ttl));
             if (request.token) sign(wanted, *request.token);
             locks.validate(wanted);
             rows += rows_of(wanted);

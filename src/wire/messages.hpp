@@ -2,6 +2,9 @@
 
 #include <boost/json/object.hpp>
 
+#include <optional>
+#include <string>
+
 #include <leasehold/store.hpp>
 
 #include "wire/json.hpp"
@@ -21,8 +24,16 @@ void print(std::string& out, const Lease& lease);
 
 // {"op": "try", "type": "Order", "id": "1", ...}. A try without a lock id gets one drawn.
 [[nodiscard]] json::object to_json(const Request& request);
-// Throws BadRequest, which names the field.
-[[nodiscard]] Request request_from(const json::value& message);
+// Throws BadRequest, which names the field. The default is for what names no ttl.
+[[nodiscard]] Request request_from(const json::value& message,
+                                   Duration default_ttl = Limits{}.default_ttl);
+// The same of fields that tell neither the operation nor what it is about, which is known already.
+[[nodiscard]] TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id,
+                               Duration default_ttl);
+[[nodiscard]] Extend extend_from(Fields& terms, std::optional<LockKey> key, LockId lock_id);
+[[nodiscard]] Renew renew_from(Fields& terms, std::optional<LockKey> key, LockId lock_id,
+                               Duration default_ttl);
+[[nodiscard]] Break break_from(Fields& terms, LockKey key);
 
 // {"lease": {...}}, {"leases": [...]}, {"holders": [...]}, {"history": [...]}, {"purged": {...}},
 // {"refused": {...}} or {"fault": {...}}.

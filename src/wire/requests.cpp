@@ -22,10 +22,10 @@ void put_terms(json::object& object, const R& request) {
 }
 
 template <class R>
-void read_terms(Fields& fields, R& request) {
+void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.owner = fields.optional_text("owner").value_or("");
     request.mode = optional_name(fields, "mode", modes).value_or(Mode::exclusive);
-    request.ttl = fields.optional_duration("ttl_ms").value_or(Limits{}.default_ttl);
+    request.ttl = fields.optional_duration("ttl_ms").value_or(default_ttl);
     request.note = fields.optional_text("note").value_or("");
     request.max_hold = fields.optional_duration("max_hold_ms");
 }
@@ -38,12 +38,14 @@ json::object about_lease(std::string_view op, const R& request) {
     return object;
 }
 
-template <class R>
-R lease_named(Fields& fields) {
-    R request;
-    request.key = optional_key(fields);
-    request.lock_id = lock_id_from(fields.text("lock_id"));
-    return request;
+struct LeaseName {
+    std::optional<LockKey> key;
+    LockId lock_id;
+};
+
+LeaseName lease_named(Fields& fields) {
+    auto key = optional_key(fields);
+    return {std::move(key), lock_id_from(fields.text("lock_id"))};
 }
 
 struct ToMessage {
@@ -141,20 +143,14 @@ std::size_t read_limit(Fields& fields, std::size_t otherwise) {
     return limit ? static_cast<std::size_t>(*limit) : otherwise;
 }
 
-Request read_try(Fields& fields) {
-    TryLock request{.key = key_from(fields)};
-    if (const auto id = fields.optional_view("lock_id")) {
-        request.lock_id = lock_id_from(*id);
-    } else {
-        request.lock_id = LockId::random();
-        request.drawn = Drawn::for_this;
-    }
-    read_terms(fields, request);
-    request.since = fields.optional_integer("since");
-    return request;
+Request read_try(Fields& fields, Duration default_ttl) {
+    LockKey key = key_from(fields);
+    std::optional<LockId> lock_id;
+    if (const auto text = fields.optional_view("lock_id")) lock_id = lock_id_from(*text);
+    return try_from(fields, std::move(key), lock_id, default_ttl);
 }
 
-Request read_try_all(Fields& fields) {
+Request read_try_all(Fields& fields, Duration default_ttl) {
     struct Wanted {
         LockKey key;
         std::optional<LockId> lock_id;
@@ -174,43 +170,34 @@ Request read_try_all(Fields& fields) {
         request.lock_ids.push_back(one.lock_id.value_or(LockId::random()));
         if (one.lock_id) request.drawn = Drawn::before;
     }
-    read_terms(fields, request);
+    read_terms(fields, request, default_ttl);
     return request;
+}
+
+Request read_check(Fields& fields) {
+    auto [key, lock_id] = lease_named(fields);
+    return Check{std::move(key), lock_id};
 }
 
 Request read_extend(Fields& fields) {
-    auto request = lease_named<Extend>(fields);
-    (void)fields.required("extend_ms");
-    request.by = *fields.optional_duration("extend_ms");
-    request.max_ttl = fields.optional_duration("max_ttl_ms").value_or(request.max_ttl);
-    request.max_hold = fields.optional_duration("max_hold_ms");
-    return request;
+    auto [key, lock_id] = lease_named(fields);
+    return extend_from(fields, std::move(key), lock_id);
 }
 
-Request read_renew(Fields& fields) {
-    auto request = lease_named<Renew>(fields);
-    request.ttl = fields.optional_duration("ttl_ms").value_or(Limits{}.default_ttl);
-    request.max_hold = fields.optional_duration("max_hold_ms");
-    return request;
+Request read_renew(Fields& fields, Duration default_ttl) {
+    auto [key, lock_id] = lease_named(fields);
+    return renew_from(fields, std::move(key), lock_id, default_ttl);
 }
 
 Request read_release(Fields& fields) {
-    auto request = lease_named<Release>(fields);
-    request.if_expires_at = fields.optional_time("if_expires_at");
-    return request;
+    auto [key, lock_id] = lease_named(fields);
+    return Release{std::move(key), lock_id, fields.optional_time("if_expires_at")};
 }
 
 Request read_release_all(Fields& fields) {
     return ReleaseAll{.owner = fields.text("owner"),
                       .scope = optional_name(fields, "scope", scopes).value_or(OwnerScope::exact),
                       .key = optional_key(fields)};
-}
-
-Request read_break(Fields& fields) {
-    return Break{.key = key_from(fields),
-                 .fence = fields.integer("fence"),
-                 .by = fields.optional_text("by").value_or(""),
-                 .reason = fields.optional_text("reason").value_or("")};
 }
 
 Request read_list_request(Fields& fields) {
@@ -232,24 +219,41 @@ Request read_history(Fields& fields) {
     return request;
 }
 
+Request read_break(Fields& fields) {
+    return break_from(fields, key_from(fields));
+}
+
+Request read_holders(Fields& fields) {
+    return Holders{key_from(fields)};
+}
+
+Request read_purge(Fields& fields) {
+    return Purge{read_limit(fields, Purge{}.rows)};
+}
+
 struct Operation {
     std::string_view name;
-    Request (*read)(Fields&);
+    Request (*read)(Fields& fields, Duration default_ttl);
 };
+
+template <Request (*read)(Fields&)>
+Request without_ttl(Fields& fields, Duration /*default_ttl*/) {
+    return read(fields);
+}
 
 constexpr std::array operations{
     Operation{"try", read_try},
     Operation{"try_all", read_try_all},
-    Operation{"check", [](Fields& f) -> Request { return lease_named<Check>(f); }},
-    Operation{"extend", read_extend},
+    Operation{"check", without_ttl<read_check>},
+    Operation{"extend", without_ttl<read_extend>},
     Operation{"renew", read_renew},
-    Operation{"release", read_release},
-    Operation{"release_all", read_release_all},
-    Operation{"break", read_break},
-    Operation{"holders", [](Fields& f) -> Request { return Holders{key_from(f)}; }},
-    Operation{"list", read_list_request},
-    Operation{"history", read_history},
-    Operation{"purge", [](Fields& f) -> Request { return Purge{read_limit(f, Purge{}.rows)}; }},
+    Operation{"release", without_ttl<read_release>},
+    Operation{"release_all", without_ttl<read_release_all>},
+    Operation{"break", without_ttl<read_break>},
+    Operation{"holders", without_ttl<read_holders>},
+    Operation{"list", without_ttl<read_list_request>},
+    Operation{"history", without_ttl<read_history>},
+    Operation{"purge", without_ttl<read_purge>},
 };
 
 }  // namespace
@@ -258,13 +262,45 @@ json::object to_json(const Request& request) {
     return std::visit(ToMessage{}, request);
 }
 
-Request request_from(const json::value& value) {
-    Fields fields{value, "a request"};
+TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id, Duration default_ttl) {
+    TryLock request{.key = std::move(key),
+                    .lock_id = lock_id ? *lock_id : LockId::random(),
+                    .drawn = lock_id ? Drawn::before : Drawn::for_this};
+    read_terms(terms, request, default_ttl);
+    request.since = terms.optional_integer("since");
+    return request;
+}
+
+Extend extend_from(Fields& terms, std::optional<LockKey> key, LockId lock_id) {
+    (void)terms.required("extend_ms");
+    Extend request{
+        .key = std::move(key), .lock_id = lock_id, .by = *terms.optional_duration("extend_ms")};
+    request.max_ttl = terms.optional_duration("max_ttl_ms").value_or(request.max_ttl);
+    request.max_hold = terms.optional_duration("max_hold_ms");
+    return request;
+}
+
+Renew renew_from(Fields& terms, std::optional<LockKey> key, LockId lock_id, Duration default_ttl) {
+    return {.key = std::move(key),
+            .lock_id = lock_id,
+            .ttl = terms.optional_duration("ttl_ms").value_or(default_ttl),
+            .max_hold = terms.optional_duration("max_hold_ms")};
+}
+
+Break break_from(Fields& terms, LockKey key) {
+    return {.key = std::move(key),
+            .fence = terms.integer("fence"),
+            .by = terms.optional_text("by").value_or(""),
+            .reason = terms.optional_text("reason").value_or("")};
+}
+
+Request request_from(const json::value& message, Duration default_ttl) {
+    Fields fields{message, "a request"};
     (void)fields.required("op");
     const std::string_view op = *fields.optional_view("op");
     const auto known = std::ranges::find(operations, op, &Operation::name);
     if (known == operations.end()) throw BadRequest{"\"op\" names no operation"};
-    Request request = known->read(fields);
+    Request request = known->read(fields, default_ttl);
     fields.refuse_others();
     return request;
 }
