@@ -38,12 +38,13 @@ bool may_pass(const StoreFault& fault) {
 
 }  // namespace
 
-Result<std::vector<Lease>> ask_patiently(Duration patience, const std::stop_token& ended,
-                                         const std::function<Result<std::vector<Lease>>()>& ask) {
+Result<std::vector<Lease>> ask_patiently(
+    Duration patience, const std::stop_token& ended,
+    const std::function<Result<std::vector<Lease>>(Duration left)>& ask) {
     const auto until = SteadyClock::now() + patience;
     for (Duration pause = first_pause;; pause = std::min(pause * 3 / 2, longest_pause)) {
         try {
-            auto answer = ask();
+            auto answer = ask(std::chrono::floor<Duration>(until - SteadyClock::now()));
             const bool over = ended.stop_requested() || SteadyClock::now() >= until;
             if (answer || over || answer.error().kind == Refusal::Kind::gone) return answer;
         } catch (const StoreFault& fault) {

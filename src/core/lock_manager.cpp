@@ -187,17 +187,20 @@ void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
     batcher_->submit(std::move(request), std::move(reply));
 }
 
+TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
+    return {.key = std::move(key),
+            .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
+            .owner = std::move(options.owner),
+            .mode = options.mode,
+            .ttl = options.ttl.value_or(limits.default_ttl),
+            .note = std::move(options.note),
+            .since = options.since,
+            .max_hold = {},
+            .drawn = options.lock_id ? Drawn::before : Drawn::for_this};
+}
+
 Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
-    return as_result<Lease>(
-        ask(TryLock{.key = std::move(key),
-                    .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
-                    .owner = std::move(options.owner),
-                    .mode = options.mode,
-                    .ttl = options.ttl.value_or(limits_.default_ttl),
-                    .note = std::move(options.note),
-                    .since = options.since,
-                    .max_hold = {},
-                    .drawn = options.lock_id ? Drawn::before : Drawn::for_this}));
+    return as_result<Lease>(ask(try_request(std::move(key), std::move(options), limits_)));
 }
 
 Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,

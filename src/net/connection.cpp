@@ -5,6 +5,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -59,11 +60,13 @@ public:
     }
 
     Response exchange(const beast::http::request<beast::http::string_body>& request,
-                      StoreFault::Effect effect_once_sent, Moment deadline) {
-        deadline_ = deadline;
+                      StoreFault::Effect effect_once_sent, const Deadlines& deadlines) {
+        deadline_ = deadlines.answered;
         kept_ = false;
         beast::http::response_parser<beast::http::string_body> parser;
         parser.body_limit(longest_answer);
+        const std::stop_callback cut{deadlines.ended,
+                                     [this] { asio::post(context_, [this] { close(); }); }};
         with_stream([&](auto& stream) {
             complete(effect_once_sent, "the connection was lost",
                      [&](auto ended) { beast::http::async_write(stream, request, ended); });
@@ -76,6 +79,11 @@ public:
     }
 
 private:
+    void close() {
+        error_code ignored;
+        socket_.close(ignored);
+    }
+
     void secure(const Peer& peer) {
         tls_context_.emplace(asio::ssl::context::tls_client);
         error_code error;
@@ -180,9 +188,7 @@ Response Connection::exchange(const Message& message, const Deadlines& deadlines
         posts ? beast::http::verb::post : beast::http::verb::get, message.path, 11};
     request.set(beast::http::field::host, server_);
     request.set(beast::http::field::accept, "application/json");
-    if (!message.authorization.empty()) {
-        request.set(beast::http::field::authorization, message.authorization);
-    }
+    for (const Header& header : message.headers) request.set(header.name, header.value);
     if (posts) {
         request.set(beast::http::field::content_type, "application/json");
         request.body() = message.body;
@@ -193,7 +199,7 @@ Response Connection::exchange(const Message& message, const Deadlines& deadlines
             link_.reset();
             link_ = std::make_unique<Link>(peer_, name_, lookup_, deadlines.connected);
         }
-        return link_->exchange(request, message.effect_once_sent, deadlines.answered);
+        return link_->exchange(request, message.effect_once_sent, deadlines);
     } catch (...) {
         link_.reset();
         throw;

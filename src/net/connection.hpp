@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,11 +30,16 @@ struct Peer {
 
 enum class Method : std::uint8_t { get, post };
 
+struct Header {
+    std::string name{};
+    std::string value{};
+};
+
 struct Message {
     Method method = Method::get;
     std::string path{};
     std::string body{};
-    std::string authorization{};  // the header's value; empty: none
+    std::vector<Header> headers{};
     StoreFault::Effect effect_once_sent = StoreFault::Effect::none;
 };
 
@@ -53,12 +59,13 @@ public:
     Connection& operator=(const Connection&) = delete;
     ~Connection();
 
-    // Throws StoreFault: with no effect where the message was not sent, with its
-    // `effect_once_sent` otherwise.
     struct Deadlines {
         Moment connected;
         Moment answered;
+        std::stop_token ended{};  // whoever waits for the answer wants it no more
     };
+    // Throws StoreFault: with no effect where the message was not sent, with its
+    // `effect_once_sent` otherwise.
     [[nodiscard]] Response exchange(const Message& message, const Deadlines& deadlines);
 
     // "host:port"

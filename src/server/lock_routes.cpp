@@ -31,8 +31,11 @@ Duration patience_in(wire::Fields& fields, const ServerOptions& options) {
     const auto patience = fields.optional_duration("wait_ms");
     if (!patience) return Duration::zero();
     if (*patience < Duration::zero() || *patience > options.longest_wait) {
-        throw BadRequest{"the body: \"wait_ms\" must be at least 0 and at most " +
-                         std::to_string(options.longest_wait.count())};
+        const auto longest = options.longest_wait.count();
+        throw Refused{problem(
+            400, "bad_request",
+            "the body: \"wait_ms\" must be at least 0 and at most " + std::to_string(longest),
+            {{"longest_wait_ms", longest}})};
     }
     return *patience;
 }

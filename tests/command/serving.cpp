@@ -14,9 +14,12 @@ namespace {
 
 testing::Command command(const std::string& store, std::vector<std::string> options,
                          std::vector<std::string> environment, std::filesystem::path log) {
-    testing::Command result{.arguments = {LEASEHOLD_COMMAND, "serve", "--port", "0"},
+    testing::Command result{.arguments = {LEASEHOLD_COMMAND, "serve"},
                             .environment = std::move(environment),
                             .log = std::move(log)};
+    if (std::ranges::find(options, "--port") == options.end()) {
+        result.arguments.insert(result.arguments.end(), {"--port", "0"});
+    }
     if (!store.empty()) result.arguments.insert(result.arguments.end(), {"--store", store});
     result.arguments.insert(result.arguments.end(), options.begin(), options.end());
     return result;

@@ -11,7 +11,7 @@
 
 namespace leasehold::command {
 
-// `leasehold serve` on a port of its own, until this ends.
+// `leasehold serve` on a port of its own where none is named, until this ends.
 class Serving {
 public:
     // Returns when it is ready. Throws std::runtime_error with its log where it ends instead.

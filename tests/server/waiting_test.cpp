@@ -181,6 +181,8 @@ TEST_F(Waiting, IsBounded) {
             client.ask("POST", "/v1/locks/Order/1", "{\"wait_ms\":" + std::string{wait} + "}");
         EXPECT_EQ(answer.status, 400U) << wait;
     }
+    const Answer too_long = client.ask("POST", "/v1/locks/Order/1", R"({"wait_ms":60001})");
+    EXPECT_EQ(too_long.json().at("longest_wait_ms").as_int64(), 60000);
     EXPECT_TRUE(server.locks().list().empty());
     const auto held = server.locks().try_lock(order);
     Client first = server.connect();

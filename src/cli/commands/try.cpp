@@ -5,6 +5,7 @@
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
 #include "cli/patience.hpp"
+#include "cli/place_in_line.hpp"
 #include "cli/secret_file.hpp"
 
 namespace leasehold::cli {
@@ -19,17 +20,19 @@ struct Options {
     bool quiet = false;
 };
 
-Result<std::vector<Lease>> take(LockManager& locks, const std::vector<LockKey>& keys,
+Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKey>& keys,
                                 LockOptions options, Duration wait) {
+    LockManager locks{open_shared_store(call)};
     if (keys.size() > 1) {
-        return ask_patiently(wait, {}, [&] { return locks.try_lock_all(keys, options); });
+        return ask_patiently(wait, {}, [&](Duration) { return locks.try_lock_all(keys, options); });
     }
+    PlaceInLine place{call};
     // The same id each time: asking again after a fault settles what the fault left open.
     options.lock_id = LockId::random();
-    return ask_patiently(wait, {}, [&]() -> Result<std::vector<Lease>> {
-        auto lease = locks.try_lock(keys.front(), options);
-        if (!lease) return std::unexpected{std::move(lease.error())};
-        return std::vector<Lease>{*std::move(lease)};
+    return ask_patiently(wait, {}, [&](Duration left) -> Result<std::vector<Lease>> {
+        auto taken = place.take(locks, keys.front(), options, left, {});
+        if (!taken) return std::unexpected{std::move(taken.error())};
+        return std::vector<Lease>{std::move(taken->lease)};
     });
 }
 
@@ -54,9 +57,8 @@ int run(const Invocation& call, const Options& options) {
     }
     if (several && options.since) throw BadRequest{"--since is for one key"};
     const SecretFile secret{"the lock id file", options.lock_id_file};
-    LockManager locks{open_shared_store(call)};
     const auto leases =
-        take(locks, keys,
+        take(call, keys,
              {.owner = options.owner.empty() ? unique_owner(who_we_are(), "try") : options.owner,
               .mode = options.shared ? Mode::shared : Mode::exclusive,
               .ttl = options.ttl,
@@ -88,7 +90,8 @@ void add_try(CLI::App& app, Invocation& call) {
                         "what to lock, TYPE/ID or a name; several are taken all or none")
         .text("--owner", "OWNER", options->owner, "whose lease it is (USER@HOST/try-...)")
         .duration("--ttl", options->ttl, "how long it lives unless renewed (5m)")
-        .duration("--wait", options->wait, "asks again for so long while others hold it (0s)")
+        .duration("--wait", options->wait,
+                  "how long to wait for it, in a server's line or by asking again (0s)")
         .flag("--shared", options->shared, "share the key with others who share it")
         .text("--note", "TEXT", options->note, "shown to those who are refused")
         .number("--since", "FENCE", options->since,

@@ -20,6 +20,7 @@
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/patience.hpp"
+#include "cli/place_in_line.hpp"
 #include "cli/run/supervisor.hpp"
 #include "cli/run/terminal.hpp"
 
@@ -127,24 +128,28 @@ public:
 private:
     void acquire(const Invocation& call, const RunOptions& options, const std::stop_token& ended) {
         std::unique_ptr<LockManager> locks;
+        PlaceInLine place{call};
         LockOptions wanted{.owner = unique_owner(options.owner, "run"),
                            .mode = options.mode,
                            .ttl = options.ttl,
                            .note = options.note,
                            .lock_id = LockId::random()};
         SteadyClock::time_point asked_at;
-        auto leases = ask_patiently(options.wait, ended, [&]() -> Result<std::vector<Lease>> {
-            if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
-            asked_at = SteadyClock::now();
-            auto lease = locks->try_lock(options.key, wanted);
-            if (lease) return std::vector<Lease>{*std::move(lease)};
-            // Granted by a request whose answer was lost, and expired since.
-            if (lease.error().kind == Refusal::Kind::gone) {
-                wanted.lock_id = LockId::random();
-                lease.error().kind = Refusal::Kind::busy;
-            }
-            return std::unexpected{std::move(lease.error())};
-        });
+        auto leases =
+            ask_patiently(options.wait, ended, [&](Duration left) -> Result<std::vector<Lease>> {
+                if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
+                auto taken = place.take(*locks, options.key, wanted, left, ended);
+                if (taken) {
+                    asked_at = taken->asked_at;
+                    return std::vector<Lease>{std::move(taken->lease)};
+                }
+                // Granted by a request whose answer was lost, and expired since.
+                if (taken.error().kind == Refusal::Kind::gone) {
+                    wanted.lock_id = LockId::random();
+                    taken.error().kind = Refusal::Kind::busy;
+                }
+                return std::unexpected{std::move(taken.error())};
+            });
         if (leases)
             granted_.emplace(std::move(locks), std::move(leases->front()), asked_at);
         else

@@ -110,12 +110,12 @@ json::value Gateway::post(const std::string& path, const std::string& body, Effe
     return ask_members({.method = net::Method::post,
                         .path = path,
                         .body = body,
-                        .authorization = {},
+                        .headers = {},
                         .effect_once_sent = effect});
 }
 
 json::value Gateway::get(const std::string& path) {
-    return ask_members({.method = net::Method::get, .path = path, .body = {}, .authorization = {}});
+    return ask_members({.method = net::Method::get, .path = path, .body = {}, .headers = {}});
 }
 
 json::value Gateway::ask_members(net::Message message) {
@@ -139,7 +139,7 @@ json::value Gateway::ask_as_user(std::size_t member, net::Message& message, Mome
         try {
             if (!user_.empty()) {
                 if (members_.token().empty()) authenticate(member, deadline);
-                message.authorization = members_.token();
+                message.headers = {{"Authorization", members_.token()}};
             }
             return ask(member, message, deadline);
         } catch (const TokenRefused&) {
@@ -159,7 +159,7 @@ void Gateway::authenticate(std::size_t member, Moment deadline) {
                                    {.method = net::Method::post,
                                     .path = "/v3/auth/authenticate",
                                     .body = json::serialize(who),
-                                    .authorization = {}},
+                                    .headers = {}},
                                    deadline);
     const json::value* const token = answer.get_object().if_contains("token");
     if (token == nullptr || !token->is_string()) {

@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 
 #include "wire/json.hpp"
+#include "wire/url.hpp"
 
 namespace leasehold::http {
 namespace {
@@ -18,6 +19,14 @@ json::value parsed(const std::string& server, const std::string& body, StoreFaul
 }
 
 }  // namespace
+
+std::string path_of(const LockKey& key) {
+    std::string path = "/v1/locks/";
+    wire::append_encoded(path, key.type());
+    path += '/';
+    wire::append_encoded(path, key.id());
+    return path;
+}
 
 std::string field_of(const json::value& problem, std::string_view field) {
     const json::value* value =

@@ -5,10 +5,14 @@
 
 #include <boost/json/value.hpp>
 
+#include <leasehold/lock_key.hpp>
+
 #include "stores/http/connection.hpp"
 
-// What a server's answers mean.
+// Where a server is asked, and what its answers mean.
 namespace leasehold::http {
+
+[[nodiscard]] std::string path_of(const LockKey& key);
 
 // The body of a success, or what the server says instead: throws StoreFault.
 [[nodiscard]] boost::json::value understood(const std::string& server, const Response& response,

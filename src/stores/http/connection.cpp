@@ -6,7 +6,7 @@ namespace leasehold::http {
 
 Connection::Connection(const Target& target, Duration io_timeout)
     : prefix_{target.prefix},
-      authorization_{target.token.empty() ? "" : "Bearer " + target.token},
+      token_{target.token},
       io_timeout_{io_timeout},
       connection_{{.what = "the Leasehold server",
                    .host = target.host,
@@ -16,22 +16,25 @@ Connection::Connection(const Target& target, Duration io_timeout)
                    .ca_file = target.ca_file}} {}
 
 Response Connection::get(const std::string& path) {
-    return exchange({.path = path});
+    return wait_for({.path = path}, {}, {});
 }
 
 Response Connection::post(const std::string& path, std::string body,
                           StoreFault::Effect effect_once_sent) {
-    return exchange({.method = net::Method::post,
+    return wait_for({.method = net::Method::post,
                      .path = path,
                      .body = std::move(body),
-                     .effect_once_sent = effect_once_sent});
+                     .effect_once_sent = effect_once_sent},
+                    {}, {});
 }
 
-Response Connection::exchange(net::Message message) {
+Response Connection::wait_for(net::Message message, Duration patience,
+                              const std::stop_token& ended) {
     message.path = prefix_ + message.path;
-    message.authorization = authorization_;
+    if (!token_.empty()) message.headers.push_back({"Authorization", "Bearer " + token_});
     const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
-    return connection_.exchange(message, {.connected = deadline, .answered = deadline});
+    return connection_.exchange(
+        message, {.connected = deadline, .answered = deadline + patience, .ended = ended});
 }
 
 }  // namespace leasehold::http

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include <leasehold/stores/http.hpp>
@@ -20,14 +21,15 @@ public:
     [[nodiscard]] Response get(const std::string& path);
     [[nodiscard]] Response post(const std::string& path, std::string body,
                                 StoreFault::Effect effect_once_sent);
+    // The same for one that the server may answer so much later. Ends with a fault when `ended`.
+    [[nodiscard]] Response wait_for(net::Message message, Duration patience,
+                                    const std::stop_token& ended);
 
     [[nodiscard]] const std::string& server() const { return connection_.server(); }
 
 private:
-    [[nodiscard]] Response exchange(net::Message message);
-
     const std::string prefix_;
-    const std::string authorization_;
+    const std::string token_;
     const Duration io_timeout_;
     net::Connection connection_;
 };

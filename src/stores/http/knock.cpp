@@ -6,24 +6,18 @@
 
 #include "stores/http/answers.hpp"
 #include "wire/messages.hpp"
-#include "wire/url.hpp"
 
 namespace leasehold::http {
 
 std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target, Duration io_timeout,
                                                        const LockKey& key, const Knock& knock) {
-    std::string path = "/v1/locks/";
-    wire::append_encoded(path, key.type());
-    path += '/';
-    wire::append_encoded(path, key.id());
-    path += "/knock";
     boost::json::object body;
     body["owner"] = knock.owner;
     body["message"] = knock.message;
 
     Connection connection{target, io_timeout};
     const auto effect = StoreFault::Effect::unknown;
-    const Response response = connection.post(path, wire::print(body), effect);
+    const Response response = connection.post(path_of(key) + "/knock", wire::print(body), effect);
     try {
         if (response.status == 404 || response.status == 429) {
             const auto problem = wire::parse(response.body);

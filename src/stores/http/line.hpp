@@ -1,0 +1,27 @@
+#pragma once
+
+#include <stop_token>
+
+#include <leasehold/store.hpp>
+#include <leasehold/stores/http.hpp>
+
+#include "stores/http/connection.hpp"
+
+namespace leasehold::http {
+
+// The line in which a server's clients stand for a key: first come, first served.
+class Line {
+public:
+    Line(const Target& target, Duration io_timeout) : connection_{target, io_timeout} {}
+
+    // Granted as soon as it is our turn. Refused when the patience is over, or when the server does
+    // not let us stand there any longer. Throws StoreFault, also when `ended`.
+    [[nodiscard]] Result<Lease> try_lock(const TryLock& wanted, Duration patience,
+                                         const std::stop_token& ended);
+
+private:
+    Connection connection_;
+    Duration longest_wait_ = std::chrono::minutes{1};  // until the server says another
+};
+
+}  // namespace leasehold::http
