@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -20,9 +21,9 @@ constexpr std::int64_t micros_to_2000 = 946'684'800'000'000;
 
 template <class T>
 void append_big_endian(std::string& bytes, T value) {
-    for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
-        bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> shift & 0xFF);
-    }
+    static_assert(std::endian::native == std::endian::little);
+    const T swapped = std::byteswap(value);
+    bytes.append(reinterpret_cast<const char*>(&swapped), sizeof swapped);
 }
 
 std::int64_t big_endian(const char* bytes, int size) {
@@ -44,11 +45,6 @@ std::string array_header(Oid element, std::size_t size) {
     append_big_endian<std::int32_t>(bytes, static_cast<std::int32_t>(size));
     append_big_endian<std::int32_t>(bytes, 1);  // lower bound
     return bytes;
-}
-
-void append_int8_element(std::string& bytes, std::int64_t value) {
-    append_big_endian<std::int32_t>(bytes, 8);
-    append_big_endian<std::int64_t>(bytes, value);
 }
 
 std::string trimmed(const char* message) {
@@ -87,28 +83,28 @@ Parameters& Parameters::time(Time value) {
     return integer(pg_time(value));
 }
 
-Parameters& Parameters::texts(std::span<const std::string> values) {
-    std::string bytes = array_header(oid_text, values.size());
-    for (const std::string& value : values) {
-        append_big_endian<std::int32_t>(bytes, static_cast<std::int32_t>(value.size()));
-        bytes += value;
-    }
-    values_.push_back(std::move(bytes));
-    return *this;
-}
-
-Parameters& Parameters::integers(std::span<const std::int64_t> values) {
-    std::string bytes = array_header(oid_int8, values.size());
-    for (const std::int64_t value : values) append_int8_element(bytes, value);
-    values_.push_back(std::move(bytes));
-    return *this;
-}
-
 Parameters& Parameters::times(std::span<const Time> values) {
-    std::string bytes = array_header(oid_timestamptz, values.size());
-    for (const Time value : values) append_int8_element(bytes, pg_time(value));
-    values_.push_back(std::move(bytes));
+    values_.push_back(array_header(oid_timestamptz, values.size()));
+    for (const Time value : values) append_integer(pg_time(value));
     return *this;
+}
+
+void Parameters::begin_texts(std::size_t size) {
+    values_.push_back(array_header(oid_text, size));
+}
+
+void Parameters::append_text(std::string_view value) {
+    append_big_endian(values_.back(), static_cast<std::int32_t>(value.size()));
+    values_.back() += value;
+}
+
+void Parameters::begin_integers(std::size_t size) {
+    values_.push_back(array_header(oid_int8, size));
+}
+
+void Parameters::append_integer(std::int64_t value) {
+    append_big_endian(values_.back(), std::int32_t{sizeof value});
+    append_big_endian(values_.back(), value);
 }
 
 void Rows::Clear::operator()(::pg_result* result) const noexcept {

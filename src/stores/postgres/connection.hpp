@@ -24,15 +24,30 @@ public:
     Parameters& integer(std::int64_t value);
     Parameters& time(Time value);
 
-    // One array for each, to be taken apart by unnest().
-    Parameters& texts(std::span<const std::string> values);
-    Parameters& integers(std::span<const std::int64_t> values);
+    // One array for each, to be taken apart by unnest(): of what `value_of` says.
+    template <class Rows, class ValueOf = std::identity>
+    Parameters& texts(const Rows& rows, ValueOf value_of = {}) {
+        begin_texts(rows.size());
+        for (const auto& row : rows) append_text(std::invoke(value_of, row));
+        return *this;
+    }
+    template <class Rows, class ValueOf = std::identity>
+    Parameters& integers(const Rows& rows, ValueOf value_of = {}) {
+        begin_integers(rows.size());
+        for (const auto& row : rows) append_integer(std::invoke(value_of, row));
+        return *this;
+    }
     Parameters& times(std::span<const Time> values);
 
     [[nodiscard]] std::size_t size() const { return values_.size(); }
     [[nodiscard]] const std::string& operator[](std::size_t i) const { return values_[i]; }
 
 private:
+    void begin_texts(std::size_t size);
+    void append_text(std::string_view value);
+    void begin_integers(std::size_t size);
+    void append_integer(std::int64_t value);
+
     std::vector<std::string> values_;
 };
 

@@ -67,7 +67,7 @@ protected:
         const auto asked = SteadyClock::now();
         const std::vector<Rows> answers =
             run(commands, shortcuts.only_checks() ? Commits::no : Commits::yes);
-        const Time latest = shortcuts.take(answers, requests, outcomes);
+        const Time latest = shortcuts.take(answers, outcomes);
         if (latest == Time{}) return true;
         note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
         return true;

@@ -157,8 +157,8 @@ delete from lock_history where seq in (
 
 // The shortcuts: one statement decides, changes and commits. Each locks its rows first, without
 // waiting, and takes the time when it has them; $1 is the least time to use. They come in two
-// forms, for one request and for many, which differ in where q comes from. A row that was locked is
-// changed by its place, which takes no second search for it.
+// forms, for one request and for many, which differ in where q comes from; n counts its rows. A row
+// that was locked is changed by its place, which takes no second search for it.
 
 inline const std::string try_q_one =
     "(select $2::text as type, $3::text as id, $4::text as lockid, $5::text as owner, "
@@ -167,11 +167,17 @@ inline const std::string try_q_many =
     "unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[]) "
     "as q (type, id, lockid, owner, note, ttl)";
 
-// A key that is free because its last lease was ended, or that was never locked. $8 is 1 where all
-// lock ids were drawn just now, and cannot have been used before. The insert meets a row that is
-// there already, and ours, or one that somebody has just made. (A `not exists` in the place of the
-// `is null` could be planned as a hash of the whole table.)
-inline std::string try_statement(const std::string& q) {
+// For lock ids that may have been used before.
+inline const std::string unused = R"(
+      and not exists (
+          select from lock_history h where h.lockid = q.lockid
+          union all select from lock_shares s where s.lockid = q.lockid
+          union all select from locks l where l.lockid = q.lockid))";
+
+// A key that is free because its last lease was ended, or that was never locked. The insert meets a
+// row that is there already, and ours, or one that somebody has just made. (A `not exists` in the
+// place of the `is null` could be planned as a hash of the whole table.)
+inline std::string try_statement(const std::string& q, const std::string& condition) {
     return R"(
 insert into locks as l (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
 select type, id, lockid, now + ttl * interval '1 microsecond', owner, note,
@@ -186,11 +192,8 @@ from (
         where l.type = q.type and l.id = q.id
           and l.ended <> 0 and l.expiration_time <= clock_timestamp()
         for update skip locked) f on true
-    where (free or (select true from locks l where l.type = q.type and l.id = q.id) is null)
-      and ($8::bigint = 1 or not exists (
-              select from lock_history h where h.lockid = q.lockid
-              union all select from lock_shares s where s.lockid = q.lockid
-              union all select from locks l where l.lockid = q.lockid))) wanted
+    where (free or (select true from locks l where l.type = q.type and l.id = q.id) is null))" +
+           condition + R"() wanted
 on conflict (type, id) do update
 set lockid = excluded.lockid,
     expiration_time = greatest(excluded.granted_at, l.touched_at)
@@ -204,76 +207,14 @@ where l.ended <> 0 and l.expiration_time <= greatest(excluded.granted_at, l.touc
 returning type, id, fence, granted_at, expiration_time)";
 }
 
-inline const std::string try_one = try_statement(try_q_one);
-inline const std::string try_many = try_statement(try_q_many);
-
-// One's own exclusive lease, alive, and the time.
-inline std::string mine(const std::string& q) {
-    return R"((
-    select q.*, l.*, greatest(clock_timestamp(), l.touched_at, $1::timestamptz) as now
-    from )" +
-           q +
-           R"( cross join lateral (
-        select l.ctid as place, l.expiration_time, l.granted_at, l.touched_at from locks l
-        where l.type = q.type and l.id = q.id
-          and l.lockid = q.lockid and l.ended = 0 and l.mode = 0
-          and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
-        for update skip locked) l) mine)";
-}
-
-// Renewing is extending without `by`; -1 stands for no such bound.
-inline std::string prolong_statement(const std::string& q) {
-    return R"(
-update locks l
-set expiration_time = greatest(mine.expiration_time, least(
-        mine.expiration_time + nullif(mine.by, -1) * interval '1 microsecond',
-        mine.now + mine.ttl * interval '1 microsecond',
-        mine.granted_at + nullif(mine.max_hold, -1) * interval '1 microsecond')),
-    touched_at = mine.now
-from )" + mine(q) +
-           R"(
-where l.ctid = mine.place and mine.expiration_time > mine.now
-returning l.type, l.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note, mine.now)";
-}
-
-inline const std::string prolong_one = prolong_statement(
-    "(select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
-    "$6::bigint as ttl, $7::bigint as max_hold) q");
-inline const std::string prolong_many = prolong_statement(
-    "unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) "
-    "as q (type, id, lockid, by, ttl, max_hold)");
-
-inline const std::string named_q_one =
-    "(select $2::text as type, $3::text as id, $4::text as lockid) q";
-inline const std::string named_q_many =
-    "unnest($2::text[], $3::text[], $4::text[]) as q (type, id, lockid)";
-
-inline std::string release_statement(const std::string& q) {
-    return R"(
-update locks l
-set expiration_time = mine.now, touched_at = mine.now, ended = 2, ended_at = mine.now
-from )" + mine(q) +
-           R"(
-where l.ctid = mine.place and mine.expiration_time > mine.now
-returning l.type, l.id, l.owner, l.fence, l.granted_at, mine.expiration_time, l.note, mine.now)";
-}
-
-inline std::string release_and_keep_statement(const std::string& q) {
-    return "with done as (" + release_statement(q) + R"(, l.lockid)
-insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended,
-                          ended_at, ended_by, ended_why, note)
-select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note from done
-returning type, id, owner, fence, granted_at, expiration_time, note, ended_at)";
-}
-
-inline const std::string release_one = release_statement(named_q_one);
-inline const std::string release_many = release_statement(named_q_many);
-inline const std::string release_and_keep_one = release_and_keep_statement(named_q_one);
-inline const std::string release_and_keep_many = release_and_keep_statement(named_q_many);
+inline const std::string try_one = try_statement(try_q_one, unused);
+inline const std::string try_many = try_statement(try_q_many, unused);
+inline const std::string try_drawn_now_one = try_statement(try_q_one, "");
+inline const std::string try_drawn_now_many = try_statement(try_q_many, "");
 
 inline std::string check_statement(const std::string& q) {
     return R"(
-select q.type, q.id, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
+select n, l.owner, l.fence, l.granted_at, l.expiration_time, l.note,
        greatest(clock_timestamp(), l.touched_at, $1::timestamptz)
 from )" + q +
            R"( cross join lateral (
@@ -282,7 +223,73 @@ from )" + q +
     offset 0) l)";
 }
 
-inline const std::string check_one = check_statement(named_q_one);
-inline const std::string check_many = check_statement(named_q_many);
+inline const std::string check_one = check_statement(
+    "(select $2::text as type, $3::text as id, $4::text as lockid, 1::bigint as n) q");
+inline const std::string check_many = check_statement(
+    "unnest($2::text[], $3::text[], $4::text[]) with ordinality as q (type, id, lockid, n)");
+
+inline const std::string change_q_one =
+    "(select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
+    "$6::bigint as ttl, $7::bigint as max_hold, 1::bigint as n) q";
+inline const std::string change_q_many =
+    "unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) "
+    "with ordinality as q (type, id, lockid, by, ttl, max_hold, n)";
+
+// What becomes of one's own exclusive leases that are alive.
+inline std::string change_statement(const std::string& changes, const std::string& q) {
+    return "update locks l set touched_at = mine.now, " + changes + R"(
+from (
+    select q.*, l.*, greatest(clock_timestamp(), l.touched_at, $1::timestamptz) as now
+    from )" +
+           q +
+           R"( cross join lateral (
+        select l.ctid as place, l.expiration_time, l.granted_at, l.touched_at from locks l
+        where l.type = q.type and l.id = q.id
+          and l.lockid = q.lockid and l.ended = 0 and l.mode = 0
+          and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
+        for update skip locked) l) mine
+where l.ctid = mine.place and mine.expiration_time > mine.now
+returning n, l.owner, l.fence, l.granted_at, )";
+}
+
+// Renewing is extending without `by`; -1 stands for no such bound.
+inline const std::string prolonged = R"(greatest(mine.expiration_time, least(
+        mine.expiration_time + nullif(mine.by, -1) * interval '1 microsecond',
+        mine.now + mine.ttl * interval '1 microsecond',
+        mine.granted_at + nullif(mine.max_hold, -1) * interval '1 microsecond')))";
+
+inline std::string prolong_statement(const std::string& q) {
+    return change_statement("expiration_time = " + prolonged, q) +
+           "l.expiration_time, l.note, mine.now";
+}
+
+inline const std::string prolong_one = prolong_statement(change_q_one);
+inline const std::string prolong_many = prolong_statement(change_q_many);
+
+// Ends those without a ttl and prolongs the others: two statements would cost more.
+inline std::string release_statement(const std::string& q) {
+    return change_statement(
+               "expiration_time = case when mine.ttl < 0 then mine.now else " + prolonged + R"( end,
+    ended = case when mine.ttl < 0 then 2 else 0 end,
+    ended_at = case when mine.ttl < 0 then mine.now else l.ended_at end)",
+               q) +
+           R"(case when mine.ttl < 0 then mine.expiration_time else l.expiration_time end
+    as expiration_time, l.note, mine.now)";
+}
+
+inline std::string release_and_keep_statement(const std::string& q) {
+    return "with done as (" + release_statement(q) + R"(, l.ended, l.type, l.id, l.lockid),
+kept as (
+    insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, expiration_time,
+                              ended, ended_at, ended_by, ended_why, note)
+    select type, id, lockid, owner, 0, fence, granted_at, expiration_time, 2, now, '', '', note
+    from done where ended <> 0)
+select n, owner, fence, granted_at, expiration_time, note, now from done)";
+}
+
+inline const std::string release_one = release_statement(change_q_one);
+inline const std::string release_many = release_statement(change_q_many);
+inline const std::string release_and_keep_one = release_and_keep_statement(change_q_one);
+inline const std::string release_and_keep_many = release_and_keep_statement(change_q_many);
 
 }  // namespace leasehold::postgres::sql
