@@ -98,7 +98,12 @@ struct FragileCalls {
                     return real(f)->pMethods->xFileControl(real(f), operation, argument);
                 },
             .xSectorSize = [](sqlite3_file* f) { return real(f)->pMethods->xSectorSize(real(f)); },
-            .xDeviceCharacteristics = [](sqlite3_file*) { return 0; },  // promises nothing
+            .xDeviceCharacteristics =
+                [](sqlite3_file* f) {
+                    const bool safe =
+                        file(f).disk->promise_ == FragileDisk::Promise::safe_overwrite;
+                    return safe ? SQLITE_IOCAP_POWERSAFE_OVERWRITE : 0;
+                },
             .xShmMap =
                 [](sqlite3_file* f, int page, int size, int extend, void volatile** at) {
                     return real(f)->pMethods->xShmMap(real(f), page, size, extend, at);
@@ -124,7 +129,8 @@ struct FragileCalls {
     }
 };
 
-FragileDisk::FragileDisk() : real_{sqlite3_vfs_find(nullptr)}, vfs_{new Vfs{*real_, this}} {
+FragileDisk::FragileDisk(Promise promise)
+    : promise_{promise}, real_{sqlite3_vfs_find(nullptr)}, vfs_{new Vfs{*real_, this}} {
     vfs_->zName = "fragile";
     vfs_->szOsFile = static_cast<int>(sizeof(FragileFile)) + real_->szOsFile;
     vfs_->xOpen = FragileCalls::open;

@@ -17,7 +17,10 @@ namespace leasehold::faults {
 // truncation or a flush of a database or of its log. One at a time; not thread-safe.
 class FragileDisk {
 public:
-    FragileDisk();
+    // Whether a write that a power cut tears leaves what stands beside it: SQLite writes more where
+    // it may not.
+    enum class Promise : std::uint8_t { nothing, safe_overwrite };
+    explicit FragileDisk(Promise promise = Promise::safe_overwrite);
     ~FragileDisk();
     FragileDisk(const FragileDisk&) = delete;
     FragileDisk& operator=(const FragileDisk&) = delete;
@@ -66,6 +69,7 @@ private:
     // SQLite's code where the next change does not happen.
     [[nodiscard]] int next_change(What what);
 
+    const Promise promise_;
     std::size_t changes_ = 0;
     std::optional<std::size_t> dies_at_;
     Failure failure_;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace leasehold::sqlite {
 
 void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
@@ -34,11 +36,11 @@ void make_private(const std::string& path) {
 
 Database open_database(const std::string& path) {
     make_private(path);
+    auto log = std::make_unique<GatheredLog>();
     ::sqlite3* raw = nullptr;
     const int code =
-        sqlite3_open_v2(path.c_str(), &raw,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-    Database db{raw};
+        log->open(path, &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
+    Database db{raw, Close{std::move(log)}};
     if (code != SQLITE_OK) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
                          "sqlite: cannot open " + path + ": " +

@@ -7,6 +7,8 @@
 
 #include <leasehold/errors.hpp>
 
+#include "stores/sqlite/gathered_log.hpp"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -56,6 +58,7 @@ private:
 };
 
 struct Close {
+    std::unique_ptr<GatheredLog> log;
     void operator()(::sqlite3* db) const noexcept;
 };
 using Database = std::unique_ptr<::sqlite3, Close>;

@@ -213,6 +213,7 @@ private:
         sqlite3_busy_timeout(db.get(), opening_timeout_ms);
         set_wal(db.get());
         execute(db.get(), "pragma synchronous = full");
+        execute(db.get(), "pragma cache_spill = off");  // as GatheredLog demands
         migrate(db.get());
         return db;
     }
