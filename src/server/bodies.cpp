@@ -1,5 +1,6 @@
 #include "server/bodies.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <leasehold/errors.hpp>
@@ -12,10 +13,9 @@ namespace leasehold::server {
 namespace json = boost::json;
 
 std::string media_type(std::string_view field) {
-    std::string type{field.substr(0, field.find(';'))};
-    type.erase(type.find_last_not_of(" \t") + 1);
-    type.erase(0, type.find_first_not_of(" \t"));
-    return lower(type);
+    const std::string_view type = field.substr(0, field.find(';'));
+    const std::size_t begin = std::min(type.find_first_not_of(" \t"), type.size());
+    return lower(type.substr(begin, type.find_last_not_of(" \t") + 1 - begin));
 }
 
 void refuse_token(const HttpRequest& request) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace leasehold::server {
@@ -31,19 +32,30 @@ Method method_of(http::verb verb) {
     }
 }
 
-// Line ends and line foldings that two readers could understand differently. The last line may
-// still be on its way.
-std::optional<std::string_view> ambiguity_of(std::string_view header) {
-    for (std::size_t at = 0; at < header.size(); ++at) {
-        if (header[at] != '\r' && header[at] != '\n') continue;
-        if (header.substr(at) == "\r") break;
-        if (header.substr(at, 2) != "\r\n") return "a line of the header does not end in CR LF";
-        ++at;
-        const std::string_view next = header.substr(at + 1, 1);
-        if (next == " " || next == "\t")
-            return "a field of the header is folded over several lines";
+// The lines of a header, of which the last may still be on its way.
+struct HeaderLines {
+    std::size_t size = 0;  // with the empty line that ends them; 0 where that has not come
+    // A line's end, or a folding, that two readers could understand differently.
+    std::string_view ambiguity{};
+};
+
+HeaderLines lines_of(std::string_view received) {
+    for (std::size_t begin = 0; begin < received.size();) {
+        const std::size_t end = received.find('\n', begin);
+        const bool ended = end != std::string_view::npos;
+        const std::string_view line = received.substr(begin, ended ? end - begin : end);
+        if (begin > 0 && (line.starts_with(' ') || line.starts_with('\t'))) {
+            return {.ambiguity = "a field of the header is folded over several lines"};
+        }
+        const std::size_t before_cr = std::min(line.find('\r'), line.size());
+        if (before_cr + 1 < line.size() || (ended && before_cr == line.size())) {
+            return {.ambiguity = "a line of the header does not end in CR LF"};
+        }
+        if (!ended) break;
+        if (begin > 0 && before_cr == 0) return {.size = end + 1};
+        begin = end + 1;
     }
-    return std::nullopt;
+    return {};
 }
 
 }  // namespace
@@ -227,7 +239,8 @@ RequestReader::State RequestReader::next() {
         buffer_.resize(first_buffer_bytes);
         buffer_.shrink_to_fit();
     }
-    parser_ = std::make_unique<Parser>(request_, options_);
+    std::destroy_at(parser_.get());
+    std::construct_at(parser_.get(), request_, options_);
     header_checked_ = false;
     state_ = State::idle;
     return advance();
@@ -239,14 +252,10 @@ RequestReader::State RequestReader::refuse(Reply reply) {
 }
 
 std::optional<RequestReader::State> RequestReader::check_header() {
-    const std::string_view received{buffer_.data(), filled_};
-    const std::size_t end = received.find("\r\n\r\n");
-    const bool whole = end != std::string_view::npos;
-    if (const auto ambiguity = ambiguity_of(whole ? received.substr(0, end + 2) : received)) {
-        return refuse(bad_framing(*ambiguity));
-    }
-    if (whole) {
-        header_size_ = end + 4;
+    const HeaderLines lines = lines_of({buffer_.data(), filled_});
+    if (!lines.ambiguity.empty()) return refuse(bad_framing(lines.ambiguity));
+    if (lines.size > 0) {
+        header_size_ = lines.size;
         return std::nullopt;
     }
     if (filled_ >= options_.header_bytes) {

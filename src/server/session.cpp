@@ -286,8 +286,7 @@ bool Session::send_at_once() {
 
 Task<void> Session::send_with_others() {
     auto initiate = [this](Resume resume) { worker_.send_soon(*this, std::move(resume)); };
-    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
-                                                                                 use_task);
+    return asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate, use_task);
 }
 
 Task<bool> Session::send_rest() {

@@ -17,7 +17,7 @@ bool is_for_us(const HttpRequest& request, const ServerOptions& options) {
     // Only programs leave it out, and only in HTTP/1.0.
     if (request.host.empty()) return true;
     const std::string host = host_in(request.host);
-    return is_loopback(host) || host == options.address || contains(options.hosts, host);
+    return host == options.address || is_loopback(host) || contains(options.hosts, host);
 }
 
 bool only_reads(Method method) {

@@ -77,8 +77,8 @@ void Statistics::add(Clock::time_point now, std::uint64_t Point::* what) {
 
 void Statistics::answered(const Request& request, std::string_view asker, const Outcome& outcome) {
     const auto* refusal = std::get_if<Refusal>(&outcome);
-    const auto now = Clock::now();
     if (is_try(request)) {
+        const auto now = Clock::now();
         const std::lock_guard lock{mutex_};
         if (const auto* lease = std::get_if<Lease>(&outcome)) {
             add(now, &Point::grants);
@@ -97,6 +97,7 @@ void Statistics::answered(const Request& request, std::string_view asker, const 
             refused_.add(key, asker, refusal->store_now);
         }
     } else if (refusal != nullptr && is_about_own_lease(request) && tells_of_a_loss(*refusal)) {
+        const auto now = Clock::now();
         const std::lock_guard lock{mutex_};
         add(now, &Point::lost);
     }
