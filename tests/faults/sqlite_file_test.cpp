@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <leasehold/stores/sqlite.hpp>
+
 #include "faults/databases.hpp"
 
 namespace leasehold::faults {
@@ -95,6 +97,62 @@ TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {
     EXPECT_TRUE(locks.check(key, lease->lock_id));
     EXPECT_TRUE(conversion.happened());
     EXPECT_TRUE(locks.check(key, lease->lock_id));
+}
+
+// SQLite pads what it commits to whole sectors where the disk does not promise that a torn write
+// leaves its neighbours.
+TEST_P(SqliteFile, OthersReadEveryCommitWhateverThePagesAndTheDisk) {
+    for (const char* pages : {"512", "4096", "65536"}) {
+        for (const char* disk : {"?psow=1", "?psow=0"}) {
+            const testing::TemporaryFolder folder;
+            const std::string path = (folder.path() / "locks.db").string();
+            sqlite3* db = nullptr;
+            ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+            const std::string create = std::string{"pragma page_size = "} + pages +
+                                       "; create table application (text text)";
+            ASSERT_EQ(sqlite3_exec(db, create.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+            sqlite3_close(db);
+
+            LockManager locks{sqlite::open("file:" + path + disk)};
+            LockManager others{sqlite::open(path)};
+            for (const int many : {1, 2, 30, 1}) {
+                std::vector<LockKey> keys;
+                for (int i = 0; i < many; ++i) keys.emplace_back("Order", std::to_string(i));
+                const LockOptions wanted{.owner = "alice", .note = std::string(200, 'n')};
+                ASSERT_TRUE(locks.try_lock_all(keys, wanted));
+                EXPECT_EQ(others.list().size(), keys.size()) << pages << disk;
+                EXPECT_EQ(others.release_all("alice")->size(), keys.size()) << pages << disk;
+            }
+        }
+    }
+}
+
+// An application may have brought its own way to files.
+class OwnWayToFiles {
+public:
+    OwnWayToFiles() : standard_{sqlite3_vfs_find(nullptr)}, own_{*standard_} {
+        own_.zName = "own";
+        own_.xGetLastError = nullptr;  // which SQLite allows
+        sqlite3_vfs_register(&own_, 1);
+    }
+    OwnWayToFiles(const OwnWayToFiles&) = delete;
+    OwnWayToFiles& operator=(const OwnWayToFiles&) = delete;
+    ~OwnWayToFiles() {
+        sqlite3_vfs_unregister(&own_);
+        sqlite3_vfs_register(standard_, 1);
+    }
+
+private:
+    sqlite3_vfs* standard_;
+    sqlite3_vfs own_;
+};
+
+TEST_P(SqliteFile, ThatCannotBeOpenedIsAFaultWhateverTheWayToIt) {
+    const OwnWayToFiles own;
+    const testing::TemporaryFolder folder;
+    EXPECT_THROW((void)sqlite::open((folder.path() / "nowhere" / "locks.db").string()), StoreFault);
+    LockManager locks{sqlite::open((folder.path() / "locks.db").string())};
+    EXPECT_TRUE(locks.try_lock({"Order", "1"}));
 }
 
 class KeysThatCannotBe : public SqliteFile {

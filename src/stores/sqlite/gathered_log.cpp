@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include <leasehold/errors.hpp>
+
 namespace leasehold::sqlite {
 namespace {
 
@@ -99,10 +101,11 @@ sqlite3_vfs* below(sqlite3_vfs* vfs) {
     return static_cast<sqlite3_vfs*>(vfs->pAppData);
 }
 
-// Where the disk does not promise that much, SQLite fills the sector of a commit up with more
-// pages, and flushes the log before it has written the last of them.
-bool flush_comes_last(sqlite3_file* file) {
-    const int promises = file->pMethods->xDeviceCharacteristics(file);
+// Where the disk does not promise that much of the database, SQLite fills the sector of a commit up
+// with more pages, and flushes the log before it has written the last of them.
+bool flush_comes_last(const char* log_name) {
+    sqlite3_file* const database = sqlite3_database_file_object(log_name);
+    const int promises = database->pMethods->xDeviceCharacteristics(database);
     return (promises & SQLITE_IOCAP_POWERSAFE_OVERWRITE) != 0;
 }
 
@@ -111,9 +114,9 @@ int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int*
     if (!is_log) return below(vfs)->xOpen(below(vfs), name, file, flags, out);
     auto* const log = new (file) Log{};
     const int code = below(vfs)->xOpen(below(vfs), name, below(file), flags, out);
-    if (code != SQLITE_OK) return code;
-    log->pMethods = &methods;
-    if (!flush_comes_last(below(file))) return SQLITE_OK;
+    if (below(file)->pMethods == nullptr) return code;
+    log->pMethods = &methods;  // to be closed even if it could not be opened
+    if (code != SQLITE_OK || !flush_comes_last(name)) return code;
     log->gathered.reset(new (std::nothrow) char[largest_write]);
     if (log->gathered) log->capacity = largest_write;
     return SQLITE_OK;
@@ -133,6 +136,10 @@ struct Ask<member> {
 
 GatheredLog::GatheredLog() : vfs_{std::make_unique<sqlite3_vfs>()} {
     sqlite3_vfs* const standard = sqlite3_vfs_find(nullptr);
+    if (standard == nullptr) {
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                         "sqlite: SQLite has no default VFS"};
+    }
     name_ = "leasehold-" + std::to_string(reinterpret_cast<std::uintptr_t>(this));
     using Vfs = sqlite3_vfs;
     *vfs_ = {.iVersion = std::min(standard->iVersion, 2),
@@ -152,7 +159,8 @@ GatheredLog::GatheredLog() : vfs_{std::make_unique<sqlite3_vfs>()} {
              .xRandomness = Ask<&Vfs::xRandomness>::call,
              .xSleep = Ask<&Vfs::xSleep>::call,
              .xCurrentTime = Ask<&Vfs::xCurrentTime>::call,
-             .xGetLastError = Ask<&Vfs::xGetLastError>::call,
+             .xGetLastError =
+                 standard->xGetLastError != nullptr ? Ask<&Vfs::xGetLastError>::call : nullptr,
              .xCurrentTimeInt64 = Ask<&Vfs::xCurrentTimeInt64>::call,
              .xSetSystemCall = nullptr,
              .xGetSystemCall = nullptr,
