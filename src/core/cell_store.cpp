@@ -50,7 +50,9 @@ const LockKey* shortcut_key(const Request& request) {
                 return r.key && r.ttl != until_released ? &*r.key : nullptr;
             } else if constexpr (std::is_same_v<R, Release>) {
                 return r.key && !r.if_expires_at ? &*r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Check> || std::is_same_v<R, Extend>) {
+            } else if constexpr (std::is_same_v<R, Extend>) {
+                return r.key && r.max_ttl != until_released ? &*r.key : nullptr;
+            } else if constexpr (std::is_same_v<R, Check>) {
                 return r.key ? &*r.key : nullptr;
             } else {
                 return nullptr;

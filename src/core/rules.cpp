@@ -300,7 +300,7 @@ Outcome Rules::decide(const Extend& request, const LockKey& key, Cell& cell) {
     Grant* grant = find_alive(cell, request.lock_id);
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
     if (grant->expires_at != never) {
-        const Time wanted = std::min(grant->expires_at + request.by, now + request.max_ttl);
+        const Time wanted = std::min(grant->expires_at + request.by, expiry(now, request.max_ttl));
         grant->expires_at = capped(wanted, *grant, request.max_hold);
     }
     cell.touched = now;

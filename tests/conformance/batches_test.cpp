@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "conformance/conformance.hpp"
 
 // The requests of one batch are answered in order, as if one came after the other.
@@ -134,6 +136,65 @@ TEST_P(Batches, ListsAndHistoriesStandInTheirPlace) {
     EXPECT_TRUE(std::get<std::vector<PastLease>>(outcomes[3]).empty());
     EXPECT_TRUE(std::get<std::vector<Holder>>(outcomes[5]).empty());
     EXPECT_EQ(std::get<std::vector<PastLease>>(outcomes[6]).size(), 1U);
+}
+
+// Not in the order of their keys, with a stranger's lock id and a second word on a key among them.
+TEST_P(Batches, ProlongsSomeKeysAndReleasesOthers) {
+    std::vector<LockKey> keys;
+    std::vector<Lease> leases;
+    for (const char* id : {"0", "1", "2", "3", "4", "5"}) {
+        keys.emplace_back("Order", id);
+        leases.push_back(must(locks().try_lock(
+            keys.back(), {.owner = std::string{"owner "} + id, .ttl = 10min, .note = id})));
+    }
+    const auto id = [&](std::size_t i) { return leases[i].lock_id; };
+    const auto outcomes = apply({
+        Release{keys[5], id(5)},
+        Extend{keys[1], id(1), 5min, 1h, {}},
+        Renew{keys[3], id(3), 1h, 30min},
+        Release{keys[2], id(1)},
+        Release{keys[0], id(0)},
+        Extend{keys[4], id(4), 5min, 1h, {}},
+        Release{keys[4], id(4)},
+        TryLock{.key = keys[4], .lock_id = bob_, .owner = "bob", .ttl = 1min},
+    });
+    const auto expect_lease = [&](std::size_t at, std::size_t key, Duration longer) {
+        SCOPED_TRACE(at);
+        const auto* lease = std::get_if<Lease>(&outcomes[at]);
+        ASSERT_NE(lease, nullptr);
+        EXPECT_EQ(lease->key, keys[key]);
+        EXPECT_EQ(lease->lock_id, id(key));
+        EXPECT_EQ(lease->owner, leases[key].owner);
+        EXPECT_EQ(lease->note, leases[key].note);
+        EXPECT_EQ(lease->fence, leases[key].fence);
+        EXPECT_EQ(lease->granted_at, leases[key].granted_at);
+        EXPECT_EQ(lease->expires_at, leases[key].expires_at + longer);
+    };
+    expect_lease(0, 5, 0min);
+    expect_lease(1, 1, 5min);
+    expect_lease(2, 3, 20min);
+    EXPECT_TRUE(is_gone(outcomes[3], Gone::unknown));
+    expect_lease(4, 0, 0min);
+    expect_lease(5, 4, 5min);
+    expect_lease(6, 4, 5min);
+    EXPECT_EQ(std::get<Lease>(outcomes[7]).owner, "bob");
+
+    EXPECT_EQ(ids_of(locks().list()), (std::vector<std::string>{"1", "2", "3", "4"}));
+    std::vector<std::string> ended;
+    for (const PastLease& past : locks().history({})) {
+        EXPECT_EQ(past.how, Gone::released);
+        ended.emplace_back(past.lease.key.id());
+    }
+    std::ranges::sort(ended);
+    EXPECT_EQ(ended, (std::vector<std::string>{"0", "4", "5"}));
+}
+
+TEST_P(Batches, AnExtensionNeedsNoBound) {
+    const auto outcomes = apply(
+        {asks("alice", alice_), Extend{.key = LockKey{"Order", "2"}, .lock_id = bob_, .by = 1min}});
+    const Lease lease = std::get<Lease>(outcomes[0]);
+    const auto extended = apply({Extend{.key = key_, .lock_id = alice_, .by = 1min}});
+    EXPECT_EQ(std::get<Lease>(extended[0]).expires_at, lease.expires_at + 1min);
 }
 
 TEST_P(Batches, AnEmptyBatchIsNoWork) {
