@@ -4,6 +4,7 @@
 #include <set>
 
 #include "command/host.hpp"
+#include "command/serving.hpp"
 #include "faults/databases.hpp"
 #include "support/tcp_gate.hpp"
 
@@ -219,6 +220,78 @@ TEST_P(RunOnAKilledServer, EndsItsCommandAndLetsTheNextOneRunWhenTheServerIsBack
     server->start();
     ASSERT_TRUE(chronicle.has_writers(2)) << second.output();
     chronicle.expect_one_at_a_time();
+}
+
+// The second stands in the line of a server when something happens.
+class RunInAServersLine : public ::testing::Test {
+protected:
+    // One that writes, and one that waits for its turn.
+    void start_two(const std::string& url_of_the_second) {
+        first_.emplace(scribe(chronicle_), server_->url());
+        ASSERT_TRUE(chronicle_.has_writers(1)) << first_->output();
+        second_.emplace(scribe(chronicle_), url_of_the_second);
+        ASSERT_TRUE(come_to_wait(1)) << second_->output();
+    }
+    [[nodiscard]] bool come_to_wait(std::size_t count) const {
+        return eventually([&] { return look().at("waiting").as_array().size() == count; });
+    }
+    [[nodiscard]] std::int64_t fence() const {
+        const auto holders = look().at("holders").as_array();
+        return holders.empty() ? 0 : holders.front().at("fence").as_int64();
+    }
+    [[nodiscard]] bool has_another_holder_than(std::int64_t fence_before) const {
+        return eventually([&] { return fence() != 0 && fence() != fence_before; });
+    }
+
+    const testing::TemporaryFolder folder_;
+    const std::string store_ = "sqlite:" + (folder_.path() / "locks.db").string();
+    std::optional<Serving> server_{std::in_place, store_};
+    Chronicle chronicle_;
+    std::optional<Host> first_;
+    std::optional<Host> second_;
+
+private:
+    [[nodiscard]] boost::json::value look() const {
+        return server_->connect().ask("GET", "/v1/locks/dist_lock/job").json();
+    }
+};
+
+TEST_F(RunInAServersLine, WhoWasStoppedWhenItsTurnCameRunsNothingUntilItsNext) {
+    start_two(server_->url());
+    Host third{scribe(chronicle_), server_->url()};
+    ASSERT_TRUE(come_to_wait(2)) << third.output();
+    second_->signal(SIGSTOP);
+    first_->signal(SIGKILL);
+    ASSERT_TRUE(chronicle_.has_writers(2)) << third.output();
+    second_->signal(SIGCONT);
+    ASSERT_TRUE(come_to_wait(1)) << second_->output();
+    third.signal(SIGKILL);
+    ASSERT_TRUE(chronicle_.has_writers(3)) << second_->output();
+    chronicle_.expect_one_at_a_time();
+}
+
+TEST_F(RunInAServersLine, WhoseConnectionIsCutBetweenTheGrantAndItsAnswerRunsWithThatGrant) {
+    testing::TcpGate gate{"127.0.0.1", server_->port()};
+    start_two("http://127.0.0.1:" + std::to_string(gate.port()));
+    const std::int64_t before = fence();
+    gate.hold_answers();
+    first_->signal(SIGKILL);
+    ASSERT_TRUE(has_another_holder_than(before));
+    gate.cut();
+    gate.let_go();
+    ASSERT_TRUE(chronicle_.has_writers(2)) << second_->output();
+    chronicle_.expect_one_at_a_time();
+}
+
+TEST_F(RunInAServersLine, AServerThatIsKilledEndsTheFirstAndTheNextOneRunsWhenItIsBack) {
+    start_two(server_->url());
+    const std::string port = std::to_string(server_->port());
+    server_->kill();
+    EXPECT_TRUE(ends_with(*first_, 121)) << first_->output();
+    server_.reset();
+    server_.emplace(store_, std::vector<std::string>{"--port", port});
+    ASSERT_TRUE(chronicle_.has_writers(2)) << second_->output();
+    chronicle_.expect_one_at_a_time();
 }
 
 }  // namespace

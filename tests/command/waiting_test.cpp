@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+
 #include <csignal>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "command/host.hpp"
 #include "command/serving.hpp"
 #include "faults/databases.hpp"
+#include "support/tcp_gate.hpp"
 
 // Commands that wait for a lock of a server stand in its line.
 namespace leasehold::command {
@@ -36,10 +39,22 @@ protected:
                     server_.url()};
     }
     Host run_waiting(const std::vector<std::string>& command, const std::string& ttl = "60s") {
+        return run_waiting(command, ttl, server_.url());
+    }
+    static Host run_waiting(const std::vector<std::string>& command, const std::string& ttl,
+                            const std::string& url) {
         std::vector<std::string> arguments{"run",    "--wait", "60s", "--ttl", ttl,
                                            "--type", "Order",  "1",   "--"};
         arguments.insert(arguments.end(), command.begin(), command.end());
-        return Host{arguments, server_.url()};
+        return Host{arguments, url};
+    }
+
+    // Who holds it, or nobody.
+    std::string holder() {
+        const auto look = server_.connect().ask("GET", target).json();
+        const auto& holders = look.at("holders").as_array();
+        if (holders.empty()) return "";
+        return std::string{std::string_view{holders.front().at("owner").as_string()}};
     }
 
     std::size_t waiting() {
@@ -97,6 +112,14 @@ TEST_F(WaitingInLine, IsRefusedAsHeldWhenItsTimeIsOver) {
     EXPECT_NE(tried.output.find("alice"), std::string::npos) << tried.output;
 }
 
+TEST_F(WaitingInLine, WhoHasItAlreadyGetsItsLeaseBack) {
+    const auto held = hold().json();
+    const auto tried = leasehold({"try", "--wait", "60s", "--owner", "alice", "--json", "Order/1"},
+                                 {"LEASEHOLD_STORE=" + server_.url()});
+    ASSERT_EQ(tried.exit_code, 0) << tried.output;
+    EXPECT_EQ(boost::json::parse(tried.output).at("lease").at("lock_id"), held.at("lock_id"));
+}
+
 TEST_F(WaitingInLine, WhoIsToldToEndLeavesTheLineAtOnce) {
     const auto held = hold();
     const Host job = run_waiting({"true"});
@@ -106,6 +129,36 @@ TEST_F(WaitingInLine, WhoIsToldToEndLeavesTheLineAtOnce) {
     EXPECT_TRUE(come_to_wait(0));
     release(held);
     EXPECT_EQ(server_.connect().ask("POST", target, R"({"owner":"bob"})").status, 201U);
+}
+
+TEST_F(WaitingInLine, WhatIsGrantedToOneWhoIsJustToldToEndIsReleased) {
+    const auto held = hold();
+    testing::TcpGate gate{"127.0.0.1", server_.port()};
+    const Host job =
+        run_waiting({"true"}, "60s", "http://127.0.0.1:" + std::to_string(gate.port()));
+    ASSERT_TRUE(come_to_wait(1)) << job.output();
+    gate.hold_answers();
+    release(held);
+    ASSERT_TRUE(eventually([&] { return holder().contains("/run-"); })) << holder();
+    job.signal(SIGTERM);
+    EXPECT_TRUE(ends_with(job, 128 + SIGTERM)) << job.output();
+    EXPECT_TRUE(eventually([&] { return holder().empty(); })) << holder();
+}
+
+TEST_F(WaitingInLine, WhoseTurnPassedWhileItWasStoppedStandsInLineAgain) {
+    const auto held = hold();
+    const Host waiter{{"try", "--wait", "60s", "--ttl", "500ms", "--owner", "bob", "Order/1"},
+                      server_.url()};
+    ASSERT_TRUE(come_to_wait(1)) << waiter.output();
+    waiter.signal(SIGSTOP);
+    release(held);
+    ASSERT_TRUE(come_to_wait(0));
+    ASSERT_TRUE(eventually([&] { return holder().empty(); })) << holder();
+    const auto held_again = hold();
+    waiter.signal(SIGCONT);
+    ASSERT_TRUE(come_to_wait(1)) << waiter.output();
+    release(held_again);
+    EXPECT_TRUE(ends_with(waiter, 0)) << waiter.output();
 }
 
 TEST_F(WaitingInLine, AServerThatEndsMeanwhileIsAskedAgainWhenItIsBack) {

@@ -21,14 +21,12 @@ struct Options {
 };
 
 Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKey>& keys,
-                                LockOptions options, Duration wait) {
+                                const LockOptions& options, Duration wait) {
     LockManager locks{open_shared_store(call)};
     if (keys.size() > 1) {
         return ask_patiently(wait, {}, [&](Duration) { return locks.try_lock_all(keys, options); });
     }
     PlaceInLine place{call};
-    // The same id each time: asking again after a fault settles what the fault left open.
-    options.lock_id = LockId::random();
     return ask_patiently(wait, {}, [&](Duration left) -> Result<std::vector<Lease>> {
         auto taken = place.take(locks, keys.front(), options, left, {});
         if (!taken) return std::unexpected{std::move(taken.error())};

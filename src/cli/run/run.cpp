@@ -129,26 +129,18 @@ private:
     void acquire(const Invocation& call, const RunOptions& options, const std::stop_token& ended) {
         std::unique_ptr<LockManager> locks;
         PlaceInLine place{call};
-        LockOptions wanted{.owner = unique_owner(options.owner, "run"),
-                           .mode = options.mode,
-                           .ttl = options.ttl,
-                           .note = options.note,
-                           .lock_id = LockId::random()};
+        const LockOptions wanted{.owner = unique_owner(options.owner, "run"),
+                                 .mode = options.mode,
+                                 .ttl = options.ttl,
+                                 .note = options.note};
         SteadyClock::time_point asked_at;
         auto leases =
             ask_patiently(options.wait, ended, [&](Duration left) -> Result<std::vector<Lease>> {
                 if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
                 auto taken = place.take(*locks, options.key, wanted, left, ended);
-                if (taken) {
-                    asked_at = taken->asked_at;
-                    return std::vector<Lease>{std::move(taken->lease)};
-                }
-                // Granted by a request whose answer was lost, and expired since.
-                if (taken.error().kind == Refusal::Kind::gone) {
-                    wanted.lock_id = LockId::random();
-                    taken.error().kind = Refusal::Kind::busy;
-                }
-                return std::unexpected{std::move(taken.error())};
+                if (!taken) return std::unexpected{std::move(taken.error())};
+                asked_at = taken->asked_at;
+                return std::vector<Lease>{std::move(taken->lease)};
             });
         if (leases)
             granted_.emplace(std::move(locks), std::move(leases->front()), asked_at);
