@@ -18,6 +18,18 @@ json::value parsed(const std::string& server, const std::string& body, StoreFaul
     }
 }
 
+StoreFault::Cause cause_of(unsigned status) {
+    switch (status) {
+        case 401:
+        case 403: return StoreFault::Cause::not_allowed;
+        case 408:
+        case 429: return StoreFault::Cause::unavailable;
+        default:
+            // Whatever else is refused will be refused again.
+            return status < 500 ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable;
+    }
+}
+
 }  // namespace
 
 std::string path_of(const LockKey& key) {
@@ -35,28 +47,29 @@ std::string field_of(const json::value& problem, std::string_view field) {
                                                   : std::string{};
 }
 
+json::value problem_in(const Response& response) {
+    try {
+        return wire::parse(response.body);
+    } catch (const BadRequest&) {
+        return nullptr;
+    }
+}
+
 json::value understood(const std::string& server, const Response& response,
                        StoreFault::Effect effect) {
-    json::value body = parsed(server, response.body, effect);
-    if (response.status >= 200 && response.status < 300) return body;
-    const std::string said = "the Leasehold server at " + server + " says " +
-                             std::to_string(response.status) + ": " + field_of(body, "detail");
+    if (response.status >= 200 && response.status < 300) {
+        return parsed(server, response.body, effect);
+    }
+    const json::value problem = problem_in(response);
+    std::string said =
+        "the Leasehold server at " + server + " says " + std::to_string(response.status);
+    if (const std::string detail = field_of(problem, "detail"); !detail.empty()) {
+        said += ": " + detail;
+    }
     // A request that was refused was not begun. Of those that were, the server says it.
-    if (response.status == 401 || response.status == 403) {
-        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::not_allowed, said};
-    }
-    if (response.status == 404) {
-        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration, said};
-    }
-    if (response.status < 500) {
-        throw StoreFault{
-            StoreFault::Effect::none,
-            response.status == 429 ? StoreFault::Cause::unavailable : StoreFault::Cause::internal,
-            said};
-    }
-    const bool untouched =
-        field_of(body, "effect") == "none" || field_of(body, "code") == "overloaded";
-    throw StoreFault{untouched ? StoreFault::Effect::none : effect, StoreFault::Cause::unavailable,
+    const bool untouched = response.status < 500 || field_of(problem, "effect") == "none" ||
+                           field_of(problem, "code") == "overloaded";
+    throw StoreFault{untouched ? StoreFault::Effect::none : effect, cause_of(response.status),
                      said};
 }
 

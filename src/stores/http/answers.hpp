@@ -14,6 +14,9 @@ namespace leasehold::http {
 
 [[nodiscard]] std::string path_of(const LockKey& key);
 
+// The problem document of an answer that is no success; null where it has none, as that of a proxy.
+[[nodiscard]] boost::json::value problem_in(const Response& response);
+
 // The body of a success, or what the server says instead: throws StoreFault.
 [[nodiscard]] boost::json::value understood(const std::string& server, const Response& response,
                                             StoreFault::Effect effect);

@@ -20,7 +20,7 @@ std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target, Dur
     const Response response = connection.post(path_of(key) + "/knock", wire::print(body), effect);
     try {
         if (response.status == 404 || response.status == 429) {
-            const auto problem = wire::parse(response.body);
+            const auto problem = problem_in(response);
             KnockRefused refused{.code = field_of(problem, "code"),
                                  .detail = field_of(problem, "detail")};
             // Other codes are of a server that knows no knock, or not us.

@@ -28,15 +28,18 @@ std::string body_of(const TryLock& wanted, Duration wait) {
 // How long the server lets its clients wait, where it refused us for that.
 std::optional<Duration> longest_wait_in(const Response& response) {
     if (response.status != 400) return std::nullopt;
-    return wire::Fields{wire::parse(response.body), "the server's answer"}.optional_duration(
-        "longest_wait_ms");
+    const json::value problem = problem_in(response);
+    if (!problem.is_object()) return std::nullopt;
+    return wire::Fields{problem, "the server's answer"}.optional_duration("longest_wait_ms");
 }
 
 Result<Lease> lease_in(const std::string& server, const Response& response) {
     json::object answer;
     if (response.status == 409 || response.status == 410) {
-        json::value problem = wire::parse(response.body);
-        if (field_of(problem, "code") != "lock_id_in_use") answer["refused"] = std::move(problem);
+        json::value problem = problem_in(response);
+        if (problem.is_object() && field_of(problem, "code") != "lock_id_in_use") {
+            answer["refused"] = std::move(problem);
+        }
     }
     if (answer.empty()) answer["lease"] = understood(server, response, effect);
     Outcome outcome = wire::outcome_from(std::move(answer));
