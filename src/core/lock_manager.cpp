@@ -51,6 +51,7 @@ public:
         lock_id(r.lock_id);
         if (r.by <= Duration::zero()) throw BadRequest{"an extension must be longer than nothing"};
         if (r.by > limits_.max_ttl) too_long("the extension", r.by);
+        if (r.max_ttl <= Duration::zero()) throw BadRequest{"max_ttl must be longer than nothing"};
     }
     void operator()(const Renew& r) const {
         lock_id(r.lock_id);

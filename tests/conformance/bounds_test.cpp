@@ -209,6 +209,9 @@ TEST_P(Bounds, RequestsOfOnesOwnMakingAreHeldToTheSameBounds) {
     expect_refused(submit(TryLockAll{.keys = {key_, other}, .lock_ids = {id_, id_}, .ttl = 1min}),
                    {"of its own"});
     expect_refused(submit(Extend{.lock_id = id_, .by = 0s}), {"extension"});
+    for (const Duration bound : {Duration{0}, Duration{-1us}, Duration::min()}) {
+        expect_refused(submit(Extend{.lock_id = id_, .by = 1s, .max_ttl = bound}), {"max_ttl"});
+    }
     expect_refused(submit(Purge{.rows = 0}), {"at least one"});
 }
 
