@@ -26,7 +26,13 @@ public:
         found.addresses = resolver.resolve(host, std::to_string(port), found.error);
         const std::lock_guard lock{mutex_};
         found_ = std::move(found);
+        found_at_ = std::chrono::steady_clock::now();
         ended_.notify_all();
+    }
+
+    [[nodiscard]] bool ended_before(Moment moment) {
+        const std::lock_guard lock{mutex_};
+        return found_ && found_at_ < moment;
     }
 
     [[nodiscard]] std::optional<Found> wait(Moment deadline) {
@@ -39,9 +45,11 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<Found> found_;  // guarded by mutex_
+    Moment found_at_{};           // guarded by mutex_
 };
 
-Lookup::Lookup(std::string host, std::uint16_t port) : host_{std::move(host)}, port_{port} {}
+Lookup::Lookup(std::string host, std::uint16_t port, std::chrono::milliseconds kept_for)
+    : host_{std::move(host)}, port_{port}, kept_for_{kept_for} {}
 
 Lookup::~Lookup() = default;
 
@@ -56,7 +64,8 @@ std::optional<Lookup::Found> Lookup::find(Moment deadline) {
     const auto address = asio::ip::make_address(host_, is_name);
     if (!is_name) return Found{Addresses::create(tcp::endpoint{address, port_}, host_, "")};
     try {
-        if (!under_way_) begin();
+        const auto fresh = std::chrono::steady_clock::now() - kept_for_;
+        if (!under_way_ || under_way_->ended_before(fresh)) begin();
     } catch (const std::system_error& error) {
         return Found{.error = {error.code().value(), boost::system::system_category()}};
     }

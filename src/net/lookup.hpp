@@ -17,7 +17,9 @@ public:
     using Moment = std::chrono::steady_clock::time_point;
     using Addresses = boost::asio::ip::tcp::resolver::results_type;
 
-    Lookup(std::string host, std::uint16_t port);
+    // What was found after a caller's deadline is kept so long for the next.
+    Lookup(std::string host, std::uint16_t port,
+           std::chrono::milliseconds kept_for = std::chrono::seconds{30});
     Lookup(const Lookup&) = delete;
     Lookup& operator=(const Lookup&) = delete;
     ~Lookup();
@@ -37,6 +39,7 @@ private:
 
     const std::string host_;
     const std::uint16_t port_;
+    const std::chrono::milliseconds kept_for_;
     std::shared_ptr<Search> under_way_;
 };
 

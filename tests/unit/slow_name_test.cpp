@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "net/connection.hpp"
+#include "net/lookup.hpp"
 #include "unit/waiting.hpp"
 
 namespace leasehold::testing {
@@ -47,6 +48,8 @@ std::string fault_of(net::Connection& connection, std::chrono::milliseconds with
 
 TEST(ANameThatIsFoundSlowly, EndsACallByItsDeadlineAndIsSearchedForOnce) {
     const std::string name = "the server at slow.example:1: cannot be found: ";
+    slow_search.begun = slow_search.ended = 0;
+    slow_search.let_go = false;
     net::Connection connection{{.what = "the server", .host = "slow.example", .port = 1}};
     for (int i = 0; i < 2; ++i) EXPECT_EQ(fault_of(connection, 1ms), name + "no answer in time");
     EXPECT_TRUE(eventually([] { return slow_search.begun == 1; }));
@@ -58,6 +61,19 @@ TEST(ANameThatIsFoundSlowly, EndsACallByItsDeadlineAndIsSearchedForOnce) {
     slow_search.let_go = true;
     EXPECT_EQ(fault_of(connection, patience), name + "Host not found (authoritative)");
     EXPECT_TRUE(eventually([] { return slow_search.ended == 2; }));
+}
+
+TEST(ANameThatIsFoundSlowly, IsSearchedForAgainWhenWhatWasFoundIsOld) {
+    for (const auto kept_for : {0ms, 3'600'000ms}) {
+        net::Lookup lookup{"slow.example", 1, kept_for};
+        const int before = slow_search.ended;
+        slow_search.let_go = false;
+        EXPECT_FALSE(lookup.find(std::chrono::steady_clock::now() + 1ms));
+        slow_search.let_go = true;
+        ASSERT_TRUE(eventually([&] { return slow_search.ended > before; }));
+        EXPECT_TRUE(lookup.find(std::chrono::steady_clock::now() + patience)->error);
+        EXPECT_EQ(slow_search.ended - before, kept_for == 0ms ? 2 : 1);
+    }
 }
 
 // As where the system has no room for another thread: each wants a stack that fits nowhere.
