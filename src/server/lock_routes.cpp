@@ -208,14 +208,20 @@ Task<Reply> Service::prolong(HttpRequest& request, const Target& target) {
 
 Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
     const auto delay = take_delay(target.query, options_);
-    Request wanted = Release{target.key(), lock_id_of(request)};
-    if (delay.count() > 0) wanted = Check{target.key(), lock_id_of(request)};
+    const bool parts = delay.count() > 0;
+    const LockId lock_id = lock_id_of(request);
+    Request wanted = Release{target.key(), lock_id};
+    if (parts) {
+        wanted = Check{target.key(), lock_id};
+        partings_.announce(target.key(), lock_id);
+    }
     const Outcome outcome = co_await door_.ask(std::move(wanted));
-    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && delay.count() > 0) {
+    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && parts) {
         partings_.end_later(*lease, delay);
         co_return json_reply(202, wire::to_json(outcome));
     }
     const auto* refusal = std::get_if<Refusal>(&outcome);
+    if (parts && refusal != nullptr) partings_.came_back(lock_id);
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
     // What it was, whether it ended now or before.

@@ -9,18 +9,23 @@ Partings::Partings(WaitingRoom& room, asio::io_context& home, const ServerOption
 
 Partings::~Partings() = default;
 
+void Partings::announce(const LockKey& key, LockId lock_id) {
+    const std::lock_guard lock{mutex_};
+    if (partings_.contains(lock_id) || closed_ || due_.size() >= options_.partings) return;
+    // Where nothing more is heard of it, this ends nothing: no lease expires then.
+    partings_[lock_id] =
+        due_.emplace(Clock::now() + options_.longest_parting, Release{key, lock_id, Time{}});
+    parting_ = due_.size();
+}
+
 void Partings::end_later(const Lease& lease, std::chrono::milliseconds after) {
     {
         const std::lock_guard lock{mutex_};
-        const auto before = partings_.find(lease.lock_id);
-        if (before != partings_.end()) {
-            due_.erase(before->second);
-            partings_.erase(before);
-        }
-        if (closed_ || due_.size() >= options_.partings) return;
-        partings_[lease.lock_id] =
+        const auto announced = partings_.find(lease.lock_id);
+        if (announced == partings_.end()) return;
+        due_.erase(announced->second);
+        announced->second =
             due_.emplace(Clock::now() + after, Release{lease.key, lease.lock_id, lease.expires_at});
-        parting_ = due_.size();
     }
     asio::dispatch(home_, [this] { set_timer(); });
 }

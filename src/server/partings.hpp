@@ -25,11 +25,14 @@ public:
     Partings& operator=(const Partings&) = delete;
     ~Partings();
 
-    // Ends the lease then, unless its holder came back, here or by prolonging it elsewhere. Where
-    // too many part already, it is left to its expiry.
+    // The holder of this lease goes. Where too many part already, it is left to its expiry.
+    void announce(const LockKey& key, LockId lock_id);
+    // Ends the lease then, unless its holder came back since it was announced, here or by
+    // prolonging it elsewhere.
     void end_later(const Lease& lease, std::chrono::milliseconds after);
 
-    // The holder of this lease is there again: what it asks for from now on finds it alive.
+    // The holder of this lease is there again, or was none: what it asks for from now on finds it
+    // as it is.
     void came_back(LockId lock_id) {
         if (parting_ > 0) stay(lock_id);
     }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "server/server_fixture.hpp"
+#include "unit/gated_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -127,6 +128,37 @@ TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
         EXPECT_TRUE(eventually([&] { return seen.released(); }));
         EXPECT_TRUE(server.locks().check(page, id).has_value());
     }
+}
+
+// Its expiry does not tell that it was prolonged.
+TEST(PartingOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLookedAt) {
+    auto store = std::make_unique<GatedStore>(memory::open());
+    GatedStore& gate = *store;
+    RunningServer server{std::move(store), {}, {.allow_endless = true}};
+    const LockKey page{"Page", "1"};
+    const LockId id = LockId::random();
+    ASSERT_TRUE(server.locks().try_lock(page, {.ttl = until_released, .lock_id = id}));
+    const std::string token = "Lock-Token: " + id.to_string() + "\r\n";
+    gate.close();
+    Client closed = server.connect();
+    closed.send(message("DELETE", "/v1/locks/Page/1?after_ms=1", {}, token));
+    ASSERT_TRUE(gate.wait_until_held());
+    Client reloaded = server.connect();
+    reloaded.send(message("PATCH", "/v1/locks/Page/1", R"({"ttl_ms":null})", token));
+    // Served after it, by the same thread.
+    ASSERT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    gate.open();
+    EXPECT_EQ(closed.receive().status, 202U);
+    EXPECT_EQ(reloaded.receive().status, 200U);
+    // One that parts later, and is ended, has let the first one's time pass.
+    const auto other = server.locks().try_lock({"Page", "2"});
+    EXPECT_EQ(server.connect()
+                  .ask("DELETE", "/v1/locks/Page/2?after_ms=1", {},
+                       "Lock-Token: " + other->lock_id.to_string() + "\r\n")
+                  .status,
+              202U);
+    EXPECT_TRUE(eventually([&] { return !server.locks().check(other->lock_id); }));
+    EXPECT_TRUE(server.locks().check(page, id).has_value());
 }
 
 TEST_F(Parting, OfWhatIsGoneSaysSo) {
