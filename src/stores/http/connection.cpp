@@ -33,8 +33,9 @@ Response Connection::wait_for(net::Message message, Duration patience,
     message.path = prefix_ + message.path;
     if (!token_.empty()) message.headers.push_back({"Authorization", "Bearer " + token_});
     const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
-    return connection_.exchange(
-        message, {.connected = deadline, .answered = deadline + patience, .ended = ended});
+    const net::Connection::Deadlines deadlines{
+        .connected = deadline, .answered = deadline + patience, .ended = ended};
+    return connection_.exchange(message, deadlines);
 }
 
 }  // namespace leasehold::http
