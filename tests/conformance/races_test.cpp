@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "conformance/conformance.hpp"
 
@@ -281,6 +282,49 @@ TEST_P(Races, ALeaseReleasedByManyIsReleasedOnce) {
     EXPECT_EQ(released, 1);
     EXPECT_EQ(told, 15);
     EXPECT_EQ(locks().history({.key = key}).size(), 1U);
+}
+
+// Who releases a key in its batches prolongs the next, and the others do it the other way round.
+TEST_P(Races, WhatIsProlongedAndReleasedInTheSameBatchesEndsOnce) {
+    constexpr std::size_t rounds = 10, keys = 8, stores = 3;
+    std::vector<std::unique_ptr<Store>> opened;
+    for (std::size_t i = 0; i < stores; ++i) opened.push_back(harness().open());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::vector<Lease> leases;
+        for (std::size_t i = 0; i < keys; ++i) {
+            leases.push_back(must(locks().try_lock({"Order", std::to_string(i)}, {.ttl = 1h})));
+        }
+        std::vector<std::atomic<int>> released(keys);
+        {
+            std::vector<std::jthread> running;
+            for (std::size_t store = 0; store < stores; ++store) {
+                running.emplace_back([&, store] {
+                    std::vector<Request> requests;
+                    for (std::size_t i = 0; i < keys; ++i) {
+                        const auto& [key, id] = std::tie(leases[i].key, leases[i].lock_id);
+                        if ((i + store) % 2 == 0) {
+                            requests.emplace_back(Release{key, id});
+                        } else {
+                            requests.emplace_back(Extend{key, id, 1min, 2h, {}});
+                        }
+                    }
+                    std::vector<Outcome> outcomes(keys);
+                    EXPECT_NO_THROW(opened[store]->apply(requests, outcomes));
+                    for (std::size_t i = 0; i < keys; ++i) {
+                        if (!std::holds_alternative<Lease>(outcomes[i])) continue;
+                        EXPECT_EQ(std::get<Lease>(outcomes[i]).lock_id, leases[i].lock_id);
+                        released[i] += std::holds_alternative<Release>(requests[i]) ? 1 : 0;
+                    }
+                });
+            }
+        }
+        // What another's transaction kept from being released is released now.
+        for (std::size_t i = 0; i < keys; ++i) {
+            released[i] += locks().release(leases[i].key, leases[i].lock_id).has_value() ? 1 : 0;
+            EXPECT_EQ(released[i], 1) << i;
+        }
+    }
+    EXPECT_EQ(locks().history({.limit = 1000}).size(), rounds * keys);
 }
 
 TEST_P(Races, NewKeysOfManyNeverGetInEachOthersWay) {
