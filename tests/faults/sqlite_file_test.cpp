@@ -2,6 +2,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -99,40 +101,18 @@ TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {
     EXPECT_TRUE(locks.check(key, lease->lock_id));
 }
 
-// SQLite pads what it commits to whole sectors where the disk does not promise that a torn write
-// leaves its neighbours.
-TEST_P(SqliteFile, OthersReadEveryCommitWhateverThePagesAndTheDisk) {
-    for (const char* pages : {"512", "4096", "65536"}) {
-        for (const char* disk : {"?psow=1", "?psow=0"}) {
-            const testing::TemporaryFolder folder;
-            const std::string path = (folder.path() / "locks.db").string();
-            sqlite3* db = nullptr;
-            ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-            const std::string create = std::string{"pragma page_size = "} + pages +
-                                       "; create table application (text text)";
-            ASSERT_EQ(sqlite3_exec(db, create.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
-            sqlite3_close(db);
-
-            LockManager locks{sqlite::open("file:" + path + disk)};
-            LockManager others{sqlite::open(path)};
-            for (const int many : {1, 2, 30, 1}) {
-                std::vector<LockKey> keys;
-                for (int i = 0; i < many; ++i) keys.emplace_back("Order", std::to_string(i));
-                const LockOptions wanted{.owner = "alice", .note = std::string(200, 'n')};
-                ASSERT_TRUE(locks.try_lock_all(keys, wanted));
-                EXPECT_EQ(others.list().size(), keys.size()) << pages << disk;
-                EXPECT_EQ(others.release_all("alice")->size(), keys.size()) << pages << disk;
-            }
-        }
-    }
-}
-
-// An application may have brought its own way to files.
+// An application may have brought its own way to files: one that lacks what SQLite does not demand.
 class OwnWayToFiles {
 public:
-    OwnWayToFiles() : standard_{sqlite3_vfs_find(nullptr)}, own_{*standard_} {
+    // That a torn write leaves what stands beside it.
+    enum class Promised : std::uint8_t { of_every_file, not_of_the_database };
+
+    explicit OwnWayToFiles(Promised promised = Promised::of_every_file)
+        : standard_{sqlite3_vfs_find(nullptr)}, own_{*standard_} {
         own_.zName = "own";
-        own_.xGetLastError = nullptr;  // which SQLite allows
+        own_.pAppData = standard_;
+        own_.xOpen = promised == Promised::of_every_file ? open : open_promising_less;
+        own_.xGetLastError = nullptr;
         sqlite3_vfs_register(&own_, 1);
     }
     OwnWayToFiles(const OwnWayToFiles&) = delete;
@@ -143,6 +123,21 @@ public:
     }
 
 private:
+    static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out) {
+        auto* const standard = static_cast<sqlite3_vfs*>(vfs->pAppData);
+        return standard->xOpen(standard, name, file, flags, out);
+    }
+    static int open_promising_less(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
+                                   int flags, int* out) {
+        const int code = open(vfs, name, file, flags, out);
+        if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0) return code;
+        static sqlite3_io_methods methods;
+        methods = *file->pMethods;
+        methods.xDeviceCharacteristics = [](sqlite3_file*) { return 0; };
+        file->pMethods = &methods;
+        return code;
+    }
+
     sqlite3_vfs* standard_;
     sqlite3_vfs own_;
 };
@@ -153,6 +148,46 @@ TEST_P(SqliteFile, ThatCannotBeOpenedIsAFaultWhateverTheWayToIt) {
     EXPECT_THROW((void)sqlite::open((folder.path() / "nowhere" / "locks.db").string()), StoreFault);
     LockManager locks{sqlite::open((folder.path() / "locks.db").string())};
     EXPECT_TRUE(locks.try_lock({"Order", "1"}));
+}
+
+// SQLite pads what it commits to whole sectors where less is promised of the database.
+TEST_P(SqliteFile, OthersReadEveryCommitWhateverThePagesAndThePromises) {
+    using Promised = OwnWayToFiles::Promised;
+    for (const char* pages : {"512", "4096", "65536"}) {
+        for (const auto promised : {Promised::of_every_file, Promised::not_of_the_database}) {
+            SCOPED_TRACE(pages);
+            const OwnWayToFiles own{promised};
+            const testing::TemporaryFolder folder;
+            const std::string path = (folder.path() / "locks.db").string();
+            sqlite3* db = nullptr;
+            ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+            const std::string create = std::string{"pragma page_size = "} + pages +
+                                       "; create table application (text text)";
+            ASSERT_EQ(sqlite3_exec(db, create.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+            sqlite3_close(db);
+
+            LockManager locks{sqlite::open(path)};
+            LockManager others{sqlite::open(path)};
+            for (const int many : {1, 2, 30, 1}) {
+                std::vector<LockKey> keys;
+                for (int i = 0; i < many; ++i) keys.emplace_back("Order", std::to_string(i));
+                std::ranges::sort(keys);
+                const LockOptions wanted{.owner = "alice", .note = std::string(200, 'n')};
+                ASSERT_TRUE(locks.try_lock_all(keys, wanted));
+                EXPECT_EQ(others.list().size(), keys.size());
+                EXPECT_EQ(others.release_all("alice")->size(), keys.size());
+            }
+        }
+    }
+}
+
+// SQLite would take it for one, and let its parameters switch the locking of the file off.
+TEST_P(SqliteFile, IsNamedByAPathAndNotByAUri) {
+    const testing::TemporaryFolder folder;
+    const std::string path = (folder.path() / "locks.db").string();
+    EXPECT_THROW((void)open_store("sqlite:file:" + path), BadRequest);
+    EXPECT_THROW((void)sqlite::open("file:" + path + "?nolock=1"), BadRequest);
+    EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 class KeysThatCannotBe : public SqliteFile {

@@ -32,9 +32,17 @@ void make_private(const std::string& path) {
     if (file >= 0) ::close(file);
 }
 
+// SQLite may take such a name for a URI, whose parameters can switch its locking off.
+void refuse_uri(const std::string& path) {
+    if (!path.starts_with("file:")) return;
+    throw BadRequest{"sqlite: \"" + path + "\" may be a URI: name the file by its path, \"./" +
+                     path + "\" if it is called like that"};
+}
+
 }  // namespace
 
 Database open_database(const std::string& path) {
+    refuse_uri(path);
     make_private(path);
     auto log = std::make_unique<GatheredLog>();
     ::sqlite3* raw = nullptr;
