@@ -21,9 +21,8 @@ constexpr std::int64_t micros_to_2000 = 946'684'800'000'000;
 
 template <class T>
 void append_big_endian(std::string& bytes, T value) {
-    static_assert(std::endian::native == std::endian::little);
-    const T swapped = std::byteswap(value);
-    bytes.append(reinterpret_cast<const char*>(&swapped), sizeof swapped);
+    const T big = std::endian::native == std::endian::big ? value : std::byteswap(value);
+    bytes.append(reinterpret_cast<const char*>(&big), sizeof big);
 }
 
 std::int64_t big_endian(const char* bytes, int size) {
