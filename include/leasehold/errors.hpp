@@ -23,7 +23,7 @@ public:
         unavailable,  // no connection, a lost connection, a timeout, an overfull queue
         clock_leap,  // the store's clock leapt ahead: a lease only looks expired, see docs/clock.md
         configuration,   // wrong credentials, unsafe settings under durability=strict, a newer
-                         // schema
+                         // schema, a request that a server does not take
         not_allowed,     // a server does not know our token, or it may not do this
         internal,        // the store answered something we did not expect
         lock_id_in_use,  // the caller gave a lock id that names a lease of another key
