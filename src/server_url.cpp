@@ -14,18 +14,26 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
+// It goes into a header.
+void require_visible(const std::string& token, const std::string& where) {
+    const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
+    if (!std::ranges::all_of(token, is_visible)) throw BadRequest{where + " is no token"};
+}
+
 // The token stands in a file or in the environment, never in a URL that is written down somewhere.
 std::string read_token(std::string file) {
     if (file.empty()) file = variable("LEASEHOLD_TOKEN_FILE");
-    if (file.empty()) return variable("LEASEHOLD_TOKEN");
+    if (file.empty()) {
+        std::string token = variable("LEASEHOLD_TOKEN");
+        require_visible(token, "what the variable LEASEHOLD_TOKEN holds");
+        return token;
+    }
     std::ifstream in{file};
     std::string token;
     if (!std::getline(in, token)) throw BadRequest{"the token file cannot be read: " + file};
     if (token.ends_with('\r')) token.pop_back();
-    const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
-    if (token.empty() || !std::ranges::all_of(token, is_visible)) {
-        throw BadRequest{"the first line of the token file is no token: " + file};
-    }
+    if (token.empty()) throw BadRequest{"the first line of the token file is empty: " + file};
+    require_visible(token, "the first line of the token file " + file);
     return token;
 }
 

@@ -260,6 +260,9 @@ TEST_F(ServeAccess, TheCommandShowsItsTokenAndSaysWhatItMayNotDo) {
     EXPECT_NE(named.output.find("warning  history"), std::string::npos) << named.output;
     EXPECT_EQ(named.exit_code, 0);
     EXPECT_EQ(run({"ls"}, "LEASEHOLD_TOKEN_FILE=/nowhere").exit_code, 2);
+    const auto two_headers = run({"ls"}, "LEASEHOLD_TOKEN=" + secret("watcher") + "\r\nX: y");
+    EXPECT_EQ(two_headers.exit_code, 2);
+    EXPECT_NE(two_headers.output.find("LEASEHOLD_TOKEN"), std::string::npos) << two_headers.output;
     const auto distrusted = leasehold({"ls", "--store", server.url()}, {shop});
     EXPECT_EQ(distrusted.exit_code, 3);
     EXPECT_NE(distrusted.output.find("its certificate is not accepted"), std::string::npos)
