@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +83,43 @@ TEST_P(SqliteFile, IsForItsOwnersEyesAlone) {
         }
     }
     ::umask(before);
+}
+
+TEST_P(SqliteFile, ThatIsNoMoreTheOneAtItsPathIsNotUsed) {
+    namespace fs = std::filesystem;
+    const testing::TemporaryFolder folder;
+    const fs::path path = folder.path() / "locks.db";
+    const fs::path away = folder.path() / "away.db";
+    LockManager locks{open_store("sqlite:" + path.string())};
+    const LockKey key{"Order", "1"};
+    const auto lease = locks.try_lock(key, {.ttl = 1h});
+    ASSERT_TRUE(lease);
+
+    const auto expect_no_answer = [&](const char* what) {
+        const std::vector<std::function<void()>> questions{
+            [&] { (void)locks.try_lock({"Order", "2"}); },
+            [&] { (void)locks.check(lease->lock_id); },
+            [&] { (void)locks.holders(key); },
+            [&] { (void)locks.list({}); },
+        };
+        for (const auto& ask : questions) {
+            try {
+                ask();
+                ADD_FAILURE() << what;
+            } catch (const StoreFault& fault) {
+                EXPECT_EQ(fault.effect(), StoreFault::Effect::none) << what;
+                EXPECT_TRUE(std::string_view{fault.what()}.contains("moved, replaced or deleted"))
+                    << fault.what();
+            }
+        }
+    };
+    fs::rename(path, away);
+    expect_no_answer("moved");
+    std::ofstream{path} << "";
+    expect_no_answer("replaced");
+    fs::rename(away, path);
+    EXPECT_TRUE(locks.check(lease->lock_id));
+    EXPECT_TRUE(locks.try_lock({"Order", "2"}));
 }
 
 TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {

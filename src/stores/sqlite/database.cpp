@@ -5,13 +5,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace leasehold::sqlite {
 
+namespace {
+
+// A statement by its beginning, on one line.
+std::string in_short(std::string_view sql) {
+    constexpr std::size_t longest = 60;
+    sql.remove_prefix(std::min(sql.find_first_not_of('\n'), sql.size()));
+    sql = sql.substr(0, std::min({sql.find(" ("), sql.find('\n'), sql.size()}));
+    if (sql.size() <= longest) return std::string{sql};
+    return std::string{sql.substr(0, sql.rfind(' ', longest))} + " ...";
+}
+
+}  // namespace
+
 void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
     throw StoreFault{effect, StoreFault::Cause::unavailable,
-                     "sqlite: " + std::string{doing} + ": " + sqlite3_errmsg(db)};
+                     "sqlite: " + in_short(doing) + ": " + sqlite3_errmsg(db)};
 }
 
 void Close::operator()(::sqlite3* db) const noexcept {
@@ -30,6 +45,13 @@ void make_private(const std::string& path) {
     if (path.empty() || path.front() == ':') return;
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file >= 0) ::close(file);
+}
+
+// SQLite's own words name no reason.
+std::string why_not_opened(::sqlite3* db) {
+    if (db == nullptr) return "out of memory";
+    const int error = sqlite3_system_errno(db);
+    return error == 0 ? sqlite3_errmsg(db) : std::generic_category().message(error);
 }
 
 // SQLite may take such a name for a URI, whose parameters can switch its locking off.
@@ -51,8 +73,8 @@ Database open_database(const std::string& path) {
     Database db{raw, Close{std::move(log)}};
     if (code != SQLITE_OK) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                         "sqlite: cannot open " + path + ": " +
-                             (raw != nullptr ? sqlite3_errmsg(raw) : "out of memory")};
+                         "sqlite: cannot open " + path + ": " + why_not_opened(raw) +
+                             "; its folder must be there, and both open to this user"};
     }
     return db;
 }

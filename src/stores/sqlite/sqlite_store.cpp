@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -55,6 +54,7 @@ protected:
     }
 
     void load(Work& work) override {
+        require_file();
         const Rows::Snapshot snapshot = rows_.snapshot();
         forget_what_may_have_changed();
         known_.clear();
@@ -140,7 +140,10 @@ protected:
         return candidates;
     }
 
-    ClockReading read_clock() override { return {machine_clock_(), rows_.snapshot().floor}; }
+    ClockReading read_clock() override {
+        require_file();
+        return {machine_clock_(), rows_.snapshot().floor};
+    }
 
     void raise_floor(Time floor) noexcept override {
         try {
@@ -173,6 +176,18 @@ protected:
 
 private:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+
+    // Others may use the file that is there now: what is in the one we have open is no truth any
+    // more.
+    void require_file() {
+        int moved = 0;
+        sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved == 0) return;
+        throw StoreFault{
+            StoreFault::Effect::none, StoreFault::Cause::unavailable,
+            "sqlite: the database file was moved, replaced or deleted: put it back, or "
+            "restart with the one that is there"};
+    }
 
     // Changes with every commit to the file, this connection's too. Up to date after a read.
     [[nodiscard]] std::uint32_t data_version() {
