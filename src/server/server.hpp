@@ -54,6 +54,8 @@ struct ServerOptions {
     // How soon a waiter learns at the latest that another server has released its key. Longer when
     // very many different keys are waited for.
     std::chrono::milliseconds wait_poll{250};
+    // How long a place in the line stays that of somebody whose wait was over.
+    std::chrono::milliseconds place_kept = std::chrono::seconds{5};
 
     // How many may listen to events at once, and how many of the latest events are kept for those
     // who are slow or come back: who misses one that is not kept any more starts anew.

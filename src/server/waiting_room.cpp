@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds behind_the_expiry{1};
 // Looking at every line in turn must not keep the store busy, however many there are.
 constexpr std::chrono::milliseconds poll_per_line{1};
 
+constexpr auto ahead_of_all = Clock::time_point::min();
+
 constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
     "the client ended the connection, or sent too much, while it waited; nothing was granted";
@@ -44,6 +46,7 @@ struct WaitingRoom::Waiter {
     std::function<bool()> welcome{};        // until it is answered
     std::function<void(Outcome)> resume{};  // on the waiter's own executor
     // Its places, from joining to the answer.
+    Clock::time_point since{};
     Line* line = nullptr;
     std::list<WaiterPtr>::iterator place{};
     std::multimap<Clock::time_point, WaiterPtr>::iterator ending{};
@@ -61,7 +64,7 @@ struct WaitingRoom::Line {
     void now_held_by(const Lease& lease);
     void no_more_held_by(Fence fence);
 
-    std::list<WaiterPtr> waiters{};
+    std::list<WaiterPtr> waiters{};    // who has waited longest comes first
     std::optional<Refusal> refusal{};  // the latest, with what was seen to happen since
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
     std::unordered_map<LockId, WaiterPtr> drawn{};  // those whose lock ids their senders drew
@@ -216,12 +219,12 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
         ++lines_open_;
     }
     const WaiterPtr before = same_try(*line, waiter->wanted);
-    // Who holds the key already need not wait for itself.
-    const bool holder = holds(line->refusal, waiter->wanted.owner);
-    auto place = holder ? line->waiters.begin() : line->waiters.end();
-    if (before) place = before->place;
+    waiter->since = before ? before->since : waits_since(*line, *waiter);
+    const auto ahead =
+        std::ranges::find_if(line->waiters | std::views::reverse,
+                             [&](const WaiterPtr& other) { return other->since <= waiter->since; });
     waiter->line = line.get();
-    waiter->place = line->waiters.insert(place, waiter);
+    waiter->place = line->waiters.insert(ahead.base(), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
     if (waiter->wanted.drawn == Drawn::before) line->drawn[waiter->wanted.lock_id] = waiter;
     if (before) {
@@ -238,6 +241,12 @@ WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wa
     return found == line.drawn.end() ? nullptr : found->second;
 }
 
+Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waiter) {
+    // Who holds the key already need not wait for itself.
+    if (holds(line.refusal, waiter.wanted.owner)) return ahead_of_all;
+    return kept_places_.take(waiter.wanted, Clock::now());
+}
+
 void WaitingRoom::leave(const WaiterPtr& waiter) {
     waiter->gone = true;
     // Of one that is trying only the answer tells whether there is something to give back.
@@ -248,6 +257,7 @@ void WaitingRoom::leave(const WaiterPtr& waiter) {
 void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     --waiting_;
     waiter->answered = true;
+    const bool refused = std::holds_alternative<Refusal>(outcome);
     std::exchange(waiter->resume, {})(std::move(outcome));
     Line* const line = waiter->line;
     if (line == nullptr) return;
@@ -256,6 +266,9 @@ void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     if (const auto drawn = line->drawn.find(waiter->wanted.lock_id);
         drawn != line->drawn.end() && drawn->second == waiter) {
         line->drawn.erase(drawn);
+        if (refused && waiter->since != ahead_of_all) {
+            kept_places_.keep(waiter->wanted, waiter->since, Clock::now());
+        }
     }
     serve(*line);
 }

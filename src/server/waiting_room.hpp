@@ -14,6 +14,7 @@
 #include <leasehold/lock_manager.hpp>
 
 #include "server/events/reporter.hpp"
+#include "server/kept_places.hpp"
 #include "server/server.hpp"
 #include "server/tasks.hpp"
 
@@ -51,8 +52,9 @@ public:
     // A grant, or the refusal at the end of the patience. Whoever is gone by then holds nothing.
     // The request is within the limits (LockManager::validate). If its lock id is that of another
     // try in the line, which its sender drew, it takes over that one's place, and that one ends.
-    // `welcome`, if there is one, says whether it may have the lease; called on any thread while it
-    // waits. Who is not welcome any more is answered at once, with whatever comes of it.
+    // The place of one whose patience was over a moment ago is still there. `welcome`, if there is
+    // one, says whether it may have the lease; called on any thread while it waits. Who is not
+    // welcome any more is answered at once, with whatever comes of it.
     [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection,
                                      std::function<bool()> welcome);
 
@@ -90,6 +92,7 @@ private:
     void join(const WaiterPtr& waiter);
     [[nodiscard]] std::vector<WaiterPtr> everybody() const;
     [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);
+    [[nodiscard]] Clock::time_point waits_since(const Line& line, const Waiter& waiter);
     void leave(const WaiterPtr& waiter);
     // Answers it with the latest refusal, or as soon as there is an answer.
     void end_patience(const WaiterPtr& waiter);
@@ -115,6 +118,7 @@ private:
     // Of the home thread:
     bool closed_ = false;
     std::unordered_map<LockKey, std::unique_ptr<Line>> lines_;
+    KeptPlaces kept_places_{options_.place_kept, options_.waiters};
     std::multimap<Clock::time_point, Line*> due_;         // when a line's first tries again
     std::multimap<Clock::time_point, WaiterPtr> ending_;  // when a waiter's patience ends
     Timer timer_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/kept_places.hpp"
 #include "server/server_fixture.hpp"
 #include "unit/gated_store.hpp"
 #include "unit/manual_clock.hpp"
@@ -455,6 +456,98 @@ TEST_F(Waiting, AskingAgainWithTheSameLockIdKeepsThePlace) {
     EXPECT_EQ(owner_of(granted), "b");
     release(server, granted);
     EXPECT_EQ(owner_of(last.receive()), "a");
+}
+
+class WaitingLong : public Waiting {
+protected:
+    void SetUp() override {
+        ASSERT_TRUE(server_.locks().try_lock(order));
+        ASSERT_TRUE(server_.locks().try_lock({"Order", "2"}));
+    }
+
+    // Of `a`, always with the same lock id.
+    [[nodiscard]] std::string try_for(std::string_view id, std::string_view wait_ms) const {
+        return message("POST", "/v1/locks/Order/" + std::string{id},
+                       R"({"owner":"a","wait_ms":)" + std::string{wait_ms} + "}",
+                       "Lock-Token: " + drawn_ + "\r\n");
+    }
+
+    // Waited for a moment, and was refused.
+    [[nodiscard]] Client whose_time_is_over(std::string_view id) {
+        Client client = server_.connect();
+        client.send(try_for(id, "1"));
+        EXPECT_EQ(client.receive().status, 409U);
+        return client;
+    }
+
+    RunningServer server_{memory::open(), {.wait_poll = 1h, .place_kept = 1h}};
+
+private:
+    const std::string drawn_ = LockId::random().to_string();
+};
+
+TEST_F(WaitingLong, WhoComesBackAfterItsTimeStandsWhereItStood) {
+    Client a = whose_time_is_over("1");
+    const std::vector<Client> other = line_up(server_, {"b"});
+
+    a.send(try_for("1", "60000"));
+    ASSERT_TRUE(server_.waits_for(2));
+    EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ab");
+}
+
+TEST_F(WaitingLong, WhoWentAwayBeforeItsTimeGoesToTheEndOfTheLine) {
+    Client a = whose_time_is_over("1");
+    const std::vector<Client> other = line_up(server_, {"b"});
+    a.send(try_for("1", "60000"));
+    ASSERT_TRUE(server_.waits_for(2));
+    a.close();
+    ASSERT_TRUE(server_.waits_for(1));
+
+    Client again = server_.connect();
+    again.send(try_for("1", "60000"));
+    ASSERT_TRUE(server_.waits_for(2));
+    EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ba");
+}
+
+TEST_F(WaitingLong, APlaceIsGoodForItsOwnLineOnly) {
+    Client a = whose_time_is_over("2");
+    const std::vector<Client> other = line_up(server_, {"b"});
+    a.send(try_for("1", "60000"));
+    ASSERT_TRUE(server_.waits_for(2));
+    EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ba");
+}
+
+TEST(KeptPlaces, AreForgottenInTime) {
+    using Clock = server::KeptPlaces::Clock;
+    const Clock::time_point since = Clock::now();
+    const TryLock wanted{.key = order, .lock_id = LockId::random()};
+    server::KeptPlaces places{5s, 10};
+    places.keep(wanted, since, since + 60s);
+    EXPECT_EQ(places.take(wanted, since + 64s), since);
+    EXPECT_EQ(places.take(wanted, since + 64s), since + 64s) << "taken already";
+
+    places.keep(wanted, since, since + 60s);
+    EXPECT_EQ(places.take(wanted, since + 65s), since + 65s);
+
+    // The second time counts.
+    places.keep(wanted, since, since + 60s);
+    places.keep(wanted, since, since + 64s);
+    EXPECT_EQ(places.take(wanted, since + 68s), since);
+}
+
+TEST(KeptPlaces, AreBounded) {
+    using Clock = server::KeptPlaces::Clock;
+    const Clock::time_point since = Clock::now();
+    const Clock::time_point now = since + 1s;
+    std::vector<TryLock> wanted;
+    server::KeptPlaces places{5s, 2};
+    for (int i = 0; i < 3; ++i) {
+        wanted.push_back({.key = order, .lock_id = LockId::random()});
+        places.keep(wanted.back(), since, now);
+    }
+    EXPECT_EQ(places.take(wanted[0], now), now);
+    EXPECT_EQ(places.take(wanted[1], now), since);
+    EXPECT_EQ(places.take(wanted[2], now), since);
 }
 
 TEST_F(Waiting, WorksOnSeveralThreads) {
