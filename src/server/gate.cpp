@@ -152,7 +152,7 @@ void Gate::admit_all(const HttpRequest& request, std::span<Request> wanted) {
         if (!first) first = std::move(denied);
     }
     if (!first) return;
-    first->detail = "requests[" + std::to_string(refused.at(0).as_uint64()) + "]: " + first->detail;
+    first->detail = which_of(refused.at(0).as_uint64(), wanted.size()) + first->detail;
     json::object fields;
     fields["index"] = refused.at(0);
     fields["refused"] = std::move(refused);

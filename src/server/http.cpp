@@ -109,6 +109,10 @@ Reply problem(unsigned status, std::string_view code, std::string_view detail,
     return reply;
 }
 
+std::string which_of(std::size_t index, std::size_t requests) {
+    return requests == 1 ? "" : "requests[" + std::to_string(index) + "]: ";
+}
+
 Reply problem(const Refusal& refusal) {
     const bool gone = refusal.kind == Refusal::Kind::gone;
     Reply reply = problem(gone ? 410 : 409, to_string(refusal.kind), refusal.message(),

@@ -82,6 +82,9 @@ struct Reply {
 [[nodiscard]] Reply problem(const Refusal& refusal);
 [[nodiscard]] Reply problem(const StoreFault& fault);
 
+// Which request of a batch is meant, in front of what is wrong with it; nothing where it is alone.
+[[nodiscard]] std::string which_of(std::size_t index, std::size_t requests);
+
 enum class AfterReply : std::uint8_t { keep_open, close };
 enum class WithBody : std::uint8_t { no, yes };
 

@@ -119,7 +119,7 @@ std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
             json::object more;
             more["index"] = index;
             throw Refused{problem(400, "bad_request",
-                                  "requests[" + std::to_string(index) + "]: " + bad.what(),
+                                  which_of(index, list.get_array().size()) + bad.what(),
                                   std::move(more))};
         }
     }
@@ -200,71 +200,35 @@ Task<Reply> Service::perform(HttpRequest& request, const Target& target, Connect
     const bool has_body = method == Method::post || method == Method::patch;
     if (!has_body && !request.body.empty()) throw BadRequest{"this request takes no body"};
     let_in(request, target, connection);
+    // With a method that it takes.
     switch (target.resource) {
         case Resource::lock:
             if (method == Method::post) return try_lock(request, target, connection);
-            if (method == Method::get) return look(request, target);
             if (method == Method::patch) return prolong(request, target);
             if (method == Method::del) return release(request, target);
-            break;
-        case Resource::batch:
-            if (method == Method::post) return batch(request);
-            break;
-        case Resource::lock_break:
-            if (method == Method::post) return break_lock(request, target);
-            break;
-        case Resource::lock_knock:
-            if (method == Method::post) return knock(request, target);
-            break;
-        case Resource::owner_locks:
-            if (method == Method::del) return release_all(request, target);
-            break;
-        case Resource::locks:
-            if (method == Method::get) return list(target);
-            break;
-        case Resource::history:
-            if (method == Method::get) return history(target);
-            break;
-        case Resource::statistics:
-            if (method == Method::get) return statistics(target);
-            break;
-        case Resource::refused:
-            if (method == Method::get) return refused(target);
-            break;
-        case Resource::events:
-            if (method == Method::get) return events(request, target);
-            break;
-        case Resource::token:
-            if (method == Method::get) return at_once(token(request));
-            break;
-        case Resource::readiness:
-            if (method == Method::get) return ready();
-            break;
-        case Resource::health:
-            if (method == Method::get) return at_once({.body = R"({"status":"ok"})"});
-            break;
+            return look(request, target);
+        case Resource::batch: return batch(request);
+        case Resource::lock_break: return break_lock(request, target);
+        case Resource::lock_knock: return knock(request, target);
+        case Resource::owner_locks: return release_all(request, target);
+        case Resource::locks: return list(target);
+        case Resource::history: return history(target);
+        case Resource::statistics: return statistics(target);
+        case Resource::refused: return refused(target);
+        case Resource::events: return events(request, target);
+        case Resource::token: return at_once(token(request));
+        case Resource::readiness: return ready();
+        case Resource::health: return at_once({.body = R"({"status":"ok"})"});
         case Resource::metrics:
-            if (options_.metrics == nullptr) return at_once(not_found());
-            if (method == Method::get) return metrics();
-            break;
-        case Resource::description:
-            if (method == Method::get) return at_once({.body = std::string{description}});
-            break;
-        case Resource::console:
-            if (method == Method::get) return at_once(asset_reply("/", request));
-            break;
+            return options_.metrics != nullptr ? metrics() : at_once(not_found());
+        case Resource::description: return at_once({.body = std::string{description}});
+        case Resource::console: return at_once(asset_reply("/", request));
         case Resource::console_file:
-            if (method == Method::get) {
-                return at_once(asset_reply("/console/" + target.names.at(0), request));
-            }
-            break;
+            return at_once(asset_reply("/console/" + target.names.at(0), request));
         case Resource::client_file:
-            if (method == Method::get) {
-                return at_once(asset_reply("/client/" + target.names.at(0), request));
-            }
-            break;
+            return at_once(asset_reply("/client/" + target.names.at(0), request));
     }
-    return at_once(wrong_method(target.resource));
+    return at_once(not_found());
 }
 
 Reply Service::token(const HttpRequest& request) {

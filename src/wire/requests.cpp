@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "wire/messages.hpp"
 #include "wire/words.hpp"
@@ -256,6 +258,14 @@ constexpr std::array operations{
     Operation{"purge", without_ttl<read_purge>},
 };
 
+[[noreturn]] void refuse_operation() {
+    std::string names;
+    for (const Operation& one : operations) {
+        names.append(names.empty() ? "\"" : ", \"").append(one.name).append("\"");
+    }
+    throw BadRequest{"\"op\" must be one of " + names};
+}
+
 }  // namespace
 
 json::object to_json(const Request& request) {
@@ -299,7 +309,7 @@ Request request_from(const json::value& message, Duration default_ttl) {
     (void)fields.required("op");
     const std::string_view op = *fields.optional_view("op");
     const auto known = std::ranges::find(operations, op, &Operation::name);
-    if (known == operations.end()) throw BadRequest{"\"op\" names no operation"};
+    if (known == operations.end()) refuse_operation();
     Request request = known->read(fields, default_ttl);
     fields.refuse_others();
     return request;

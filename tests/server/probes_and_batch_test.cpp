@@ -1,3 +1,5 @@
+#include <leasehold/stores/http.hpp>
+
 #include <boost/json/serialize.hpp>
 
 #include <string>
@@ -9,6 +11,8 @@
 
 namespace leasehold::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 class ProbesAndBatch : public ServerTest {};
 
@@ -98,6 +102,24 @@ TEST_F(ProbesAndBatch, DoesNothingOfABatchWithABadRequest) {
     EXPECT_EQ(refused.json().at("detail").as_string(),
               "requests[1]: the ttl is 1 ms; at least 100 ms are needed");
     EXPECT_TRUE(server_.locks().list().empty());
+}
+
+TEST_F(ProbesAndBatch, WhatTheServerDoesNotTakeStopsNoOtherOfAnHttpStore) {
+    const auto store = http::open({.port = server_.port()});
+    const LockId mine = LockId::random();
+    const std::vector<Request> requests{
+        TryLock{.key = {"Order", "1"}, .lock_id = mine, .ttl = 1min},
+        TryLock{.key = {"Order", "2"}, .lock_id = LockId::random(), .ttl = std::chrono::days{400}},
+        Renew{.lock_id = mine, .ttl = 2min}};
+    std::vector<Outcome> outcomes(requests.size());
+    store->apply(requests, outcomes);
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[0]));
+    const auto* const fault = std::get_if<StoreFault>(&outcomes[1]);
+    ASSERT_NE(fault, nullptr);
+    EXPECT_EQ(fault->effect(), StoreFault::Effect::none);
+    EXPECT_TRUE(std::string_view{fault->what()}.contains(" says 400: the ttl is "))
+        << fault->what();
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
 }
 
 TEST_F(ProbesAndBatch, AsksForABoundedNumberOfRows) {

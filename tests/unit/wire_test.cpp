@@ -173,7 +173,9 @@ TEST(Wire, SortsTheKeysOfOneRequestTogetherWithTheirLockIds) {
 TEST(Wire, NamesWhatIsWrong) {
     EXPECT_EQ(problem_of("[]"), "a request must be a JSON object");
     EXPECT_EQ(problem_of("{}"), "a request: \"op\" is missing");
-    EXPECT_EQ(problem_of(R"({"op":"fly"})"), "\"op\" names no operation");
+    EXPECT_EQ(problem_of(R"({"op":"fly"})"),
+              R"("op" must be one of "try", "try_all", "check", "extend", "renew", )"
+              R"("release", "release_all", "break", "holders", "list", "history", "purge")");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order"})"), "a request: \"id\" is missing");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":7})"),
               "a request: \"id\" must be a string");

@@ -84,7 +84,8 @@ private:
         body += "]}";
         const auto effect = changes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
         const Response response = connection_.post("/v1/batch", std::move(body), effect);
-        if (response.status == 403 && count > 1) {
+        const bool refused = response.status == 400 || response.status == 403;
+        if (refused && count > 1) {
             send_one_by_one(requests.first(count), outcomes.first(count));
         } else {
             take_answers(understood(connection_.server(), response, effect), outcomes.first(count),
@@ -93,14 +94,16 @@ private:
         return count;
     }
 
-    // The token may not make one of them, and nothing of them was done: that one must not stop the
-    // others, which may be renewals.
+    // The server does not take one of them, or the token may not make it, and nothing of them was
+    // done: that one must not stop the others, which may be renewals.
     void send_one_by_one(std::span<const Request> requests, std::span<Outcome> outcomes) {
         for (std::size_t i = 0; i < requests.size(); ++i) {
             try {
                 send_some(requests.subspan(i, 1), outcomes.subspan(i, 1));
             } catch (const StoreFault& fault) {
-                if (fault.cause() != StoreFault::Cause::not_allowed) throw;
+                const bool its_own = fault.cause() == StoreFault::Cause::not_allowed ||
+                                     fault.cause() == StoreFault::Cause::configuration;
+                if (!its_own) throw;
                 outcomes[i] = fault;
             }
         }
