@@ -130,7 +130,7 @@ using Request = std::variant<TryLock, TryLockAll, Check, Extend, Renew, Release,
 
 struct Purged {
     std::size_t forgotten = 0;
-    bool complete = false;  // the whole table has been gone through
+    bool complete = false;  // the last key was looked at, and no history is left to forget
 };
 
 // What a request is answered with, by its kind:

@@ -18,14 +18,17 @@ Outcome CellStore::answer(const Purge& request) {
     const std::vector<Candidate> candidates = scan(purge_after_, request.rows, moment);
 
     Purged purged;
+    std::size_t endings = 0;
     try {
         purged.forgotten = forget_dead(candidates, moment);
-        purged.forgotten += forget_history(moment, request.rows);
+        endings = forget_history(moment, request.rows);
     } catch (const Conflict&) {
         rollback();  // other transactions are at these rows; the next purge finds what is left
     }
-    purged.complete = candidates.size() < request.rows;
-    if (purged.complete) {
+    purged.forgotten += endings;
+    const bool last_keys = candidates.size() < request.rows;
+    purged.complete = last_keys && endings < request.rows;
+    if (last_keys) {
         purge_after_.reset();
     } else {
         purge_after_ = candidates.back().key;

@@ -367,6 +367,8 @@ std::vector<Holder> Rules::holders(const LockKey& key, const Cell& cell) const {
 }
 
 bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
+    // One who shared the key may have left it later than the others ran out.
+    if (cell.touched > moment) return false;
     for (const Grant& grant : cell.grants) {
         if (alive(grant, moment) || only_looks_expired(cell, grant, moment)) return false;
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <future>
 
 #include "conformance/conformance.hpp"
 
@@ -245,6 +246,39 @@ TEST_P(PastLeases, APurgeGoesThroughManyKeysAPageAtATime) {
     let_pass(beyond_retention);
     EXPECT_GE(locks->purge(), keys.size());
     EXPECT_TRUE(locks->history({.limit = 50}).empty());
+    EXPECT_EQ(locks->purge(), 0U);
+}
+
+TEST_P(PastLeases, AKeyIsRememberedAsLongAsTheLastWhoSharedIt) {
+    const auto share = [&](const std::string& owner, Duration ttl) {
+        return must(locks().try_lock(key_, {.owner = owner, .mode = Mode::shared, .ttl = ttl}));
+    };
+    (void)share("alice", 1min);
+    const Lease bob = share("bob", 24h);
+    let_pass(23h);
+    EXPECT_TRUE(granted(locks().release(key_, bob.lock_id)));
+    let_pass(2h);
+    locks().purge();
+    const auto told = owners(locks().history({.key = key_}));
+    EXPECT_NE(std::ranges::find(told, "bob"), told.end());
+}
+
+TEST_P(PastLeases, APurgeForgetsAllOfAKeysHistory) {
+    const auto locks = manager({.page_rows = 10});
+    for (int i = 0; i < 35; ++i) (void)lock_and_release(key_, "alice");
+    let_pass(beyond_retention);
+    locks->purge();
+    EXPECT_EQ(locks->purge(), 0U);
+}
+
+TEST_P(PastLeases, APurgeLooksAtEveryKeyWhereverTheOneBeforeLeftOff) {
+    const auto locks = manager({.page_rows = 10});
+    for (int i = 0; i < 35; ++i) (void)lock_and_release({"Order", std::to_string(i)}, "alice");
+    std::promise<void> looked;
+    locks->submit(Purge{.rows = 10}, [&](const Outcome&) { looked.set_value(); });
+    looked.get_future().wait();
+    let_pass(beyond_retention);
+    locks->purge();
     EXPECT_EQ(locks->purge(), 0U);
 }
 

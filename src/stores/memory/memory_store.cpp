@@ -152,8 +152,12 @@ private:
             if (names_another(request.lock_ids[i], request.keys[i])) return id_of_another_key();
         }
         std::vector<Cell*> cells;
+        std::vector<Shard*> grown;
         for (const LockKey& key : request.keys) {
-            cells.push_back(&shard_of(key).cells.try_emplace(key).first->second);
+            Shard& shard = shard_of(key);
+            const auto [slot, added] = shard.cells.try_emplace(key);
+            cells.push_back(&slot->second);
+            if (added) grown.push_back(&shard);
         }
         Decision decision{*this, shards_};
         Outcome outcome = decision.rules.decide(request, cells);
@@ -163,6 +167,7 @@ private:
                 Shard& shard = shard_of(lease.key);
                 own(shard, shard.cells.find(lease.key)->first, lease);
             }
+            for (Shard* shard : grown) sweep(*shard, buckets_swept_per_key, decision);
         } else {
             for (std::size_t i = 0; i < cells.size(); ++i) {
                 if (cells[i]->fence == 0) shard_of(request.keys[i]).cells.erase(request.keys[i]);
