@@ -133,7 +133,7 @@ KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point as
                      Options options)
     : state_{std::make_unique<State>(locks, std::move(lease), asked_at, std::move(options))} {
     if (state_->every <= Duration::zero() || state_->margin < Duration::zero() ||
-        state_->every + state_->margin >= state_->options.ttl) {
+        state_->every >= state_->options.ttl - state_->margin) {
         throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
     }
     locks.validate(state_->renewal());

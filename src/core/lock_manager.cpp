@@ -1,6 +1,7 @@
 #include <leasehold/lock_manager.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -33,8 +34,7 @@ public:
         at_most("the number of keys", r.keys.size(), limits_.keys_at_once);
         if (r.lock_ids.size() != r.keys.size()) throw BadRequest{"each key needs a lock id"};
         for (const LockId& id : r.lock_ids) lock_id(id);
-        if (!std::ranges::is_sorted(r.keys, std::less_equal<>{}) &&
-            std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
+        if (std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
             throw BadRequest{"the keys must be sorted and different"};
         }
         std::vector<LockId> ids = r.lock_ids;
@@ -121,6 +121,19 @@ private:
     const Limits& limits_;
 };
 
+// What is counted with longer times could leave the calendar.
+constexpr Duration longest = std::chrono::years{100};
+
+Limits checked(const Limits& limits) {
+    const auto fits = [](Duration time) { return time > Duration::zero() && time <= longest; };
+    if (!fits(limits.max_ttl) || !fits(limits.max_hold.value_or(longest))) {
+        throw BadRequest{
+            "the limits max_ttl and max_hold must be longer than nothing and at most 100 years; "
+            "max_hold may be left out"};
+    }
+    return limits;
+}
+
 template <class T>
 Result<T> as_result(Outcome&& outcome) {
     if (auto* value = std::get_if<T>(&outcome)) return std::move(*value);
@@ -142,7 +155,7 @@ T as_answer(Outcome&& outcome) {
 }  // namespace
 
 LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
-    : limits_{limits},
+    : limits_{checked(limits)},
       store_{std::move(store)},
       batcher_{std::make_unique<Batcher>(*store_, limits_)} {}
 
@@ -152,7 +165,6 @@ void LockManager::validate(const Request& request) const {
     std::visit(
         [this]<class R>(const R& r) {
             if constexpr (requires { r.max_hold; }) {
-                constexpr std::chrono::years longest{100};
                 if (r.max_hold && (*r.max_hold <= Duration::zero() || *r.max_hold > longest)) {
                     throw BadRequest{"max_hold must be longer than nothing and at most 100 years"};
                 }
@@ -284,11 +296,13 @@ std::vector<PastLease> LockManager::history(History query) {
 
 std::size_t LockManager::purge() {
     std::size_t forgotten = 0;
-    for (;;) {
+    // The store goes on where it, or somebody else, left off: to its end, and then once through.
+    for (int ends = 0; ends < 2;) {
         const auto slice = as_answer<Purged>(ask(Purge{limits_.page_rows}));
         forgotten += slice.forgotten;
-        if (slice.complete) return forgotten;
+        if (slice.complete) ++ends;
     }
+    return forgotten;
 }
 
 StoreStatus LockManager::status() {

@@ -347,6 +347,7 @@ TEST_F(KeepAliveTest, RefusesOptionsThatCannotWork) {
     EXPECT_THROW(make({.ttl = 1s, .margin = -1ms}), BadRequest);
     EXPECT_THROW(make({.ttl = 1s, .every = 1s}), BadRequest);
     EXPECT_THROW(make({.ttl = 1s, .every = 500ms, .margin = 500ms}), BadRequest);
+    EXPECT_THROW(make({.ttl = 1s, .every = Duration::max()}), BadRequest);
     EXPECT_NO_THROW(make({.ttl = 1s, .every = 500ms, .margin = 499ms}));
 }
 
