@@ -14,9 +14,10 @@ namespace leasehold::server {
            std::holds_alternative<Renew>(request) || std::holds_alternative<Release>(request);
 }
 
-// Nobody has this lock id: the refusal brings the store's time.
+// Nobody has this lock id: the refusal brings the store's time. With a key, it is looked for there
+// alone.
 [[nodiscard]] inline Request what_time_is_it() {
-    return Check{{}, LockId::random()};
+    return Check{LockKey{"leasehold", "time"}, LockId::random()};
 }
 
 [[nodiscard]] inline StoreFault sent_away(const char* why) {

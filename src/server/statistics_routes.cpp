@@ -3,7 +3,9 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "server/asking.hpp"
 #include "server/service.hpp"
 #include "wire/json.hpp"
 
@@ -17,11 +19,6 @@ Statistics::Span span_of(const Query& query) {
     if (over == "hour") return Statistics::Span::hour;
     if (over == "day") return Statistics::Span::day;
     throw BadRequest{R"("over" must be one of "hour", "day")"};
-}
-
-// The store tells its time with the answer to any question; this one looks for nothing.
-Request what_time_is_it() {
-    return Check{.key = LockKey{"leasehold", "time"}, .lock_id = LockId::random()};
 }
 
 json::object to_json(const RefusedTries::Entry& entry) {
@@ -41,13 +38,14 @@ Task<Reply> Service::statistics(const Target& target) {
     target.query.refuse_all_but({"over"});
     const Statistics::Span over = span_of(target.query);
     const auto held = co_await count_held();
-    Request question = what_time_is_it();
-    const Outcome outcome = co_await door_.ask(std::move(question));
+    std::vector<Request> question;
+    question.push_back(what_time_is_it());
+    const std::vector<Outcome> outcomes = co_await door_.look_up(std::move(question));
     json::object body = statistics_.summary(over);
     body["held_complete"] = !held || held->leases < HeldLeases::most;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
-    if (const auto* answer = std::get_if<Refusal>(&outcome)) {
+    if (const auto* answer = std::get_if<Refusal>(&outcomes.front())) {
         const auto here = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
         body["store_now"] = wire::to_json(answer->store_now);
         body["clock_offset_ms"] = wire::to_json(answer->store_now - here);

@@ -279,8 +279,7 @@ void StoreDoor::hand_over(Call& call, std::span<Request> requests, std::span<Out
 
 Task<void> StoreDoor::wait_for(Call& call) {
     auto initiate = [&call](Resume resume) { call.wait(std::move(resume)); };
-    co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate,
-                                                                                 use_task);
+    return asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate, use_task);
 }
 
 }  // namespace leasehold::server

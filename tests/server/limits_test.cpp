@@ -151,7 +151,8 @@ TEST(Limits, LargeBodiesTogetherHaveABound) {
 TEST(Limits, ALargeBodyIsLetGoOnceItIsRead) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;
-    RunningServer server{std::move(gated), {.body_bytes = 50'000, .bodies_bytes = 50'000}};
+    RunningServer server{std::move(gated),
+                         {.body_bytes = 50'000, .bodies_bytes = 50'000, .wait_poll = 1min}};
     const std::string padding(40'000, ' ');
     const auto held = server.locks().try_lock({"Order", "1"});
     Client waiting = server.connect();

@@ -135,6 +135,12 @@ TEST_F(MetricsTest, CountWhatBecomesOfLeases) {
     EXPECT_EQ(seen.sum("leasehold_refusals_total", {{"kind", "held"}}), 0);
 }
 
+TEST_F(MetricsTest, CountNothingThatTheServerAsksForItself) {
+    EXPECT_EQ(client_.ask("GET", "/v1/statistics").status, 200U);
+    EXPECT_EQ(client_.ask("GET", "/readyz").status, 200U);
+    EXPECT_EQ(server_.scrape().sum("leasehold_refusals_total"), 0);
+}
+
 TEST_F(MetricsTest, CountAWaitersRefusalOnceHoweverOftenItTried) {
     client_.ask("POST", order_, R"({"owner":"alice"})");
     EXPECT_EQ(client_.ask("POST", order_, R"({"owner":"bob","wait_ms":1000})").status, 409U);

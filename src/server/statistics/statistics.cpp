@@ -2,7 +2,6 @@
 
 #include <boost/json/array.hpp>
 
-#include <algorithm>
 #include <chrono>
 
 #include "server/asking.hpp"
