@@ -1,5 +1,7 @@
 #include "core/guarded.hpp"
 
+#include <utility>
+
 namespace leasehold {
 namespace {
 
@@ -23,6 +25,13 @@ Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock, const Past
                               std::vector<Ended>& endings) {
     Rules rules{clock, no_clock_watched, past, endings};
     return as_result(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
+}
+
+Result<Lease> busy_guarded(Time clock) {
+    Refusal busy;
+    busy.kind = Refusal::Kind::busy;
+    busy.store_now = clock;
+    return std::unexpected{std::move(busy)};
 }
 
 }  // namespace leasehold

@@ -4,7 +4,7 @@
 
 #include <leasehold/lease.hpp>
 
-#include "core/cell_store.hpp"
+#include "core/lock_row.hpp"
 
 // The rules for guard() and release() in a caller's transaction, on a slot that it has locked.
 namespace leasehold {
@@ -14,5 +14,8 @@ namespace leasehold {
 
 [[nodiscard]] Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock,
                                             const PastLookup& past, std::vector<Ended>& endings);
+
+// The answer where another transaction has hold of it.
+[[nodiscard]] Result<Lease> busy_guarded(Time clock);
 
 }  // namespace leasehold

@@ -12,9 +12,9 @@ namespace leasehold {
 //   free        `ended` tells how its last lease ended, the other columns are that lease's; mode
 //               `shared` means that the fence, the key's highest, was another's
 //   exclusive   the columns are the lease's
-//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with a lock
-//   id
-//               that nobody knows and the latest expiry, so that who looks here only sees it taken
+//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with
+//               a lock id that nobody knows and the latest expiry, so that who looks here only
+//               sees it taken
 struct LockRow {
     LockId lock_id{};
     Time expires_at{};

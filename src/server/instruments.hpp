@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 // What counts on the way of every request: one relaxed addition each, no lock.
 namespace leasehold::server {

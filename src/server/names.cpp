@@ -1,21 +1,15 @@
 #include "server/names.hpp"
 
+#include "wire/words.hpp"
+
 namespace leasehold::server {
 
 std::string_view name_of(StoreFault::Cause cause) noexcept {
-    switch (cause) {
-        case StoreFault::Cause::unavailable: return "unavailable";
-        case StoreFault::Cause::clock_leap: return "clock_leap";
-        case StoreFault::Cause::configuration: return "configuration";
-        case StoreFault::Cause::not_allowed: return "not_allowed";
-        case StoreFault::Cause::internal: return "internal";
-        case StoreFault::Cause::lock_id_in_use: return "lock_id_in_use";
-    }
-    return {};
+    return wire::name_of(cause, wire::causes);
 }
 
 std::string_view name_of(StoreFault::Effect effect) noexcept {
-    return effect == StoreFault::Effect::unknown ? "unknown" : "none";
+    return wire::name_of(effect, wire::effects);
 }
 
 std::string_view name_of(ConnectionEvent event) noexcept {

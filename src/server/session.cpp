@@ -226,7 +226,6 @@ Task<bool> Session::receive() {
             if (reader_.take_expect_continue()) {
                 out_ = "HTTP/1.1 100 Continue\r\n\r\n";
                 if (!send_at_once()) co_return false;
-                enter(phase = Phase::body, options.body_deadline);
             }
         }
         const auto space = reader_.space();

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "core/text.hpp"
 

@@ -11,8 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <limits>
-#include <stdexcept>
+#include <new>
 
 #include <leasehold/errors.hpp>
 
@@ -44,22 +43,18 @@ int socket_of(BIO* bio) {
     return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
 }
 
-int clamped(ssize_t bytes) {
-    return static_cast<int>(bytes);
-}
-
 int receive(BIO* bio, char* to, int size) {
     BIO_clear_retry_flags(bio);
     const ssize_t got = ::recv(socket_of(bio), to, static_cast<std::size_t>(size), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
-    return clamped(got);
+    return static_cast<int>(got);
 }
 
 int send(BIO* bio, const char* from, int size) {
     BIO_clear_retry_flags(bio);
     const ssize_t sent = ::send(socket_of(bio), from, static_cast<std::size_t>(size), MSG_NOSIGNAL);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
-    return clamped(sent);
+    return static_cast<int>(sent);
 }
 
 long control(BIO*, int command, long, void*) {

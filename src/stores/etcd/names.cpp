@@ -41,6 +41,16 @@ std::optional<std::string_view> behind(std::string_view name, const std::string&
     return name.substr(beginning.size());
 }
 
+// The key in the second and third of so many parts.
+std::optional<LockKey> key_behind(std::string_view name, const std::string& beginning,
+                                  std::size_t size) {
+    const auto text = behind(name, beginning);
+    const auto found = text ? parts(*text) : std::vector<std::string_view>{};
+    if (found.size() != size) return std::nullopt;
+    auto key = LockKey::parse(found[1], found[2]);
+    return key ? std::optional{*std::move(key)} : std::nullopt;
+}
+
 }  // namespace
 
 std::string Names::row(const LockKey& key) const {
@@ -130,21 +140,11 @@ std::optional<Names::Part> Names::part_of(std::string_view name) const {
 }
 
 std::optional<LockKey> Names::key_owned(std::string_view name) const {
-    const auto text = behind(name, prefix_ + "owner/");
-    if (!text) return std::nullopt;
-    const auto found = parts(*text);
-    if (found.size() != 4) return std::nullopt;
-    auto key = LockKey::parse(found[1], found[2]);
-    return key ? std::optional{*std::move(key)} : std::nullopt;
+    return key_behind(name, prefix_ + "owner/", 4);
 }
 
 std::optional<LockKey> Names::key_of_lease(std::string_view name) const {
-    const auto text = behind(name, prefix_ + "lease/");
-    if (!text) return std::nullopt;
-    const auto found = parts(*text);
-    if (found.size() != 3) return std::nullopt;
-    auto key = LockKey::parse(found[1], found[2]);
-    return key ? std::optional{*std::move(key)} : std::nullopt;
+    return key_behind(name, prefix_ + "lease/", 3);
 }
 
 std::int64_t Names::sequence_of(std::string_view name) {

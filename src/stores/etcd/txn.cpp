@@ -47,8 +47,8 @@ std::string erase_op(std::string_view key) {
     return R"({"request_delete_range":{"key":)" + quoted(key) + "}}";
 }
 
-std::string read_op(const KeyRange& range, std::size_t limit) {
-    return R"({"request_range":)" + range_body(range, limit) + '}';
+std::string read_op(const KeyRange& range) {
+    return R"({"request_range":)" + range_body(range, 0) + '}';
 }
 
 std::string joined(std::span<const std::string> parts) {
@@ -134,12 +134,12 @@ void Txn::expect_below(const std::string& key, const std::string& value) {
                         R"(,"value":)" + quoted(value) + '}');
 }
 
-void Txn::read(const KeyRange& range, std::size_t limit) {
-    reads_.push_back(read_op(range, limit));
+void Txn::read(const KeyRange& range) {
+    reads_.push_back(read_op(range));
 }
 
 void Txn::read_otherwise(const KeyRange& range) {
-    reads_otherwise_.push_back(read_op(range, 0));
+    reads_otherwise_.push_back(read_op(range));
 }
 
 void Txn::put_if(const std::string& key, Revision changed, const std::string& value) {
@@ -211,10 +211,9 @@ Answer Answer::from(const json::value& body) {
     return answer;
 }
 
-std::string range_body(const KeyRange& range, std::size_t limit, bool keys_only) {
+std::string range_body(const KeyRange& range, std::size_t limit) {
     std::string text = '{' + printed(range);
     if (limit > 0) text += R"(,"limit":")" + std::to_string(limit) + '"';
-    if (keys_only) text += R"(,"keys_only":true)";
     return text + '}';
 }
 

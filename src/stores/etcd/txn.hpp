@@ -49,7 +49,7 @@ public:
     void expect_unchanged(const KeyRange& range, Revision since);
     void expect_below(const std::string& key, const std::string& value);
 
-    void read(const KeyRange& range, std::size_t limit = 0);
+    void read(const KeyRange& range);
     void read_otherwise(const KeyRange& range);
 
     void put(std::string key, std::string value) {
@@ -95,8 +95,8 @@ struct Answer {
     [[nodiscard]] static Answer from(const boost::json::value& body);
 };
 
-[[nodiscard]] std::string range_body(const KeyRange& range, std::size_t limit,
-                                     bool keys_only = false);
+// At most `limit` of them; 0: all.
+[[nodiscard]] std::string range_body(const KeyRange& range, std::size_t limit);
 [[nodiscard]] Page page_from(const boost::json::value& range_response);
 [[nodiscard]] Revision revision_of(const boost::json::value& body);
 

@@ -138,13 +138,6 @@ std::optional<Ended> find_past(::st_mysql* connection, LockId lock_id) {
     return ended_at(found.front());
 }
 
-Refusal busy(Time now) {
-    Refusal refusal;
-    refusal.kind = Refusal::Kind::busy;
-    refusal.store_now = now;
-    return refusal;
-}
-
 // Judges with `decide` once the lease is locked. The clock is read after that.
 template <class Decide>
 Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, Decide decide) {
@@ -160,7 +153,7 @@ Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, 
             if (!error.is_conflict()) throw;
             require_that_it_lives(connection, error);
         }
-        if (SteadyClock::now() + pause > give_up) return std::unexpected{busy(clock(connection))};
+        if (SteadyClock::now() + pause > give_up) return busy_guarded(clock(connection));
         std::this_thread::sleep_for(pause);
     }
 }

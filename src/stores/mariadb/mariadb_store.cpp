@@ -245,7 +245,6 @@ private:
             read_settings();
             shortcuts_.emplace(link_.get());
         } catch (...) {
-            shortcuts_.reset();
             link_.disconnect();
             throw;
         }
@@ -481,10 +480,9 @@ private:
 
         const bool logs = settings["log_bin"] == "ON" || settings["log_bin"] == "1";
         if (logs && settings["binlog_format"] == "STATEMENT") {
-            link_.disconnect();
-            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                             "mariadb: binlog_format is STATEMENT, which InnoDB refuses with READ "
-                             "COMMITTED; set it to MIXED or ROW"};
+            refuse(
+                "binlog_format is STATEMENT, which InnoDB refuses with READ COMMITTED; set it to "
+                "MIXED or ROW");
         }
         StoreStatus status;
         const std::string& version = settings["version"];
@@ -507,16 +505,9 @@ private:
             warn("innodb_doublewrite",
                  "a power cut can tear pages unless the file system writes them atomically");
         }
-        {
-            const std::lock_guard lock{status_mutex_};
-            status_ = status;
-        }
-        try {
-            require_durability(options_, status);
-        } catch (const StoreFault&) {
-            link_.disconnect();
-            throw;
-        }
+        require_durability(options_, status);
+        const std::lock_guard lock{status_mutex_};
+        status_ = std::move(status);
     }
 
     Link link_;

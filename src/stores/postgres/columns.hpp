@@ -97,23 +97,23 @@ struct HistoryColumns : KeyColumns {
 };
 
 [[nodiscard]] inline LockKey key_at(const Rows& rows, int row, int column) {
-    return {std::string{rows.text(row, column)}, std::string{rows.text(row, column + 1)}};
+    return {rows.text(row, column), rows.text(row, column + 1)};
 }
 
-// Columns 1 to 12 of sql::read_rows.
-[[nodiscard]] inline LockRow lock_row_at(const Rows& rows, int row) {
-    return {.lock_id = lock_id_from(rows.text(row, 1)),
-            .expires_at = rows.time(row, 2),
-            .owner = std::string{rows.text(row, 3)},
-            .mode = mode_from(rows.integer(row, 4)),
-            .fence = rows.integer(row, 5),
-            .granted_at = rows.time(row, 6),
-            .touched_at = rows.time(row, 7),
-            .note = std::string{rows.text(row, 8)},
-            .ended = gone_from(rows.integer(row, 9)),
-            .ended_at = rows.time(row, 10),
-            .ended_by = std::string{rows.text(row, 11)},
-            .ended_why = std::string{rows.text(row, 12)}};
+// Twelve columns from `first` on, by default those of sql::read_rows.
+[[nodiscard]] inline LockRow lock_row_at(const Rows& rows, int row, int first = 1) {
+    return {.lock_id = lock_id_from(rows.text(row, first)),
+            .expires_at = rows.time(row, first + 1),
+            .owner = std::string{rows.text(row, first + 2)},
+            .mode = mode_from(rows.integer(row, first + 3)),
+            .fence = rows.integer(row, first + 4),
+            .granted_at = rows.time(row, first + 5),
+            .touched_at = rows.time(row, first + 6),
+            .note = std::string{rows.text(row, first + 7)},
+            .ended = gone_from(rows.integer(row, first + 8)),
+            .ended_at = rows.time(row, first + 9),
+            .ended_by = std::string{rows.text(row, first + 10)},
+            .ended_why = std::string{rows.text(row, first + 11)}};
 }
 
 // Six columns from `first` on, where there is a share.

@@ -88,6 +88,16 @@ Parameters& Parameters::times(std::span<const Time> values) {
     return *this;
 }
 
+Parameters::Bound Parameters::bound() const {
+    Bound bound;
+    for (const std::string& value : values_) {
+        bound.values.push_back(value.data());
+        bound.lengths.push_back(static_cast<int>(value.size()));
+        bound.formats.push_back(binary_format);
+    }
+    return bound;
+}
+
 void Parameters::begin_texts(std::size_t size) {
     values_.push_back(array_header(oid_text, size));
 }
@@ -223,39 +233,27 @@ bool Connection::send(const Command& command, StoreFault::Effect open) {
         checked(PQsendPrepare(connection_.get(), name->second.c_str(),
                               std::string{command.sql}.c_str(), 0, nullptr));
     }
-    const std::size_t count = command.parameters.size();
-    std::vector<const char*> values(count);
-    std::vector<int> lengths(count), formats(count, 1);
-    for (std::size_t i = 0; i < count; ++i) {
-        values[i] = command.parameters[i].data();
-        lengths[i] = static_cast<int>(command.parameters[i].size());
-    }
-    checked(PQsendQueryPrepared(connection_.get(), name->second.c_str(), static_cast<int>(count),
-                                values.data(), lengths.data(), formats.data(), 1));
+    const Parameters::Bound bound = command.parameters.bound();
+    checked(PQsendQueryPrepared(connection_.get(), name->second.c_str(), bound.count(),
+                                bound.values.data(), bound.lengths.data(), bound.formats.data(),
+                                binary_format));
     return is_new;
 }
 
-void Connection::wait_for_input(SteadyClock::time_point deadline, bool& lost) {
+bool Connection::wait_for_input(SteadyClock::time_point deadline) {
     for (;;) {
         const int unsent = PQflush(connection_.get());
-        if (unsent < 0) {
-            lost = true;
-            return;
-        }
-        if (unsent == 0 && PQisBusy(connection_.get()) == 0) return;
+        if (unsent < 0) return false;
+        if (unsent == 0 && PQisBusy(connection_.get()) == 0) return true;
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
         pollfd socket{PQsocket(connection_.get()),
                       static_cast<short>(POLLIN | (unsent > 0 ? POLLOUT : 0)), 0};
         const int ready = left.count() <= 0 ? 0 : poll(&socket, 1, static_cast<int>(left.count()));
-        if (ready == 0) {
-            lost = true;
-            return;
-        }
+        if (ready == 0) return false;
         if (ready > 0 && (socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
             PQconsumeInput(connection_.get()) == 0) {
-            lost = true;
-            return;
+            return false;
         }
     }
 }
@@ -282,9 +280,7 @@ std::vector<Rows> Connection::run(std::span<const Command> commands, Commits com
     std::vector<Rows> answers;
     std::optional<ServerError> error;
     for (std::size_t at = 0;;) {
-        bool lost = false;
-        wait_for_input(deadline, lost);
-        if (lost) {
+        if (!wait_for_input(deadline)) {
             const std::string why = trimmed(PQerrorMessage(connection_.get()));
             lose(open, why.empty() ? "no answer in time" : why);
         }
@@ -318,8 +314,8 @@ std::vector<Rows> Connection::run(std::span<const Command> commands, Commits com
     return answers;
 }
 
-Rows Connection::run_one(const Command& command, Commits commits) {
-    return std::move(run({&command, 1}, commits).front());
+Rows Connection::run_one(const Command& command) {
+    return std::move(run({&command, 1}, Commits::no).front());
 }
 
 void fail(const ServerError& error) {

@@ -17,6 +17,9 @@ struct pg_result;
 
 namespace leasehold::postgres {
 
+// What libpq calls PostgreSQL's binary format.
+inline constexpr int binary_format = 1;
+
 // Values for a statement's parameters, in PostgreSQL's binary format.
 class Parameters {
 public:
@@ -39,8 +42,15 @@ public:
     }
     Parameters& times(std::span<const Time> values);
 
-    [[nodiscard]] std::size_t size() const { return values_.size(); }
-    [[nodiscard]] const std::string& operator[](std::size_t i) const { return values_[i]; }
+    // As libpq takes them. Outlived by this.
+    struct Bound {
+        std::vector<const char*> values{};
+        std::vector<int> lengths{};
+        std::vector<int> formats{};
+
+        [[nodiscard]] int count() const { return static_cast<int>(values.size()); }
+    };
+    [[nodiscard]] Bound bound() const;
 
 private:
     void begin_texts(std::size_t size);
@@ -99,7 +109,8 @@ public:
     // there is no connection: with effect unknown if the commands commit and may have been
     // received.
     std::vector<Rows> run(std::span<const Command> commands, Commits commits);
-    Rows run_one(const Command& command, Commits commits = Commits::no);
+    // One that commits nothing.
+    Rows run_one(const Command& command);
 
     // Forgets the connection; the server rolls back what was open.
     void close() noexcept;
@@ -117,7 +128,8 @@ private:
 
     // Tells whether the statement had to be prepared too. `open` is what a failure leaves open.
     bool send(const Command& command, StoreFault::Effect open);
-    void wait_for_input(SteadyClock::time_point deadline, bool& lost);
+    // False where none came in time, or the connection is lost.
+    [[nodiscard]] bool wait_for_input(SteadyClock::time_point deadline);
     [[noreturn]] void lose(StoreFault::Effect effect, const std::string& why);
 
     const std::string conninfo_;

@@ -2,8 +2,7 @@
 
 #include <libpq-fe.h>
 
-#include <array>
-#include <memory>
+#include <algorithm>
 #include <optional>
 #include <thread>
 
@@ -58,14 +57,10 @@ public:
     }
 
     Rows run(const std::string& sql, const Parameters& parameters) {
-        std::vector<const char*> values(parameters.size());
-        std::vector<int> lengths(parameters.size()), formats(parameters.size(), 1);
-        for (std::size_t i = 0; i < parameters.size(); ++i) {
-            values[i] = parameters[i].data();
-            lengths[i] = static_cast<int>(parameters[i].size());
-        }
-        PGresult* result = PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()),
-                                        nullptr, values.data(), lengths.data(), formats.data(), 1);
+        const Parameters::Bound bound = parameters.bound();
+        PGresult* result =
+            PQexecParams(connection_, sql.c_str(), bound.count(), nullptr, bound.values.data(),
+                         bound.lengths.data(), bound.formats.data(), binary_format);
         Rows rows{result};
         const ExecStatusType status = PQresultStatus(result);
         if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return rows;
@@ -117,18 +112,7 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     }
     Slot& slot = locked.slot;
     slot.state = Slot::State::ours;
-    slot.row = {.lock_id = lock_id_from(rows.text(0, 0)),
-                .expires_at = rows.time(0, 1),
-                .owner = std::string{rows.text(0, 2)},
-                .mode = mode_from(rows.integer(0, 3)),
-                .fence = rows.integer(0, 4),
-                .granted_at = rows.time(0, 5),
-                .touched_at = rows.time(0, 6),
-                .note = std::string{rows.text(0, 7)},
-                .ended = gone_from(rows.integer(0, 8)),
-                .ended_at = rows.time(0, 9),
-                .ended_by = std::string{rows.text(0, 10)},
-                .ended_why = std::string{rows.text(0, 11)}};
+    slot.row = lock_row_at(rows, 0, 0);
     locked.clock = std::max(rows.time(0, 12), rows.time(0, 13));
     if (slot.row.mode == Mode::shared) {
         const Rows share = tx.run(
@@ -149,7 +133,7 @@ PastLookup past_in(Guarded& tx) {
             "where lockid = $1::text order by seq desc limit 1",
             Parameters{}.text(id.to_string()));
         if (rows.size() == 0) return std::nullopt;
-        return Ended{{std::string{rows.text(0, 0)}, std::string{rows.text(0, 1)}},
+        return Ended{key_at(rows, 0, 0),
                      {.grant = {.lock_id = id},
                       .how = gone_from(rows.integer(0, 2)),
                       .at = rows.time(0, 3),
@@ -196,9 +180,10 @@ void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
 template <class Work>
 Result<Lease> in_savepoint(PGconn* connection, Work work) {
     const auto give_up = SteadyClock::now() + patience;
-    for (;;) {
+    for (bool patient = true;; patient = SteadyClock::now() < give_up) {
         try {
             Guarded tx{connection};
+            if (!patient) return busy_guarded(tx.run("select clock_timestamp()", {}).time(0, 0));
             Result<Lease> result = work(tx);
             // A refusal gives the row lock back with the savepoint.
             if (result) tx.keep();
@@ -211,12 +196,6 @@ Result<Lease> in_savepoint(PGconn* connection, Work work) {
                              "was taken: call guard before anything else in it"
                            : error.message);
             }
-        }
-        if (SteadyClock::now() >= give_up) {
-            Refusal busy;
-            busy.kind = Refusal::Kind::busy;
-            busy.store_now = Guarded{connection}.run("select clock_timestamp()", {}).time(0, 0);
-            return std::unexpected{std::move(busy)};
         }
         std::this_thread::sleep_for(pause);
     }

@@ -221,7 +221,7 @@ protected:
 
     void raise_floor(Time floor) noexcept override {
         try {
-            connection_.run_one({sql::raise_floor, Parameters{}.time(floor)}, Commits::no);
+            connection_.run_one({sql::raise_floor, Parameters{}.time(floor)});
         } catch (...) {
             connection_.close();
         }

@@ -42,19 +42,12 @@ Time clock(Rows& rows) {
                     rows.snapshot().floor);
 }
 
-Result<Lease> busy(Time now) {
-    Refusal refusal;
-    refusal.kind = Refusal::Kind::busy;
-    refusal.store_now = now;
-    return std::unexpected{std::move(refusal)};
-}
-
 }  // namespace
 
 Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
     require_transaction(transaction);
     Rows rows{transaction};
-    if (!become_the_writer(transaction)) return busy(clock(rows));
+    if (!become_the_writer(transaction)) return busy_guarded(clock(rows));
     const Slot slot = slot_of(key, rows.find(key));
     return check_guarded(slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); });
 }
@@ -62,7 +55,7 @@ Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id) 
 Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
     require_transaction(transaction);
     Rows rows{transaction};
-    if (!become_the_writer(transaction)) return busy(clock(rows));
+    if (!become_the_writer(transaction)) return busy_guarded(clock(rows));
     Known known = rows.find(key);
     Slot slot = slot_of(key, known);
     std::vector<Ended> endings;
