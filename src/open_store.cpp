@@ -10,7 +10,6 @@
 #ifdef LEASEHOLD_WITH_MARIADB
 #include <leasehold/stores/mariadb.hpp>
 #endif
-
 #ifdef LEASEHOLD_WITH_ETCD
 #include <leasehold/stores/etcd.hpp>
 #endif

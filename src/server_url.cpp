@@ -17,7 +17,10 @@ std::string variable(const char* name) {
 // It goes into a header.
 void require_visible(const std::string& token, const std::string& where) {
     const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
-    if (!std::ranges::all_of(token, is_visible)) throw BadRequest{where + " is no token"};
+    if (!std::ranges::all_of(token, is_visible)) {
+        throw BadRequest{where +
+                         " is no token: a token has visible ASCII characters and no spaces"};
+    }
 }
 
 // The token stands in a file or in the environment, never in a URL that is written down somewhere.

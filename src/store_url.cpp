@@ -1,8 +1,10 @@
 #include "store_url.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
-#include <limits>
 #include <optional>
+#include <span>
 
 namespace leasehold {
 namespace {
@@ -30,6 +32,12 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
+[[noreturn]] void refuse_value(std::string_view name, const std::string& value,
+                               std::string_view right) {
+    throw BadRequest{"the store's URL says " + std::string{name} + "=" + value + "; it takes " +
+                     std::string{right}};
+}
+
 template <class Unit>
 Duration number_of(std::string_view name, const std::string& text) {
     std::int64_t number = 0;
@@ -37,16 +45,29 @@ Duration number_of(std::string_view name, const std::string& text) {
     constexpr auto most =
         std::chrono::duration_cast<Unit>(std::chrono::hours{24} * 365 * 100).count();
     if (error != std::errc{} || end != text.data() + text.size() || number <= 0 || number > most) {
-        throw BadRequest{"the store's URL says " + std::string{name} + "=" + text +
-                         "; it takes a whole number above 0"};
+        refuse_value(name, text, "a whole number from 1 to " + std::to_string(most));
     }
     return Unit{number};
 }
 
-[[noreturn]] void refuse_value(std::string_view name, const std::string& value,
-                               std::string_view right) {
-    throw BadRequest{"the store's URL says " + std::string{name} + "=" + value + "; it takes " +
-                     std::string{right}};
+using Names = std::span<const std::string_view>;
+
+// The parameters that a store has besides those of all. PostgreSQL's are its driver's own.
+Names parameters_of(std::string_view scheme) {
+    static constexpr std::array<std::string_view, 1> mariadb{"socket"};
+    static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",
+                                                          "key_file"};
+    static constexpr std::array<std::string_view, 2> http{"token_file", "ca_file"};
+    if (scheme == "mariadb" || scheme == "mysql") return mariadb;
+    if (scheme == "etcd") return etcd;
+    if (scheme == "http" || scheme == "https") return http;
+    return {};
+}
+
+[[noreturn]] void refuse_parameter(const std::string& name, Names own) {
+    std::string known = "durability, history, retention_s, max_clock_leap_ms, io_timeout_ms";
+    for (const std::string_view one : own) known.append(", ").append(one);
+    throw BadRequest{"the store's URL has an unknown parameter '" + name + "'; known are " + known};
 }
 
 // user:password@host:port/name, still encoded
@@ -135,23 +156,12 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
         if (!url.take_option(name, decoded(value))) url.parameters_.emplace_back(name, value);
         query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
     }
+    if (url.scheme == "postgres" || url.scheme == "postgresql") return url;
+    const Names own = parameters_of(url.scheme);
     for (const auto& [name, value] : url.parameters_) {
-        if (url.is_known(name)) continue;
-        throw BadRequest{"the store's URL has an unknown parameter '" + name +
-                         "'; known are durability, history, retention_s, max_clock_leap_ms, "
-                         "io_timeout_ms"};
+        if (std::ranges::find(own, name) == own.end()) refuse_parameter(name, own);
     }
     return url;
-}
-
-bool StoreUrl::is_known(std::string_view name) const {
-    if (scheme == "postgres" || scheme == "postgresql") return true;  // the driver's own
-    if (scheme == "mariadb" || scheme == "mysql") return name == "socket";
-    if (scheme == "etcd") {
-        return name == "tls" || name == "ca_file" || name == "cert_file" || name == "key_file";
-    }
-    if (scheme == "http" || scheme == "https") return name == "token_file" || name == "ca_file";
-    return false;
 }
 
 bool StoreUrl::take_option(std::string_view name, const std::string& value) {

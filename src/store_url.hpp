@@ -43,7 +43,6 @@ public:
     [[nodiscard]] std::string without_our_options() const;
 
 private:
-    [[nodiscard]] bool is_known(std::string_view name) const;
     bool take_option(std::string_view name, const std::string& value);
 
     std::string rest_;

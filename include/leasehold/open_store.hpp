@@ -12,6 +12,8 @@ namespace leasehold {
 //   sqlite:path/to/file.db                    embedded
 //   postgres://user:password@host:5432/db     with all parameters libpq knows
 //   mariadb://user:password@host:3306/db
+//   etcd://host:2379,host:2379/prefix
+//   http://host:7470, https://host            another Leasehold server
 // Every URL takes ?durability=strict, history=off, retention_s=N, max_clock_leap_ms=N,
 // io_timeout_ms=N, which override `options`.
 // Throws BadRequest for a URL it cannot read, StoreFault where the store cannot be opened.
