@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <leasehold/lock_manager.hpp>
 
@@ -15,11 +17,12 @@ public:
         : locks_{locks}, type_{std::move(type)} {}
 
     // Grants a free or expired name, renews one's own, refuses another's. The owner is not empty.
-    [[nodiscard]] Result<Lease> try_lock(std::string name, std::string owner, Duration duration);
+    [[nodiscard]] Result<Lease> try_lock(std::string_view name, std::string owner,
+                                         Duration duration);
 
     // Ends the owner's lease. Refused as `held` where a stranger holds the name, as `gone` with the
     // reason where the owner's lease had ended.
-    Result<Lease> unlock(std::string name, std::string owner);
+    Result<Lease> unlock(std::string_view name, const std::string& owner);
 
 private:
     LockManager& locks_;

@@ -8,13 +8,13 @@ constexpr std::size_t looked_back = 100;
 
 }  // namespace
 
-Result<Lease> DistLock::try_lock(std::string name, std::string owner, Duration duration) {
+Result<Lease> DistLock::try_lock(std::string_view name, std::string owner, Duration duration) {
     if (owner.empty()) throw BadRequest{"a distributed lock needs an owner"};
-    return locks_.try_lock({type_, std::move(name)}, {.owner = std::move(owner), .ttl = duration});
+    return locks_.try_lock({type_, name}, {.owner = std::move(owner), .ttl = duration});
 }
 
-Result<Lease> DistLock::unlock(std::string name, std::string owner) {
-    const LockKey key{type_, std::move(name)};
+Result<Lease> DistLock::unlock(std::string_view name, const std::string& owner) {
+    const LockKey key{type_, name};
     auto released = locks_.release_all(owner, OwnerScope::exact, key);
     if (!released) return std::unexpected{std::move(released.error())};
     if (!released->empty()) return std::move(released->front());
