@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <limits>
 
 namespace leasehold::cli {
 namespace {

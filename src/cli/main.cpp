@@ -45,6 +45,12 @@ int fail(const Invocation& call, const StoreFault& fault) {
     return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed : store_failed;
 }
 
+bool written() {
+    std::cout.flush();
+    if (!std::cout) complain("the answer could not be written to standard output");
+    return static_cast<bool>(std::cout);
+}
+
 int run(std::vector<std::string> arguments) {
     Invocation call;
     CLI::App app;
@@ -58,8 +64,7 @@ int run(std::vector<std::string> arguments) {
     try {
         std::ranges::reverse(arguments);  // as CLI11 wants it
         app.parse(std::move(arguments));
-        std::cout.flush();
-        return call.exit_code;
+        return written() ? call.exit_code : not_written;
     } catch (const CLI::Success& shown) {
         return app.exit(shown);
     } catch (const CLI::ParseError& error) {

@@ -96,6 +96,23 @@ std::string fitted(std::string_view text, std::size_t columns) {
     return result;
 }
 
+namespace {
+
+// Where there is too little room, the widest give way, as long as they stay legible: one long key
+// must not hide who holds the others.
+void share_out(std::vector<std::size_t>& widths, std::size_t columns) {
+    constexpr std::size_t legible = 20;
+    std::size_t wanted = gap.size() * (widths.size() - 1);
+    for (const std::size_t width : widths) wanted += width;
+    for (; wanted > columns; --wanted) {
+        const auto widest = std::ranges::max_element(widths);
+        if (*widest <= legible) return;
+        --*widest;
+    }
+}
+
+}  // namespace
+
 std::vector<std::string> Table::lines(std::size_t columns) const {
     std::vector<std::size_t> widths;
     for (const std::string& heading : headings_) widths.push_back(display_width(heading));
@@ -104,6 +121,7 @@ std::vector<std::string> Table::lines(std::size_t columns) const {
             widths[i] = std::max(widths[i], display_width(row[i].text));
         }
     }
+    share_out(widths, columns);
     const auto line_of = [&](const auto& row, const auto& text_of, const auto& colour_of) {
         std::string line;
         std::size_t room = columns;

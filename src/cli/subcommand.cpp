@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "cli/input.hpp"
@@ -29,7 +30,8 @@ constexpr const char* overview_examples = R"(Examples:
   leasehold run --wait 30s nightly-report -- ./report.sh
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store failed and
-the effect is unknown, 5 the server does not allow it (see LEASEHOLD_TOKEN_FILE).
+the effect is unknown, 5 the server does not allow it (see LEASEHOLD_TOKEN_FILE), 6 it was
+answered, and the answer could not be written.
 `leasehold COMMAND --help` shows a command's options and examples.)";
 
 std::int64_t number_from(const std::string& text) {
@@ -52,6 +54,20 @@ void read_store(CLI::App& app, Invocation& call) {
     app.add_option("--store", call.store, "the store's URL; else LEASEHOLD_STORE")
         ->type_name("URL");
 }
+
+class FollowedBy : public CLI::Formatter {
+public:
+    explicit FollowedBy(std::string rest) : rest_{std::move(rest)} {}
+
+    std::string make_usage(const CLI::App* app, std::string name) const override {
+        std::string usage = Formatter::make_usage(app, std::move(name));
+        usage.insert(usage.find_last_not_of('\n') + 1, " " + rest_);
+        return usage;
+    }
+
+private:
+    std::string rest_;
+};
 
 }  // namespace
 
@@ -112,6 +128,13 @@ Subcommand& Subcommand::duration(const char* names, std::optional<Duration>& val
 
 Subcommand& Subcommand::repeatable(const char* name) {
     command_.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Join)->delimiter(',');
+    return *this;
+}
+
+Subcommand& Subcommand::followed_by(const char* usage) {
+    const auto formatter = std::make_shared<FollowedBy>(usage);
+    formatter->column_width(command_.get_formatter()->get_column_width());
+    command_.formatter(formatter);
     return *this;
 }
 

@@ -21,7 +21,8 @@ enum Exit : int {
     wrong_usage = 2,
     store_failed = 3,    // and nothing happened
     effect_unknown = 4,  // the store failed, perhaps after it happened
-    not_allowed = 5      // by a server: the token is not known there, or may not do this
+    not_allowed = 5,     // by a server: the token is not known there, or may not do this
+    not_written = 6      // it happened, and standard output did not take the answer
 };
 
 // One call of the command.
@@ -57,6 +58,9 @@ public:
     // The option that was added by this name may be given several times; its texts are joined with
     // commas.
     Subcommand& repeatable(const char* name);
+
+    // What else stands on the command line, behind everything that was added.
+    Subcommand& followed_by(const char* usage);
 
     // --store
     Subcommand& store(Invocation& call);

@@ -188,7 +188,7 @@ TEST_F(Command, BreaksExactlyWhatWasSeenAndTellsTheHolder) {
     EXPECT_EQ(run({"break", "Order/1", "--fence", "1", "--reason", "x"}).exit_code, 1);
     EXPECT_EQ(
         run({"break", "Order/1", "--fence", fence, "--reason", "left", "--by", "root"}).output,
-        "Order/1 is taken from alice\n");
+        "the lease of alice on Order/1 is broken\n");
     const auto checked =
         run({"check", "Order/1"}, {"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()});
     EXPECT_EQ(checked.exit_code, 1);
@@ -259,6 +259,28 @@ TEST_F(Command, FindsWhatIsWrongWithAStore) {
     EXPECT_EQ(down.exit_code, 1);
     EXPECT_TRUE(has(down.output, "problem  store")) << down.output;
     EXPECT_TRUE(has(run({"doctor", "--json"}).output, R"("verdict":"ok")"));
+}
+
+TEST_F(Command, SaysWhatASqliteFileNeeds) {
+    const auto nowhere = run({"doctor", "--store", "sqlite:" + file("no/locks.db")});
+    EXPECT_EQ(nowhere.exit_code, 1);
+    EXPECT_TRUE(has(nowhere.output, "No such file or directory; its folder must be there"))
+        << nowhere.output;
+
+    const std::string strange = file("strange.db");
+    std::ofstream{strange} << "this is no database, however long one looks at it";
+    const auto no_database = run({"doctor", "--store", "sqlite:" + strange});
+    EXPECT_EQ(no_database.exit_code, 1);
+    EXPECT_TRUE(has(no_database.output, "may this user write to it")) << no_database.output;
+}
+
+TEST_F(Command, SaysThatAnAnswerCouldNotBeWritten) {
+    const auto finished = testing::run(
+        {.arguments = {"sh", "-c", "\"$0\" try Order/1 > /dev/full", LEASEHOLD_COMMAND},
+         .environment = {"LEASEHOLD_STORE=sqlite:" + file("locks.db")}},
+        20s);
+    EXPECT_EQ(finished.exit_code, 6);
+    EXPECT_TRUE(has(finished.output, "could not be written")) << finished.output;
 }
 
 TEST_F(Command, WarnsOfAFileThatEverybodyCanRead) {

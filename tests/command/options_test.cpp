@@ -123,6 +123,15 @@ TEST(BashCompletion, OffersCommandsAndTheirOptions) {
     EXPECT_EQ(offered("leasehold run --at"), "--at-least-for\n");
     EXPECT_EQ(offered("leasehold --store x try --sh"), "--shared\n");
     EXPECT_EQ(offered("leasehold completion f"), "fish\n");
+    EXPECT_EQ(offered("leasehold try --owner \"\""), "\n");
+    EXPECT_EQ(offered("leasehold serve --log-level \"\""), "\n");
+    EXPECT_EQ(offered("leasehold run nightly -- l"), "\n");
+    for (const std::string option : {"serve --tokens", "serve --tls-key", "token a --token-file",
+                                     "serve --config", "check --lock-id-file"}) {
+        EXPECT_EQ(offered("leasehold " + option + " " LEASEHOLD_SOURCES "/CMakeLists"),
+                  LEASEHOLD_SOURCES "/CMakeLists.txt\n")
+            << option;
+    }
 }
 
 }  // namespace

@@ -34,6 +34,16 @@ TEST(Tables, AreAlignedByWhatATerminalShows) {
     EXPECT_EQ(table.lines(80), (std::vector<std::string>{"KEY    OWNER", "日本   x", "Größe  y"}));
 }
 
+TEST(Tables, ShowEveryColumnBesideALongText) {
+    Table table{{"KEY", "OWNER"}};
+    table.add({std::string(100, 'k'), std::string{"alice"}});
+    table.add({std::string{"short"}, std::string{"bob"}});
+    const std::vector<std::string> lines{"KEY                      OWNER",  //
+                                         "kkkkkkkkkkkkkkkkkkkkkk…  alice",  //
+                                         "short                    bob"};
+    EXPECT_EQ(table.lines(30), lines);
+}
+
 TEST(Tables, AreCutToTheTerminal) {
     Table table{{"KEY", "OWNER"}};
     table.add({std::string{"abcdef"}, std::string{"alice"}});

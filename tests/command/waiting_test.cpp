@@ -83,6 +83,20 @@ TEST_F(WaitingInLine, WhoCameFirstIsServedFirst) {
     EXPECT_FALSE(second.exit_code().has_value()) << second.output();
 }
 
+TEST_F(WaitingInLine, WhoCannotReachTheServerGoesOnAsking) {
+    constexpr std::uint16_t nobodys_port = 1;
+    for (const std::vector<std::string>& keys :
+         {std::vector<std::string>{"Order/1"}, {"Order/2", "Order/3"}}) {
+        testing::TcpGate gate{"127.0.0.1", nobodys_port};
+        std::vector<std::string> arguments{"try", "--wait", "60s"};
+        arguments.insert(arguments.end(), keys.begin(), keys.end());
+        const Host asking{arguments, "http://127.0.0.1:" + std::to_string(gate.port())};
+        ASSERT_TRUE(eventually([&] { return gate.connections() >= 2; })) << asking.output();
+        gate.redirect(server_.port());
+        EXPECT_TRUE(ends_with(asking, 0)) << asking.output();
+    }
+}
+
 TEST_F(WaitingInLine, TheTimeOfALeaseBeginsWithItsGrantHoweverLongItWasWaitedFor) {
     const auto held = hold();
     const Host job = run_waiting({"sh", "-c", "echo ran; sleep 2"}, "1500ms");

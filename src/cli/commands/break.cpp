@@ -41,7 +41,8 @@ void add_break(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(std::vector<Holder>{*std::move(broken)});
         else
-            std::cout << fitted(key.to_string()) << " is taken from " << fitted(owner) << '\n';
+            std::cout << "the lease of " << fitted(owner) << " on " << fitted(key.to_string())
+                      << " is broken\n";
         return static_cast<int>(done);
     });
 }

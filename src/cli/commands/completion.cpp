@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <set>
 
 #include "cli/subcommand.hpp"
 
@@ -10,8 +11,13 @@
 namespace leasehold::cli {
 namespace {
 
-bool names_a_file(const std::string& option) {
-    return option == "lock-id-file" || option == "config";
+bool names_a_file(const CLI::Option& option) {
+    return option.get_type_name().starts_with("FILE");
+}
+
+// A word that nobody but the user knows.
+bool takes_a_word(const CLI::Option& option) {
+    return option.get_expected_min() > 0 && !names_a_file(option);
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -50,6 +56,20 @@ std::vector<std::string> names_of(const std::vector<CLI::App*>& commands) {
     return names;
 }
 
+// Each once, as bash's `case` has them: --config|--lock-id-file
+std::string options_that(bool (*fit)(const CLI::Option&), const std::vector<CLI::App*>& commands) {
+    std::set<std::string> names;
+    for (const CLI::App* command : commands) {
+        for (const CLI::Option* option : command->get_options()) {
+            if (!option->nonpositional() || !fit(*option)) continue;
+            names.insert("--" + option->get_lnames().front());
+        }
+    }
+    std::string all;
+    for (const std::string& name : names) all.append(all.empty() ? "" : "|").append(name);
+    return all;
+}
+
 void print_bash(CLI::App& app) {
     const auto commands = commands_of(app);
     std::cout
@@ -58,14 +78,21 @@ void print_bash(CLI::App& app) {
            "    local command= i words=\n"
            "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in\n"
-           "            --) [ \"$command\" = run ] && { _command_offset $((i + 1)); return; } ;;\n"
+           "            --) [ \"$command\" = run ] || continue\n"
+           "                declare -F _command_offset > /dev/null && _command_offset $((i + 1))\n"
+           "                return ;;\n"
            "            --store) ((i++)) ;;\n"
            "            -*) ;;\n"
            "            *) [ -n \"$command\" ] || command=${COMP_WORDS[i]} ;;\n"
            "        esac\n"
            "    done\n"
            "    case $before in\n"
-           "        --lock-id-file|--config) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+           "        "
+        << options_that(names_a_file, commands)
+        << ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+           "        "
+        << options_that(takes_a_word, commands)
+        << ") return ;;\n"
            "    esac\n"
            "    case $command in\n"
         << "        '') words="
@@ -110,7 +137,7 @@ void print_zsh(CLI::App& app) {
         for (const CLI::Option* option : command->get_options()) {
             for (const std::string& name : option->get_lnames()) {
                 const bool takes_value = option->get_expected_min() > 0;
-                const bool file = names_a_file(name);
+                const bool file = names_a_file(*option);
                 std::cout << " \\\n            "
                           << quoted("--" + name + "[" + zsh_text(option->get_description()) + "]" +
                                     (takes_value
@@ -140,7 +167,7 @@ void print_fish(CLI::App& app) {
                       << option->get_lnames().front();
             for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
             if (option->get_expected_min() > 0) {
-                std::cout << (names_a_file(option->get_lnames().front()) ? " -rF" : " -x");
+                std::cout << (names_a_file(*option) ? " -rF" : " -x");
             }
             std::cout << " -d " << quoted(option->get_description()) << '\n';
         }

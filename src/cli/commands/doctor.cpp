@@ -6,12 +6,14 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <iostream>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "store_url.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::cli {
@@ -39,7 +41,10 @@ std::string in_short(Duration time) {
     return time < 1ms ? "less than 1ms" : in_words(time);
 }
 
-const char* advice_for(const StoreFault& fault) {
+// How far the examination has come.
+enum class Opened : bool { no, yes };
+
+const char* advice_for(const StoreFault& fault, const std::string& url, Opened opened) {
     switch (fault.cause()) {
         case StoreFault::Cause::configuration: return "set it up as the message says";
         case StoreFault::Cause::not_allowed:
@@ -47,9 +52,16 @@ const char* advice_for(const StoreFault& fault) {
                    "owner, name it: doctor --owner OWNER";
         case StoreFault::Cause::clock_leap:
             return "find out who set the store's clock; see docs/clock.md";
-        case StoreFault::Cause::unavailable: return "is it running, and is the URL right?";
-        default: return "see the store's own log";
+        case StoreFault::Cause::unavailable:
+            if (url.starts_with("sqlite:")) {
+                return "is it the right file, may this user write to it and to its folder, and is "
+                       "there room on the disk?";
+            }
+            if (opened == Opened::no) return "is it running, and is the URL right?";
+            break;
+        default: break;
     }
+    return "see the store's own log";
 }
 
 class Doctor {
@@ -63,7 +75,8 @@ public:
         try {
             locks_ = std::make_unique<LockManager>(open_store(named_store(call_)));
         } catch (const StoreFault& fault) {
-            return add({Verdict::problem, "store", fault.what(), advice_for(fault)});
+            return add({Verdict::problem, "store", fault.what(),
+                        advice_for(fault, named_store(call_), Opened::no)});
         }
         status_ = locks_->status();
         add({Verdict::ok, "store", status_.name + " answers"});
@@ -82,9 +95,8 @@ private:
         try {
             examination();
         } catch (const StoreFault& fault) {
-            const bool unavailable = fault.cause() == StoreFault::Cause::unavailable;
             add({Verdict::problem, about, fault.what(),
-                 unavailable ? "see the store's own log" : advice_for(fault)});
+                 advice_for(fault, named_store(call_), Opened::yes)});
         }
     }
 
@@ -156,18 +168,15 @@ private:
     }
 
     void examine_secrets() {
-        const std::string url = named_store(call_);
-        const std::size_t at = url.find('@');
-        const std::size_t host = url.find("//");
-        const bool password =
-            host != std::string::npos && at != std::string::npos && url.find(':', host) < at;
-        if (!call_.store.empty() && password) {
-            add({Verdict::warning, "secrets", "the URL on the command line holds a password",
-                 "put the URL into LEASEHOLD_STORE: everybody can see command lines"});
-        }
-        if (!url.starts_with("sqlite:")) return;
-        std::string path = url.substr(7, url.find('?') - std::min<std::size_t>(url.find('?'), 7));
-        if (path.starts_with("//")) path.erase(0, 2);
+        const StoreUrl url = StoreUrl::parse(named_store(call_), {});
+        if (url.scheme == "sqlite") return examine_file(url.path());
+        if (call_.store.empty() || url.is_bare()) return;
+        if (url.password().empty() && url.parameter("password").empty()) return;
+        add({Verdict::warning, "secrets", "the URL on the command line holds a password",
+             "put the URL into LEASEHOLD_STORE: everybody can see command lines"});
+    }
+
+    void examine_file(const std::string& path) {
         struct stat file{};
         if (::stat(path.c_str(), &file) != 0) return;
         if ((file.st_mode & (S_IROTH | S_IWOTH)) != 0) {
@@ -185,13 +194,22 @@ private:
     std::vector<Finding> findings_;
 };
 
+// A text of several lines stays in its column.
+std::string in_column(std::string text) {
+    for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+        const auto rest = std::min(text.find_first_not_of(" \t\n", at), text.size());
+        text.replace(at, rest - at, "\n" + std::string(22, ' '));
+    }
+    return text;
+}
+
 void print(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
         const auto verdict = static_cast<std::size_t>(finding.verdict);
         const std::string word = verdicts[verdict];
         std::cout << painted(word, colours[verdict]) << std::string(9 - word.size(), ' ')
-                  << finding.about << std::string(13 - finding.about.size(), ' ') << finding.text
-                  << '\n';
+                  << finding.about << std::string(13 - finding.about.size(), ' ')
+                  << in_column(finding.text) << '\n';
         if (!finding.advice.empty()) {
             std::cout << std::string(22, ' ') << painted("→ " + finding.advice, Colour::dim)
                       << '\n';

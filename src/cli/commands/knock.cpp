@@ -2,7 +2,6 @@
 
 #include <leasehold/errors.hpp>
 
-#include <cstdlib>
 #include <iostream>
 
 #include <boost/json/object.hpp>
@@ -16,9 +15,7 @@ namespace leasehold::cli {
 namespace {
 
 StoreUrl server_named(const Invocation& call, const LockKey& key) {
-    const char* const variable = std::getenv("LEASEHOLD_STORE");
-    const std::string text = !call.store.empty() ? call.store : variable ? variable : "";
-    const StoreUrl url = StoreUrl::parse(text, {});
+    const StoreUrl url = StoreUrl::parse(named_store(call), {});
     if (url.scheme == "http" || url.scheme == "https") return url;
     throw BadRequest{"a knock needs a Leasehold server that tells the holder of " +
                      key.to_string() +

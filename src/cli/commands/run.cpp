@@ -87,7 +87,8 @@ void add_run(CLI::App& app, Invocation& call) {
               "gives the command the lease's secret as LEASEHOLD_LOCK_ID")
         .flag("-q,--quiet", options->quiet, "says nothing when refused")
         .type(options->type)
-        .store(call);
+        .store(call)
+        .followed_by("-- COMMAND [ARGUMENTS]");
     command.does(call, [&call, options]() -> int {
         try {
             return run_under_lock(call, checked(call, *options));

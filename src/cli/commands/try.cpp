@@ -1,6 +1,7 @@
 #include <leasehold/errors.hpp>
 
 #include <iostream>
+#include <optional>
 
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
@@ -22,13 +23,12 @@ struct Options {
 
 Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKey>& keys,
                                 const LockOptions& options, Duration wait) {
-    LockManager locks{open_shared_store(call)};
-    if (keys.size() > 1) {
-        return ask_patiently(wait, {}, [&](Duration) { return locks.try_lock_all(keys, options); });
-    }
+    std::optional<LockManager> locks;
     PlaceInLine place{call};
     return ask_patiently(wait, {}, [&](Duration left) -> Result<std::vector<Lease>> {
-        auto taken = place.take(locks, keys.front(), options, left, {});
+        if (!locks) locks.emplace(open_shared_store(call));
+        if (keys.size() > 1) return locks->try_lock_all(keys, options);
+        auto taken = place.take(*locks, keys.front(), options, left, {});
         if (!taken) return std::unexpected{std::move(taken.error())};
         return std::vector<Lease>{std::move(taken->lease)};
     });
