@@ -52,6 +52,14 @@ test('the table follows what others take, prolong and release', async (t) => {
   assert.equal(await row(page, 'Order/8').count(), 1);
 });
 
+test('an address that leads nowhere says so, and nothing of a connection', async (t) => {
+  const page = await openConsole(t, await startServer(t), { hash: '#/nonsense' });
+  await page.getByRole('heading', { name: 'No such page' }).waitFor();
+  assert.equal(await page.locator('.status').isVisible(), false);
+  await page.getByRole('link', { name: 'Go to the locks' }).click();
+  await page.getByText('Live', { exact: true }).waitFor();
+});
+
 test('time left shrinks', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { ttl_ms: 20_000 });
@@ -399,6 +407,7 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
 
   await signIn(secretOf('user'));
   await page.getByText('This token lacks the role “see”').waitFor();
+  assert.equal(await page.locator('.status').isVisible(), false, 'signed in, and shown nothing');
   await signOut();
 
   await signIn(secretOf('looker'));

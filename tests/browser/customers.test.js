@@ -76,13 +76,17 @@ test('without scripts: a save after the lock ran out keeps the draft and tells w
 test('offline and back: the form waits read-only with its draft', async (t) => {
   const app = await startCustomers(t, { ttlS: 3 });
   const kim = await app.signIn('Kim');
+  const lee = await app.signIn('Lee');
   await kim.edit('Hansen Fisk');
   await kim.is('held');
+  await lee.row('Hansen Fisk').getByText('Kim edits').waitFor();
   await kim.field('Note').fill('Typed before the tunnel.');
   await kim.context.setOffline(true);
   await kim.is('lost');
   assert.equal(await kim.field('Note').isEditable(), false);
   assert.equal(await kim.field('Note').inputValue(), 'Typed before the tunnel.');
+  // The page gives up a little before its time is over: back by then, it would go on.
+  await lee.row('Hansen Fisk').getByText('Kim edits').waitFor({ state: 'detached' });
   await kim.context.setOffline(false);
   await kim.press('Take it again');
   await kim.is('held');

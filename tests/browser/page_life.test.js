@@ -159,13 +159,15 @@ test('a page that slept asks before it claims anything', async (t) => {
     }
     let last = Date.now();
     setInterval(() => {
-      if (Date.now() - last > 1500) window.seen.push(`awake, held: ${guard.isHeld}`);
+      if (Date.now() - last > 2500) window.seen.push(`awake, held: ${guard.isHeld}`);
       last = Date.now();
     }, 20);
   });
   const renderers = await renderersOf(browser);
   for (const id of renderers) process.kill(id, 'SIGSTOP');
+  const stopped = Date.now();
   t.after(() => renderers.forEach(wake));
+  await eventually(() => Date.now() > stopped + 3000);
   await eventually(async () => (await editor.server.ask('POST', editor.path, { owner: 'bob' })).status === 201);
   renderers.forEach(wake);
   await alice.reads('bob has taken it over after your time was up.');

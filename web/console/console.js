@@ -157,7 +157,8 @@ const focusTool = (name) => head.querySelector(`[data-tool=${name}]`)?.focus();
 function showStatus() {
   const name = gone ? 'offline' : live.status === 'stopped' && page?.filter === null ? 'live' : live.status;
   setAttribute(status, 'data-status', name);
-  setText(status.querySelector('.status-text'), t(name));
+  status.hidden = name === 'stopped'; // a page that shows nothing of the server
+  setText(status.querySelector('.status-text'), status.hidden ? '' : t(name));
   setAttribute(
     status,
     'title',
