@@ -10,7 +10,7 @@ namespace leasehold::lab {
 namespace {
 
 constexpr const char* local = "127.0.0.1";
-constexpr const char* impatient = "?io_timeout_ms=1000";
+constexpr const char* impatient = "?io_timeout_ms=5000";
 
 template <class Server>
 class OnADatabase final : public RealStore {
