@@ -5,8 +5,9 @@ import { createRequire } from 'node:module';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The serious problems of the page, in words; empty where there are none. */
+/** The serious problems of the page, once it is loaded, in words; empty where there are none. */
 export async function accessibilityProblems(page) {
+  await page.waitForLoadState(); // without its style sheets nothing can be said about colours
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run());
   return violations
