@@ -1,12 +1,10 @@
 #include "core/cell_store.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <ranges>
 #include <type_traits>
 #include <utility>
 
-#include "core/columns.hpp"
 #include "core/decisions.hpp"
 
 namespace leasehold {
@@ -18,9 +16,6 @@ constexpr std::chrono::seconds floor_interval{1};
 bool is_for_cells(const Request& request) {
     return std::visit([]<class R>(const R&) { return works_on_cells<R>; }, request);
 }
-
-template <class R>
-constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
 
 // How many keys and lock ids it names. Of an owner it is not known: few.
 std::size_t names_of(const Request& request) {
@@ -83,7 +78,7 @@ CellStore::CellStore(const StoreOptions& options, Bounds bounds)
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
     for (Outcome& outcome : outcomes) outcome = {};
     try {
-        apply_in_runs(requests, outcomes);
+        apply_in_runs({requests, outcomes});
     } catch (const Conflict&) {
         rollback();
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
@@ -96,92 +91,104 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
 }
 
 // What works on cells goes into common transactions; lists and the like stand between them.
-void CellStore::apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes) {
+void CellStore::apply_in_runs(Batch batch) {
     Indices run;
     std::size_t names = 0;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (is_for_cells(requests[i])) {
-            const std::size_t more = names_of(requests[i]);
+    for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+        const Request& request = batch.requests[i];
+        if (is_for_cells(request)) {
+            const std::size_t more = names_of(request);
             if (more > bounds_.names - std::min(names, bounds_.names)) {
-                apply_to_cells(requests, outcomes, std::exchange(run, {}));
+                apply_to_cells(batch, std::exchange(run, {}));
                 names = 0;
             }
             run.push_back(i);
             names += more;
             continue;
         }
-        apply_to_cells(requests, outcomes, std::exchange(run, {}));
+        apply_to_cells(batch, std::exchange(run, {}));
         names = 0;
-        outcomes[i] = std::visit(
-            [this]<class R>(const R& request) -> Outcome {
+        batch.outcomes[i] = std::visit(
+            [this]<class R>(const R& r) -> Outcome {
                 if constexpr (works_on_cells<R>) {
                     return {};
                 } else {
-                    return answer(request);
+                    return answer(r);
                 }
             },
-            requests[i]);
+            request);
     }
-    apply_to_cells(requests, outcomes, run);
+    apply_to_cells(batch, std::move(run));
 }
 
-void CellStore::apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
-                               const Indices& all) {
-    Indices which = all;
-    take_shortcut(requests, outcomes, which);
+void CellStore::apply_to_cells(Batch batch, Indices which) {
+    take_shortcut(batch, which);
     if (which.empty()) return;
+    switch (attempt(batch, which, bounds_.attempts)) {
+        case Attempted::done: return ask_again_what_stood_in_the_way(batch, which);
+        case Attempted::met_conflicts: return apply_one_by_one(batch, which);
+        case Attempted::too_much: return apply_in_parts(batch, which);
+    }
+}
 
-    bool settled = false;
-    for (int i = 0; i < bounds_.attempts && !settled; ++i) {
+CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, int times) {
+    for (int i = 0; i < times; ++i) {
         try {
-            attempt(requests, outcomes, which, Way::full);
-            settled = true;
+            transact(batch, which, Way::full);
+            return Attempted::done;
         } catch (const Conflict&) {
             rollback();
         } catch (const TooMuch&) {
             rollback();
-            return apply_in_parts(requests, outcomes, which);
+            return Attempted::too_much;
         }
     }
-    if (!settled) {
-        if (which.size() > 1) {
-            // One of them does not get through: it must not keep the others.
-            for (const std::size_t index : which) apply_to_cells(requests, outcomes, {index});
-            return;
-        }
-        outcomes[which.front()] = unsettled();
-        return;
-    }
-    // A row may have been locked for a moment only, by another server that was just taking it.
+    return Attempted::met_conflicts;
+}
+
+// A row may have been locked for a moment only, by another server that was just taking it.
+void CellStore::ask_again_what_stood_in_the_way(Batch batch, const Indices& which) {
     Indices again;
     for (const std::size_t index : which) {
-        if (stood_in_the_way(outcomes[index])) again.push_back(index);
+        if (stood_in_the_way(batch.outcomes[index])) again.push_back(index);
     }
     if (again.empty()) return;
     // Unanswered while they are asked again: a fault must reach them.
     std::vector<Outcome> first;
-    for (const std::size_t index : again) first.push_back(std::exchange(outcomes[index], {}));
-    try {
-        attempt(requests, outcomes, again, Way::full);
-    } catch (const Conflict&) {
-        rollback();
-        for (std::size_t i = 0; i < again.size(); ++i) outcomes[again[i]] = std::move(first[i]);
-    } catch (const TooMuch&) {
-        rollback();
-        apply_in_parts(requests, outcomes, again);
+    for (const std::size_t index : again) {
+        first.push_back(std::exchange(batch.outcomes[index], {}));
+    }
+    switch (attempt(batch, again, 1)) {
+        case Attempted::done: return;
+        case Attempted::met_conflicts:
+            for (std::size_t i = 0; i < again.size(); ++i) {
+                batch.outcomes[again[i]] = std::move(first[i]);
+            }
+            return;
+        case Attempted::too_much: return apply_in_parts(batch, again);
     }
 }
 
-void CellStore::apply_in_parts(std::span<const Request> requests, std::span<Outcome> outcomes,
-                               const Indices& which) {
+void CellStore::apply_one_by_one(Batch batch, const Indices& which) {
     if (which.size() > 1) {
-        const auto middle = which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2);
-        apply_to_cells(requests, outcomes, {which.begin(), middle});
-        apply_to_cells(requests, outcomes, {middle, which.end()});
+        for (const std::size_t index : which) apply_to_cells(batch, {index});
         return;
     }
-    const auto* all = std::get_if<ReleaseAll>(&requests[which.front()]);
-    outcomes[which.front()] =
+    Refusal busy;
+    busy.kind = Refusal::Kind::busy;
+    busy.store_now = now();
+    batch.outcomes[which.front()] = std::move(busy);
+}
+
+void CellStore::apply_in_parts(Batch batch, const Indices& which) {
+    if (which.size() > 1) {
+        const auto middle = which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2);
+        apply_to_cells(batch, {which.begin(), middle});
+        apply_to_cells(batch, {middle, which.end()});
+        return;
+    }
+    const auto* all = std::get_if<ReleaseAll>(&batch.requests[which.front()]);
+    batch.outcomes[which.front()] =
         all != nullptr && !all->key
             ? release_key_by_key(*all)
             : StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
@@ -199,7 +206,7 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
     std::vector<Outcome> told(parts.size());
     std::string problem;
     try {
-        apply_in_runs(parts, told);
+        apply_in_runs({parts, told});
     } catch (const StoreFault& fault) {
         rollback();
         problem = fault.what();
@@ -221,13 +228,6 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
                           " leases were released, and perhaps not all of this owner's: " + problem};
 }
 
-Outcome CellStore::unsettled() {
-    Refusal busy;
-    busy.kind = Refusal::Kind::busy;
-    busy.store_now = now();
-    return busy;
-}
-
 void CellStore::end_unchanged(Work& /*work*/) {
     rollback();
 }
@@ -237,16 +237,15 @@ bool CellStore::shortcut(std::span<const Request> /*requests*/,
     return false;
 }
 
-void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outcome> outcomes,
-                              Indices& which) {
+void CellStore::take_shortcut(Batch batch, Indices& which) {
     // Only the first request on a key, and none after one whose keys are not known yet: the order
     // of requests on one key must stay.
     const auto key_of = [&](std::size_t index) -> const LockKey& {
-        return *shortcut_key(requests[index]);
+        return *shortcut_key(batch.requests[index]);
     };
     Indices eligible;
     for (const std::size_t index : which) {
-        if (shortcut_key(requests[index]) == nullptr) break;
+        if (shortcut_key(batch.requests[index]) == nullptr) break;
         eligible.push_back(index);
     }
     if (eligible.empty()) return;
@@ -257,112 +256,25 @@ void CellStore::take_shortcut(std::span<const Request> requests, std::span<Outco
     });
     const auto later = std::ranges::unique(eligible, {}, key_of);
     eligible.erase(later.begin(), later.end());
-    const auto answered = [&](std::size_t index) {
-        return !std::holds_alternative<std::monostate>(outcomes[index]);
-    };
+    const auto answered = [&](std::size_t index) { return batch.answered(index); };
     try {
-        if (!shortcut(requests, eligible, outcomes)) return;
+        if (!shortcut(batch.requests, eligible, batch.outcomes)) return;
         std::erase_if(which, answered);
         if (which.empty()) return;
         // Most of the others are refused, which takes no lock.
-        attempt(requests, outcomes, which, Way::read_only);
+        transact(batch, which, Way::read_only);
     } catch (const Conflict&) {
         rollback();
     }
     std::erase_if(which, answered);
 }
 
-void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
-                        const Indices& which, Way way) {
-    // Requests that do not name their keys, and lock ids that may be those of other keys: find
-    // them first.
-    std::vector<LockId> to_locate;
-    bool writes = false;
-    for (const std::size_t index : which) {
-        std::visit(
-            [&]<class R>(const R& r) {
-                writes = writes || !only_reads<R>;
-                if constexpr (requires {
-                                  r.key.has_value();
-                                  r.lock_id;
-                              }) {
-                    if (!r.key) to_locate.push_back(r.lock_id);
-                } else if constexpr (requires { r.drawn; }) {
-                    if (r.drawn == Drawn::before) {
-                        std::ranges::copy(tried_ids(r), std::back_inserter(to_locate));
-                    }
-                }
-            },
-            requests[index]);
-    }
-    Located located;
-    if (!to_locate.empty()) located = locate(to_locate);
-
-    Work work;
-    Plan plan;
-    std::deque<std::vector<LockKey>> owned;  // of owners
-    // What is granted earlier in this batch cannot be found in the database yet.
-    std::vector<std::pair<const LockKey*, const std::string*>> tried;
-    for (const std::size_t index : which) {
-        std::visit(
-            [&]<class R>(const R& r) {
-                const auto intent = only_reads<R> ? Slot::Intent::read : Slot::Intent::change;
-                if constexpr (requires { r.keys; }) {
-                    plan.add(index, r.keys, intent);
-                    for (std::size_t i = 0; i < r.keys.size(); ++i) {
-                        if (!to_locate.empty()) located.emplace(r.lock_ids[i], r.keys[i]);
-                        tried.emplace_back(&r.keys[i], &r.owner);
-                    }
-                    if (r.drawn == Drawn::before) {
-                        work.lock_ids.insert(work.lock_ids.end(), r.lock_ids.begin(),
-                                             r.lock_ids.end());
-                    }
-                } else if constexpr (std::is_same_v<R, ReleaseAll>) {
-                    std::vector<LockKey>& keys =
-                        owned.emplace_back(r.key ? std::vector{*r.key} : keys_of(r.owner, r.scope));
-                    for (const auto& [key, owner] : tried) {
-                        if (!r.key && owner_matches(*owner, r.owner, r.scope)) keys.push_back(*key);
-                    }
-                    sort_and_unite(keys);
-                    plan.add(index, keys, intent);
-                } else if constexpr (requires {
-                                         r.key.has_value();
-                                         r.lock_id;
-                                     }) {
-                    work.lock_ids.push_back(r.lock_id);
-                    const auto found = r.key ? located.end() : located.find(r.lock_id);
-                    if (r.key)
-                        plan.add(index, {&*r.key, 1}, intent);
-                    else if (found != located.end())
-                        plan.add(index, {&found->second, 1}, intent);
-                    else
-                        plan.add(index, {}, intent);
-                } else if constexpr (works_on_cells<R>) {
-                    plan.add(index, {&r.key, 1}, intent);
-                    if constexpr (std::is_same_v<R, TryLock>) {
-                        if (!to_locate.empty()) located.emplace(r.lock_id, r.key);
-                        tried.emplace_back(&r.key, &r.owner);
-                        if (r.drawn == Drawn::before) work.lock_ids.push_back(r.lock_id);
-                    }
-                }
-            },
-            requests[index]);
-    }
-    plan.lay_out(work);
-
-    const bool writing = way == Way::full && writes && begin() == Begun::writing;
+void CellStore::transact(Batch batch, const Indices& which, Way way) {
+    Plan plan = planned(batch.requests, which);
+    Work work = plan.lay_out();
+    const bool writing = way == Way::full && plan.writes() && begin() == Begun::writing;
     const Time at = load_and_observe(work, writing ? Locking::yes : Locking::no);
-    Decisions decisions{work, at, clock_};
-    std::vector<Outcome> decided;
-    decided.reserve(plan.size());
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-        const Request& request = requests[plan.request(i)];
-        std::optional<Outcome> outcome = decisions.uses_anothers_id(request, located)
-                                             ? Outcome{id_of_another_key()}
-                                             : decisions.decide(request, plan.slots(i));
-        if (!outcome && way == Way::full) outcome = decisions.blocked(request, plan.slots(i));
-        decided.push_back(outcome ? *std::move(outcome) : Outcome{});
-    }
+    std::vector<Outcome> decided = decide(batch.requests, plan, work, at, way);
     const bool changed =
         std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
     if (changed) {
@@ -373,8 +285,34 @@ void CellStore::attempt(std::span<const Request> requests, std::span<Outcome> ou
         end_unchanged(work);
     }
     for (std::size_t i = 0; i < plan.size(); ++i) {
-        outcomes[plan.request(i)] = std::move(decided[i]);
+        batch.outcomes[plan.index(i)] = std::move(decided[i]);
     }
+}
+
+Plan CellStore::planned(std::span<const Request> requests, const Indices& which) {
+    const std::vector<LockId> ids = ids_to_locate(requests, which);
+    Plan plan{ids.empty() ? std::nullopt : std::optional{locate(ids)},
+              [this](const std::string& owner, OwnerScope scope) { return keys_of(owner, scope); }};
+    for (const std::size_t index : which) plan.add(index, requests[index]);
+    return plan;
+}
+
+std::vector<Outcome> CellStore::decide(std::span<const Request> requests, const Plan& plan,
+                                       Work& work, Time at, Way way) const {
+    Decisions decisions{work, at, clock_};
+    std::vector<Outcome> decided;
+    decided.reserve(plan.size());
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        const Request& request = requests[plan.index(i)];
+        if (plan.located() && decisions.uses_anothers_id(request, *plan.located())) {
+            decided.emplace_back(id_of_another_key());
+            continue;
+        }
+        std::optional<Outcome> outcome = decisions.decide(request, plan.slots(i));
+        if (!outcome && way == Way::full) outcome = decisions.blocked(request, plan.slots(i));
+        decided.push_back(outcome ? *std::move(outcome) : Outcome{});
+    }
+    return decided;
 }
 
 Time CellStore::load_and_observe(Work& work, Locking locking) {

@@ -4,11 +4,12 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <leasehold/store.hpp>
 
+#include "core/plan.hpp"
 #include "core/store_clock.hpp"
 #include "core/work.hpp"
 
@@ -66,7 +67,7 @@ protected:
     virtual void rollback() noexcept = 0;
 
     // Which keys these lock ids belong or belonged to.
-    virtual std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) = 0;
+    virtual Located locate(std::span<const LockId> lock_ids) = 0;
     // Where an owner has leases, perhaps expired.
     virtual std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) = 0;
     // Some keys in their order, from `after` on.
@@ -93,21 +94,37 @@ private:
     using Indices = std::vector<std::size_t>;
     static constexpr std::chrono::minutes housekeeping_interval{1};
 
-    void apply_in_runs(std::span<const Request> requests, std::span<Outcome> outcomes);
-    // The answer to a request that met a conflict each time.
-    [[nodiscard]] Outcome unsettled();
+    struct Batch {
+        std::span<const Request> requests;
+        std::span<Outcome> outcomes;
+
+        [[nodiscard]] bool answered(std::size_t index) const {
+            return !std::holds_alternative<std::monostate>(outcomes[index]);
+        }
+    };
+
+    void apply_in_runs(Batch batch);
+    void apply_to_cells(Batch batch, Indices which);
+    // What a store answers in one step of its own, and then what needs no change of any cell;
+    // leaves the others.
+    void take_shortcut(Batch batch, Indices& which);
+
+    enum class Attempted { done, met_conflicts, too_much };
+    [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, int times);
+    void ask_again_what_stood_in_the_way(Batch batch, const Indices& which);
+    // None keeps the others where one does not get through.
+    void apply_one_by_one(Batch batch, const Indices& which);
     // In several transactions what is too much for one.
-    void apply_in_parts(std::span<const Request> requests, std::span<Outcome> outcomes,
-                        const Indices& which);
+    void apply_in_parts(Batch batch, const Indices& which);
     [[nodiscard]] Outcome release_key_by_key(const ReleaseAll& all);
-    void apply_to_cells(std::span<const Request> requests, std::span<Outcome> outcomes,
-                        const Indices& which);
-    // Answers what needs no change of any cell, by reading only; leaves the others unanswered.
+
+    // In one transaction. By reading only: answers what needs no change of any cell, leaves the
+    // others unanswered.
     enum class Way { read_only, full };
-    void attempt(std::span<const Request> requests, std::span<Outcome> outcomes,
-                 const Indices& which, Way way);
-    void take_shortcut(std::span<const Request> requests, std::span<Outcome> outcomes,
-                       Indices& which);
+    void transact(Batch batch, const Indices& which, Way way);
+    [[nodiscard]] Plan planned(std::span<const Request> requests, const Indices& which);
+    [[nodiscard]] std::vector<Outcome> decide(std::span<const Request> requests, const Plan& plan,
+                                              Work& work, Time at, Way way) const;
     enum class Locking { no, yes };
     [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
     [[nodiscard]] Time observe(const ClockReading& reading, SteadyClock::time_point asked);

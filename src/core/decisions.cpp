@@ -7,13 +7,6 @@
 namespace leasehold {
 namespace {
 
-std::span<const LockKey> tried_keys(const TryLock& request) {
-    return {&request.key, 1};
-}
-std::span<const LockKey> tried_keys(const TryLockAll& request) {
-    return request.keys;
-}
-
 Outcome decide(Rules& rules, const Request& request, const std::vector<const LockKey*>& keys,
                const std::vector<Cell*>& cells) {
     return std::visit(
@@ -43,25 +36,6 @@ Outcome decide(Rules& rules, const Request& request, const std::vector<const Loc
 }
 
 }  // namespace
-
-void Plan::add(std::size_t request, std::span<const LockKey> keys, Slot::Intent intent) {
-    entries_.push_back({request, wanted_.size(), keys.size()});
-    for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
-}
-
-void Plan::lay_out(Work& work) {
-    std::ranges::sort(wanted_, [](const Wanted& a, const Wanted& b) {
-        return *a.key != *b.key ? *a.key < *b.key : a.intent > b.intent;
-    });
-    work.slots.reserve(wanted_.size());
-    slots_.resize(wanted_.size());
-    for (const auto& [key, intent, position] : wanted_) {
-        if (work.slots.empty() || work.slots.back().key != *key) {
-            work.slots.push_back({.key = *key, .intent = intent});
-        }
-        slots_[position] = work.slots.size() - 1;
-    }
-}
 
 Decisions::Decisions(Work& work, Time now, const StoreClock& clock)
     : work_{work},
@@ -107,7 +81,7 @@ std::optional<Outcome> Decisions::decide(const Request& request,
 bool Decisions::uses_anothers_id(const Request& request, const Located& located) const {
     return std::visit(
         [&]<class R>(const R& r) {
-            if constexpr (requires { r.drawn; }) {
+            if constexpr (AnyTry<R>) {
                 const std::span<const LockId> ids = tried_ids(r);
                 const std::span<const LockKey> keys = tried_keys(r);
                 for (std::size_t i = 0; i < ids.size() && r.drawn == Drawn::before; ++i) {

@@ -3,62 +3,16 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include <leasehold/store.hpp>
 
+#include "core/plan.hpp"
 #include "core/rules.hpp"
 #include "core/store_clock.hpp"
 #include "core/work.hpp"
 
 namespace leasehold {
-
-template <class R>
-constexpr bool works_on_cells =
-    !std::is_same_v<R, List> && !std::is_same_v<R, History> && !std::is_same_v<R, Purge>;
-
-using Located = std::unordered_map<LockId, LockKey>;
-
-// Of a try.
-inline std::span<const LockId> tried_ids(const TryLock& request) {
-    return {&request.lock_id, 1};
-}
-inline std::span<const LockId> tried_ids(const TryLockAll& request) {
-    return request.lock_ids;
-}
-
-// Which keys each request is about. The keys outlive this.
-class Plan {
-public:
-    void add(std::size_t request, std::span<const LockKey> keys, Slot::Intent intent);
-
-    // Fills `work.slots`, sorted and different.
-    void lay_out(Work& work);
-
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    [[nodiscard]] std::size_t request(std::size_t entry) const { return entries_[entry].request; }
-    // In Work::slots.
-    [[nodiscard]] std::span<const std::size_t> slots(std::size_t entry) const {
-        return std::span{slots_}.subspan(entries_[entry].first, entries_[entry].count);
-    }
-
-private:
-    struct Entry {
-        std::size_t request;
-        std::size_t first;  // in slots_
-        std::size_t count;
-    };
-    struct Wanted {
-        const LockKey* key;
-        Slot::Intent intent;
-        std::size_t position;  // in slots_
-    };
-    std::vector<Entry> entries_;
-    std::vector<Wanted> wanted_;
-    std::vector<std::size_t> slots_;
-};
 
 // The requests of one transaction, decided on its cells.
 class Decisions {

@@ -1,7 +1,7 @@
 # Makes copies of the rules, the batcher, the core of the SQL stores and the SQLite store with bugs in them:
 #   cmake -DSOURCES=.../src -DOUTPUT=folder -P SeedBugs.cmake
 include("${CMAKE_CURRENT_LIST_DIR}/Seeding.cmake")
-read_sources(core/rules.cpp core/cell_store.cpp core/batcher.cpp stores/sqlite/sqlite_store.cpp stores/sqlite/rows.cpp)
+read_sources(core/rules.cpp core/cell_store.cpp core/plan.cpp core/batcher.cpp stores/sqlite/sqlite_store.cpp stores/sqlite/rows.cpp)
 
 seed_bug(1 "a lease is taken over shortly before its expiry" core/rules.cpp
     [==[        if (!alive(grant, now)) continue;
@@ -139,7 +139,7 @@ seed_bug(30 "a commit that met another transaction is answered as done" core/cel
     [==[        save_and_commit(work);
         keep_floor(at);]==]
     [==[        if (seeded(32)) {
-            for (std::size_t i = 0; i < plan.size(); ++i) outcomes[plan.request(i)] = decided[i];
+            for (std::size_t i = 0; i < plan.size(); ++i) batch.outcomes[plan.index(i)] = decided[i];
         }
         try {
             save_and_commit(work);
@@ -161,12 +161,12 @@ seed_bug(34 "what ended is not written down" core/cell_store.cpp
         if (seeded(32))]==]
     [==[        if (!keeps_history() || seeded(34)) work.endings.clear();
         if (seeded(32))]==])
-seed_bug(35 "release-all ends one lease of several" core/cell_store.cpp
-    [==[                    sort_and_unite(keys);
-                    plan.add(index, keys, intent);]==]
-    [==[                    sort_and_unite(keys);
-                    if (seeded(35) && keys.size() > 1) keys.erase(keys.begin() + 1, keys.end());
-                    plan.add(index, keys, intent);]==])
+seed_bug(35 "release-all ends one lease of several" core/plan.cpp
+    [==[    sort_and_unite(keys);
+    return keys;]==]
+    [==[    sort_and_unite(keys);
+    if (seeded(35) && keys.size() > 1) keys.erase(keys.begin() + 1, keys.end());
+    return keys;]==])
 seed_bug(36 "the answers of a batch go to the wrong callers" core/batcher.cpp
     [==[    Outcome& outcome = group.outcomes[submitted.index];]==]
     [==[    Outcome& outcome =

@@ -1,0 +1,125 @@
+#include "core/plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "core/columns.hpp"
+
+namespace leasehold {
+namespace {
+
+template <class R>
+constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
+
+std::span<const LockKey> only(const LockKey& key) {
+    return {&key, 1};
+}
+
+}  // namespace
+
+std::span<const LockId> tried_ids(const TryLock& request) {
+    return {&request.lock_id, 1};
+}
+std::span<const LockId> tried_ids(const TryLockAll& request) {
+    return request.lock_ids;
+}
+std::span<const LockKey> tried_keys(const TryLock& request) {
+    return only(request.key);
+}
+std::span<const LockKey> tried_keys(const TryLockAll& request) {
+    return request.keys;
+}
+
+std::vector<LockId> ids_to_locate(std::span<const Request> requests,
+                                  std::span<const std::size_t> which) {
+    std::vector<LockId> ids;
+    for (const std::size_t index : which) {
+        std::visit(
+            [&]<class R>(const R& request) {
+                if constexpr (ByLockId<R>) {
+                    if (!request.key) ids.push_back(request.lock_id);
+                } else if constexpr (AnyTry<R>) {
+                    if (request.drawn == Drawn::before) {
+                        std::ranges::copy(tried_ids(request), std::back_inserter(ids));
+                    }
+                }
+            },
+            requests[index]);
+    }
+    return ids;
+}
+
+Plan::Plan(std::optional<Located> located, KeysOf keys_of)
+    : located_{std::move(located)}, keys_of_owner_{std::move(keys_of)} {}
+
+void Plan::add(std::size_t index, const Request& request) {
+    std::visit(
+        [&]<class R>(const R& one) {
+            if constexpr (works_on_cells<R>) {
+                writes_ = writes_ || !only_reads<R>;
+                const auto intent = only_reads<R> ? Slot::Intent::read : Slot::Intent::change;
+                const std::span<const LockKey> keys = keys_of(one);
+                entries_.push_back({index, wanted_.size(), keys.size()});
+                for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
+            }
+        },
+        request);
+}
+
+std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
+    const std::span<const LockId> ids = tried_ids(request);
+    const std::span<const LockKey> keys = tried_keys(request);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (located_) located_->emplace(ids[i], keys[i]);
+        tried_.push_back({&keys[i], &request.owner});
+    }
+    if (request.drawn == Drawn::before) lock_ids_.insert(lock_ids_.end(), ids.begin(), ids.end());
+    return keys;
+}
+
+std::span<const LockKey> Plan::keys_of(const ReleaseAll& request) {
+    if (request.key) return only(*request.key);
+    std::vector<LockKey>& keys = owned_.emplace_back(keys_of_owner_(request.owner, request.scope));
+    for (const Tried& tried : tried_) {
+        if (owner_matches(*tried.owner, request.owner, request.scope)) keys.push_back(*tried.key);
+    }
+    sort_and_unite(keys);
+    return keys;
+}
+
+std::span<const LockKey> Plan::keys_of(const Break& request) {
+    return only(request.key);
+}
+
+std::span<const LockKey> Plan::keys_of(const Holders& request) {
+    return only(request.key);
+}
+
+std::span<const LockKey> Plan::keys_of(const ByLockId auto& request) {
+    lock_ids_.push_back(request.lock_id);
+    if (request.key) return only(*request.key);
+    const auto found = located_->find(request.lock_id);
+    if (found == located_->end()) return {};
+    return only(found->second);
+}
+
+Work Plan::lay_out() {
+    Work work;
+    std::ranges::sort(wanted_, [](const Wanted& a, const Wanted& b) {
+        return *a.key != *b.key ? *a.key < *b.key : a.intent > b.intent;
+    });
+    work.slots.reserve(wanted_.size());
+    slots_.resize(wanted_.size());
+    for (const auto& [key, intent, position] : wanted_) {
+        if (work.slots.empty() || work.slots.back().key != *key) {
+            work.slots.push_back({.key = *key, .intent = intent});
+        }
+        slots_[position] = work.slots.size() - 1;
+    }
+    work.lock_ids = std::move(lock_ids_);
+    return work;
+}
+
+}  // namespace leasehold
