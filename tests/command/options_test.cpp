@@ -111,28 +111,5 @@ TEST_F(Options, AreShownWithExamplesByEveryCommand) {
     }
 }
 
-TEST(BashCompletion, OffersCommandsAndTheirOptions) {
-    const auto offered = [](const std::string& words) {
-        const std::string script = "source <(" LEASEHOLD_COMMAND " completion bash); COMP_WORDS=(" +
-                                   words +
-                                   "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _leasehold; "
-                                   "echo \"${COMPREPLY[@]}\"";
-        return testing::run({.arguments = {"bash", "-c", script}}, std::chrono::seconds{20}).output;
-    };
-    EXPECT_EQ(offered("leasehold rel"), "release release-all\n");
-    EXPECT_EQ(offered("leasehold run --at"), "--at-least-for\n");
-    EXPECT_EQ(offered("leasehold --store x try --sh"), "--shared\n");
-    EXPECT_EQ(offered("leasehold completion f"), "fish\n");
-    EXPECT_EQ(offered("leasehold try --owner \"\""), "\n");
-    EXPECT_EQ(offered("leasehold serve --log-level \"\""), "\n");
-    EXPECT_EQ(offered("leasehold run nightly -- l"), "\n");
-    for (const std::string option : {"serve --tokens", "serve --tls-key", "token a --token-file",
-                                     "serve --config", "check --lock-id-file"}) {
-        EXPECT_EQ(offered("leasehold " + option + " " LEASEHOLD_SOURCES "/CMakeLists"),
-                  LEASEHOLD_SOURCES "/CMakeLists.txt\n")
-            << option;
-    }
-}
-
 }  // namespace
 }  // namespace leasehold::command

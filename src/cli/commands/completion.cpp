@@ -35,7 +35,7 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     std::string result{"'"};
     for (const char c : text) {
         if (c == '\'')
@@ -96,11 +96,11 @@ void print_bash(CLI::App& app) {
            "    esac\n"
            "    case $command in\n"
         << "        '') words="
-        << quoted(joined(names_of(commands)) + " " + joined(option_names(app))) << " ;;\n";
+        << in_quotes(joined(names_of(commands)) + " " + joined(option_names(app))) << " ;;\n";
     for (const CLI::App* command : commands) {
         std::string words = joined(option_names(*command));
         if (command->get_name() == "completion") words += " bash zsh fish";
-        std::cout << "        " << command->get_name() << ") words=" << quoted(words) << " ;;\n";
+        std::cout << "        " << command->get_name() << ") words=" << in_quotes(words) << " ;;\n";
     }
     std::cout << "    esac\n"
                  "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
@@ -118,62 +118,86 @@ std::string zsh_text(const std::string& text) {
     return result;
 }
 
+// How zsh's _arguments names the options.
+void print_zsh_options(const CLI::App& command, std::string_view indent) {
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            std::string text = "--" + name + "[" + zsh_text(option->get_description()) + "]";
+            if (option->get_expected_min() > 0) {
+                text += ":" + option->get_type_name() + (names_a_file(*option) ? ":_files" : ": ");
+            }
+            std::cout << indent << in_quotes(text) << " \\\n";
+        }
+    }
+}
+
+std::string_view zsh_arguments(const std::string& command) {
+    if (command == "completion") return "'1:shell:(bash zsh fish)'";
+    if (command == "run") return "'1:name: ' '*:::command:_leasehold_run'";
+    return "'*:argument: '";
+}
+
 void print_zsh(CLI::App& app) {
-    std::cout << "#compdef leasehold\n"
-                 "_leasehold() {\n"
-                 "    local -a commands\n"
-                 "    commands=(\n";
     const auto commands = commands_of(app);
+    std::cout << "#compdef leasehold\n"
+                 "_leasehold_run() {\n"
+                 "    if [[ $words[1] == -- ]]; then shift words; ((CURRENT--)); fi\n"
+                 "    _normal -p leasehold\n"
+                 "}\n"
+                 "_leasehold() {\n"
+                 "    local curcontext=$curcontext state line\n"
+                 "    local -a subcommands\n"
+                 "    subcommands=(\n";
     for (const CLI::App* command : commands) {
         std::cout << "        "
-                  << quoted(command->get_name() + ":" + zsh_text(command->get_description()))
+                  << in_quotes(command->get_name() + ":" + zsh_text(command->get_description()))
                   << '\n';
     }
     std::cout << "    )\n"
-                 "    if ((CURRENT == 2)); then _describe command commands; return; fi\n"
-                 "    case $words[2] in\n";
+                 "    _arguments -C \\\n";
+    print_zsh_options(app, "        ");
+    std::cout << "        '1:command:->command' '*::argument:->argument' && return\n"
+                 "    if [[ $state == command ]]; then _describe command subcommands; return; fi\n"
+                 "    case $words[1] in\n";
     for (const CLI::App* command : commands) {
-        std::cout << "        " << command->get_name() << ") _arguments";
-        for (const CLI::Option* option : command->get_options()) {
-            for (const std::string& name : option->get_lnames()) {
-                const bool takes_value = option->get_expected_min() > 0;
-                const bool file = names_a_file(*option);
-                std::cout << " \\\n            "
-                          << quoted("--" + name + "[" + zsh_text(option->get_description()) + "]" +
-                                    (takes_value
-                                         ? ":" + option->get_type_name() + (file ? ":_files" : ":")
-                                         : ""));
-            }
-        }
-        if (command->get_name() == "completion") std::cout << " '1:shell:(bash zsh fish)'";
-        if (command->get_name() == "run") std::cout << " '1:name:' '*::command:_normal'";
-        std::cout << " ;;\n";
+        std::cout << "        " << command->get_name() << ") _arguments \\\n";
+        print_zsh_options(*command, "            ");
+        std::cout << "            " << zsh_arguments(command->get_name()) << " ;;\n";
     }
     std::cout << "    esac\n"
                  "}\n"
                  "_leasehold \"$@\"\n";
 }
 
+void print_fish_options(const CLI::App& command, const std::string& when) {
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->get_lnames().empty()) continue;
+        std::cout << "complete -c leasehold -n " << in_quotes(when) << " -l "
+                  << option->get_lnames().front();
+        for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
+        if (option->get_expected_min() > 0) {
+            std::cout << (names_a_file(*option) ? " -rF" : " -x");
+        }
+        std::cout << " -d " << in_quotes(option->get_description()) << '\n';
+    }
+}
+
 void print_fish(CLI::App& app) {
     const auto commands = commands_of(app);
+    const std::string none_yet = "not __fish_seen_subcommand_from " + joined(names_of(commands));
     std::cout << "complete -c leasehold -f\n";
+    print_fish_options(app, none_yet);
     for (const CLI::App* command : commands) {
         const std::string& name = command->get_name();
-        std::cout << "complete -c leasehold -n __fish_use_subcommand -a " << name << " -d "
-                  << quoted(command->get_description()) << '\n';
-        for (const CLI::Option* option : command->get_options()) {
-            if (option->get_lnames().empty()) continue;
-            std::cout << "complete -c leasehold -n '__fish_seen_subcommand_from " << name << "' -l "
-                      << option->get_lnames().front();
-            for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
-            if (option->get_expected_min() > 0) {
-                std::cout << (names_a_file(*option) ? " -rF" : " -x");
-            }
-            std::cout << " -d " << quoted(option->get_description()) << '\n';
-        }
+        std::cout << "complete -c leasehold -n " << in_quotes(none_yet) << " -a " << name << " -d "
+                  << in_quotes(command->get_description()) << '\n';
+        print_fish_options(*command, "__fish_seen_subcommand_from " + name);
     }
     std::cout << "complete -c leasehold -n '__fish_seen_subcommand_from completion' "
-                 "-a 'bash zsh fish'\n";
+                 "-a 'bash zsh fish'\n"
+                 "complete -c leasehold -n '__fish_seen_subcommand_from run; "
+                 "and contains -- -- (commandline -opc)' "
+                 "-a '(complete -C (string replace -r \"^.*? -- \" \"\" -- (commandline -cp)))'\n";
 }
 
 }  // namespace
