@@ -42,6 +42,9 @@ public:
 private:
     friend struct std::hash<LockKey>;
 
+    struct Valid {};
+    LockKey(Valid, std::string_view type, std::string_view id);
+
     std::shared_ptr<const char[]> text_;  // the type, then the id
     std::uint32_t type_size_;
     std::uint32_t id_size_;

@@ -35,17 +35,19 @@ std::shared_ptr<const char[]> joined(std::string_view type, std::string_view id)
 
 }  // namespace
 
-LockKey::LockKey(std::string_view type, std::string_view id)
+LockKey::LockKey(Valid /*unused*/, std::string_view type, std::string_view id)
     : text_{joined(type, id)},
       type_size_{static_cast<std::uint32_t>(type.size())},
       id_size_{static_cast<std::uint32_t>(id.size())},
-      hash_{hash_of(type, id)} {
+      hash_{hash_of(type, id)} {}
+
+LockKey::LockKey(std::string_view type, std::string_view id) : LockKey{Valid{}, type, id} {
     if (auto problem = key_problem(type, id)) throw BadRequest{*problem};
 }
 
 std::expected<LockKey, std::string> LockKey::parse(std::string_view type, std::string_view id) {
     if (auto problem = key_problem(type, id)) return std::unexpected{*std::move(problem)};
-    return LockKey{type, id};
+    return LockKey{Valid{}, type, id};
 }
 
 std::string LockKey::to_string() const {
