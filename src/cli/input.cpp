@@ -12,19 +12,10 @@
 #include <fstream>
 #include <iostream>
 
+#include "core/durations.hpp"
+
 namespace leasehold::cli {
 namespace {
-
-using namespace std::chrono_literals;
-
-struct Unit {
-    std::string_view name;
-    Duration length;
-};
-
-// The larger first.
-constexpr std::array units{Unit{"d", std::chrono::days{1}}, Unit{"h", 1h}, Unit{"m", 1min},
-                           Unit{"s", 1s}, Unit{"ms", 1ms}};
 
 constexpr Duration longest = std::chrono::years{100};
 
@@ -63,7 +54,7 @@ std::string lock_id_text(const LockIdSource& source) {
 std::expected<Duration, std::string> parse_duration(std::string_view text) {
     if (text == "0") return Duration::zero();
     Duration sum{};
-    auto unit = units.begin();
+    auto unit = duration_units.begin();
     std::string_view rest = text;
     do {
         std::int64_t number = 0;
@@ -72,8 +63,8 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
         if (error != std::errc{} || number < 0) return not_a_duration(text);
         rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
         const std::string_view name = rest.substr(0, rest.find_first_of("0123456789"));
-        while (unit != units.end() && unit->name != name) ++unit;
-        if (unit == units.end()) return not_a_duration(text);
+        while (unit != duration_units.end() && unit->name != name) ++unit;
+        if (unit == duration_units.end()) return not_a_duration(text);
         if (number > longest / unit->length) {
             return std::unexpected{"'" + std::string{text} + "' is more than a hundred years"};
         }
@@ -84,22 +75,12 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
     return sum;
 }
 
-std::string exactly(Duration duration) {
-    std::string text;
-    for (const Unit& unit : units) {
-        const auto count = duration / unit.length;
-        if (count > 0) text += std::to_string(count).append(unit.name);
-        duration -= count * unit.length;
-    }
-    return text.empty() ? "0s" : text;
-}
-
 std::string in_words(Duration duration) {
     if (duration == until_released) return "until released";
     if (duration < Duration::zero()) return "-" + in_words(-duration);
     std::string text;
     int parts = 0;
-    for (const Unit& unit : units) {
+    for (const DurationUnit& unit : duration_units) {
         const auto count = duration / unit.length;
         if (count == 0 && parts == 0) continue;
         if (unit.name == "ms" && parts > 0) break;

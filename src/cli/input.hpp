@@ -15,9 +15,6 @@ namespace leasehold::cli {
 // "250ms", "90s", "1h30m": whole numbers with units, the larger first.
 [[nodiscard]] std::expected<Duration, std::string> parse_duration(std::string_view text);
 
-// The shortest text that parse_duration() reads as this; whole milliseconds only.
-[[nodiscard]] std::string exactly(Duration duration);
-
 // "1h30m", "45s", "250ms": at most two units, rounded down.
 [[nodiscard]] std::string in_words(Duration duration);
 

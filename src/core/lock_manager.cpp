@@ -7,16 +7,12 @@
 #include <utility>
 
 #include "core/batcher.hpp"
+#include "core/durations.hpp"
 #include "core/holder.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
 namespace {
-
-std::string in_words(Duration duration) {
-    if (duration == until_released) return "until released";
-    return std::to_string(std::chrono::floor<std::chrono::milliseconds>(duration).count()) + " ms";
-}
 
 // Throws BadRequest where a request exceeds the limits; fills in nothing.
 class Bounds {
@@ -102,18 +98,17 @@ private:
         at_most("the size of a page", rows, limits_.page_rows);
     }
     [[noreturn]] void too_long(std::string_view what, Duration duration) const {
-        throw BadRequest{std::string{what} + " is " + in_words(duration) + "; at most " +
-                         in_words(limits_.max_ttl) + " are allowed"};
+        throw BadRequest{std::string{what} + " is " + exactly(duration) + "; at most " +
+                         exactly(limits_.max_ttl) + " is allowed"};
     }
     void ttl(std::string_view what, Duration ttl) const {
         if (ttl == until_released) {
             if (limits_.allow_endless) return;
-            throw BadRequest{
-                "leases without an expiry are not allowed here; set Limits::allow_endless"};
+            throw BadRequest{"leases without an expiry are not allowed here: allow_endless is off"};
         }
         if (ttl < limits_.min_ttl) {
-            throw BadRequest{std::string{what} + " is " + in_words(ttl) + "; at least " +
-                             in_words(limits_.min_ttl) + " are needed"};
+            throw BadRequest{std::string{what} + " is " + exactly(ttl) + "; at least " +
+                             exactly(limits_.min_ttl) + " is needed"};
         }
         if (ttl > limits_.max_ttl) too_long(what, ttl);
     }

@@ -219,7 +219,7 @@ TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
     wrong({"nonsense"}, "there is no command 'nonsense'");
     wrong({"try"}, "KEY is required");
     wrong({"try", "Order/1", "--ttl", "90"}, "'90' is no duration");
-    wrong({"try", "Order/1", "--ttl", "1ms"}, "at least 100 ms");
+    wrong({"try", "Order/1", "--ttl", "1ms"}, "the ttl is 1ms; at least 100ms");
     wrong({"try", "Order/1", "--since", "x"}, "'x' is no whole number");
     wrong({"try", "Order/"}, "the key's id is empty");
     wrong({"ls", "--store", "nonsense:"}, "no store for 'nonsense:'");

@@ -100,7 +100,7 @@ TEST_F(ProbesAndBatch, DoesNothingOfABatchWithABadRequest) {
     EXPECT_EQ(refused.code(), "bad_request");
     EXPECT_EQ(refused.json().at("index").as_int64(), 1);
     EXPECT_EQ(refused.json().at("detail").as_string(),
-              "requests[1]: the ttl is 1 ms; at least 100 ms are needed");
+              "requests[1]: the ttl is 1ms; at least 100ms is needed");
     EXPECT_TRUE(server_.locks().list().empty());
 }
 

@@ -10,6 +10,7 @@
 #include "cli/input.hpp"
 #include "cli/serve/config.hpp"
 #include "cli/serve/token_file.hpp"
+#include "core/durations.hpp"
 #include "store_url.hpp"
 
 namespace leasehold::cli {
