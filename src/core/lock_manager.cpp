@@ -126,6 +126,13 @@ Limits checked(const Limits& limits) {
             "the limits max_ttl and max_hold must be longer than nothing and at most 100 years; "
             "max_hold may be left out"};
     }
+    const auto no_more_than = [&](std::string_view name, Duration limit) {
+        if (limits.min_ttl <= limit) return;
+        throw BadRequest{"the limit min_ttl (" + exactly(limits.min_ttl) + ") must not be above " +
+                         std::string{name} + " (" + exactly(limit) + ")"};
+    };
+    no_more_than("max_ttl", limits.max_ttl);
+    no_more_than("max_hold", limits.max_hold.value_or(limits.min_ttl));
     return limits;
 }
 

@@ -159,6 +159,10 @@ TEST_F(ServeConfig, RefusesWhatDoesNotGoTogether) {
               "max_ttl (1m, " +
                   file + ":2)\n");
     EXPECT_NE(refused({"--min-ttl", "2d"}).find("min_ttl (2d, --min-ttl)"), std::string::npos);
+    EXPECT_EQ(
+        refused({"--max-hold", "99ms"}),
+        "leasehold: min_ttl (100ms, default) must not be above max_hold (99ms, --max-hold)\n");
+    EXPECT_EQ(printed({"--max-hold", "100ms"}).at("max_hold"), "\"100ms\" # --max-hold");
 }
 
 TEST_F(ServeConfig, TakesListsAsTheyAreWrittenInEachPlace) {

@@ -205,6 +205,15 @@ TEST_F(LockManagerTest, RefusesLimitsThatNoTimeCanBeCountedWith) {
                      {.max_ttl = std::chrono::years{100}, .max_hold = std::chrono::years{100}}}));
 }
 
+TEST_F(LockManagerTest, RefusesLimitsThatLeaveNoLeaseToGrant) {
+    const auto with = [](const Limits& limits) { LockManager{memory::open(), limits}; };
+    expect_bad([&] { with({.min_ttl = 2min, .max_ttl = 1min}); },
+               "the limit min_ttl (2m) must not be above max_ttl (1m)");
+    expect_bad([&] { with({.max_hold = 99ms}); },
+               "the limit min_ttl (100ms) must not be above max_hold (99ms)");
+    EXPECT_NO_THROW(with({.min_ttl = 1min, .max_ttl = 1min, .max_hold = 1min}));
+}
+
 Limits bounded() {
     Limits limits;
     limits.max_hold = 10min;

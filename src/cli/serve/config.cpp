@@ -102,6 +102,7 @@ void EffectiveConfig::check_together() const {
     ordered("min_ttl", "max_ttl", limits.min_ttl <= limits.max_ttl);
     ordered("min_ttl", "default_ttl", limits.min_ttl <= limits.default_ttl);
     ordered("default_ttl", "max_ttl", limits.default_ttl <= limits.max_ttl);
+    ordered("min_ttl", "max_hold", limits.min_ttl <= limits.max_hold.value_or(limits.min_ttl));
     if (values_.tokens.empty() && !server::is_loopback(values_.server.address)) {
         throw BadRequest{origin("address") +
                          ": without tokens, address takes a loopback address, "
