@@ -134,6 +134,24 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
     EXPECT_EQ(leasehold({"serve", "--store", "memory:", "--tokens", "/nowhere"}).exit_code, 2);
 }
 
+TEST_F(ServeAccess, ABadFileIsRefusedBeforeTheStoreIsMade) {
+    const std::string bad = write("bad", "nothing\n");
+    const Certificate certificate{folder(), "one", "DNS:localhost"};
+    const std::vector<std::vector<std::string>> cases{
+        {"--tokens", bad},
+        {"--tls-certificate", bad, "--tls-key", certificate.key},
+        {"--tls-certificate", certificate.file, "--tls-key", bad}};
+    for (const std::vector<std::string>& options : cases) {
+        std::vector<std::string> arguments{"serve", "--port", "0", "--store",
+                                           "sqlite:" + file("new.db")};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        const auto refused = leasehold(arguments);
+        EXPECT_EQ(refused.exit_code, 2) << refused.output;
+        EXPECT_EQ(refused.output.find("store opened"), std::string::npos) << refused.output;
+        EXPECT_FALSE(std::filesystem::exists(file("new.db"))) << options.front();
+    }
+}
+
 TEST_F(ServeAccess, TokensAreReadAgainAtHangupAndABadFileKeepsTheOldOnes) {
     const std::string before = entry("before", "use,see");
     const std::string after = entry("after", "see");

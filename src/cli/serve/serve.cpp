@@ -119,10 +119,12 @@ std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log
     return identity;
 }
 
-server::ServerOptions options_of(const Config& config) {
+server::ServerOptions options_of(const Config& config, Log& log) {
     server::ServerOptions options = config.server;
     const auto per_second = static_cast<double>(config.token_rate);
     options.rate = {.per_second = per_second, .at_once = per_second};
+    options.tokens = tokens_of(config, log);
+    options.identity = identity_of(config, log);
     return options;
 }
 
@@ -132,6 +134,7 @@ public:
         : line_{line},
           config_{config.values()},
           log_{config_.log_level, config_.log_format},
+          options_{options_of(config_, log_)},
           signals_{{.stop = [this](int number) { stop(number); }, .reload = [this] { reload(); }}},
           locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), observers_),
                  config_.limits} {}
@@ -139,40 +142,43 @@ public:
     int run(Greeting greeting) {
         raise_file_limit(log_, config_.server.connections);
         tell_of_store(log_, config_, locks_.status());
-        server::ServerOptions options = options_of(config_);
-        options.tokens = tokens_of(config_, log_);
-        options.identity = identity_of(config_, log_);
-        options.observer = &observers_;
-        options.metrics = &metrics_;
         std::optional<Server> server;
         try {
-            server.emplace(locks_, options);
+            open(server);
         } catch (const std::system_error& error) {
-            complain("cannot listen on " + place_of(options.address, options.port) + ": " +
-                     error.code().message() + "; --address and --port name another place");
+            complain("cannot listen on " + place_of(config_.server.address, config_.server.port) +
+                     ": " + error.code().message() + "; --address and --port name another place");
             return store_failed;
         }
-        const std::string place = place_of(options.address, server->port());
-        const std::string url = (options.identity ? "https://" : "http://") + place;
-        serves(&*server);
+        const std::string place = place_of(config_.server.address, server->port());
+        const bool secure = !config_.tls_certificate.empty();
+        const std::string url = (secure ? "https://" : "http://") + place;
         log_.info("ready", {{"url", url}});
         if (greeting == Greeting::banner) {
-            std::cout << banner(url, public_url(config_.store),
-                                options.tokens ? Admission::with_token : Admission::everybody)
+            std::cout << banner(
+                             url, public_url(config_.store),
+                             config_.tokens.empty() ? Admission::everybody : Admission::with_token)
                       << std::flush;
         }
         notify_manager("READY=1\n");
         server->run();
-        serves(nullptr);
+        close();
         log_.info("stopped");
         return done;
     }
 
 private:
-    // Waits for a signal that is being handled: what it uses must be there.
-    void serves(Server* server) {
+    void open(std::optional<Server>& server) {
         const std::lock_guard lock{mutex_};
-        server_ = server;
+        options_.observer = &observers_;
+        options_.metrics = &metrics_;
+        server_ = &server.emplace(locks_, options_);
+    }
+
+    // Waits for a signal that is being handled: what it uses must be there.
+    void close() {
+        const std::lock_guard lock{mutex_};
+        server_ = nullptr;
     }
 
     void stop(int number) {
@@ -197,18 +203,20 @@ private:
         } catch (const std::exception& error) {
             log_.error("the configuration was not read again", {{"error", error.what()}});
         }
-        reload("the tokens were not read again; the old ones stay", [this](Server& server) {
-            if (auto tokens = tokens_of(config_, log_)) server.use(std::move(tokens));
+        reload("the tokens were not read again; the old ones stay", [this] {
+            options_.tokens = tokens_of(config_, log_);
+            if (server_ != nullptr && options_.tokens) server_->use(options_.tokens);
         });
-        reload("the certificate was not read again; the old one stays", [this](Server& server) {
-            if (auto identity = identity_of(config_, log_)) server.use(std::move(identity));
+        reload("the certificate was not read again; the old one stays", [this] {
+            options_.identity = identity_of(config_, log_);
+            if (server_ != nullptr && options_.identity) server_->use(options_.identity);
         });
     }
 
-    void reload(std::string_view failed, const std::function<void(Server&)>& read) {
+    void reload(std::string_view failed, const std::function<void()>& read) {
         try {
             const std::lock_guard lock{mutex_};
-            if (server_ != nullptr) read(*server_);
+            read();
         } catch (const std::exception& error) {
             log_.error(failed, {{"error", error.what()}});
         }
@@ -219,6 +227,9 @@ private:
     std::mutex mutex_;
     Server* server_ = nullptr;  // guarded by mutex_; while it serves
     Log log_;
+    // Before the store, which a bad file must leave as it is. Guarded by mutex_ as soon as there
+    // are signals_.
+    server::ServerOptions options_;
     server::Metrics metrics_{std::string{version()}};
     server::BothObservers observers_{log_, metrics_};
     Signals signals_;
