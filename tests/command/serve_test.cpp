@@ -69,9 +69,15 @@ TEST_F(Serve, SaysWhatItServesWhereAndHowDurably) {
     EXPECT_TRUE(server.lines("request").empty());
 }
 
-TEST_F(Serve, WarnsOfAStoreThatForgets) {
-    Serving server{"memory:"};
-    EXPECT_TRUE(server.says("nothing survives the end of this process"));
+TEST_F(Serve, WarnsOnceOfAStoreThatForgets) {
+    // So few that the limit of files is no matter.
+    Serving server{"memory:", {"--connections", "100"}};
+    EXPECT_EQ(server.stop(), 0);
+    const auto warnings = server.lines("store");
+    ASSERT_EQ(warnings.size(), 1U) << server.output();
+    EXPECT_EQ(text(warnings[0], "warning"), "leases live in this process and end with it");
+    const std::string all = server.output();
+    EXPECT_EQ(all.find("\"level\":\"warning\""), all.rfind("\"level\":\"warning\"")) << all;
 }
 
 TEST_F(Serve, WritesForPeopleOnATerminal) {

@@ -72,9 +72,6 @@ void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
                               {"store", public_url(config.store)},
                               {"name", status.name},
                               {"durability", to_string(status.durability)}});
-    if (status.durability == Durability::none) {
-        log.warning("nothing survives the end of this process: the store is in memory");
-    }
     for (const std::string& warning : status.warnings) {
         log.warning("store", {{"warning", warning}});
     }
