@@ -31,6 +31,14 @@ TEST_P(Opening, FindsSafeSettingsStrong) {
     EXPECT_TRUE(mentions(locks.status().name, GetParam().store));
 }
 
+TEST_P(Opening, TakesAnyTimeToWaitForAnAnswer) {
+    // 2^32 + 1, of which an int keeps 1; and a century.
+    for (const std::string time : {"4294967297", "3153600000000"}) {
+        LockManager locks{open_store(url("io_timeout_ms=" + time))};
+        EXPECT_TRUE(locks.try_lock({"Order", time}, {.owner = "alice", .ttl = 1min}));
+    }
+}
+
 TEST_P(Opening, RefusesTablesOfANewerLeasehold) {
     (void)open_store(url());
     const auto session = connect();

@@ -36,11 +36,17 @@ bool is_conflict(const ServerError& error) {
            error.state == "40001" || error.state == "40P01" || error.state == "55P03";
 }
 
+// poll() and the driver count milliseconds in an int.
+StoreOptions bounded(StoreOptions options) {
+    options.io_timeout = std::min<Duration>(options.io_timeout, std::chrono::days{24});
+    return options;
+}
+
 class PostgresStore final : public CellStore {
 public:
     PostgresStore(const std::string& conninfo, const StoreOptions& options)
-        : CellStore{options},
-          connection_{conninfo, options.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
+        : CellStore{bounded(options)},
+          connection_{conninfo, options_.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
         try {
             (void)now();
         } catch (const Conflict&) {
