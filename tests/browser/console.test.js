@@ -169,6 +169,17 @@ test('a key tells who held it, who was refused, and what was broken', async (t) 
   await page.getByText('Held by dana', { exact: true }).waitFor();
 });
 
+test('a key tells of each lease that expired, whoever held it before', async (t) => {
+  const server = await startServer(t);
+  const page = await openConsole(t, server, { hash: '#/lock/Order/1' });
+  const past = page.getByRole('table', { name: 'History' });
+  for (const owner of ['alice', 'bob']) {
+    await take(server, 'Order/1', { owner, ttl_ms: 200 });
+    await row(past, owner).filter({ hasText: 'expired' }).waitFor();
+  }
+  await row(past, 'alice').filter({ hasText: 'taken' }).waitFor();
+});
+
 test('a lease is broken with a preview, a reason and a name, and its holder sees it', async (t) => {
   const server = await startServer(t);
   const site = await startSite(t, server, {

@@ -154,10 +154,12 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
     before = now;
     setText(waiting, waiters.length ? t('waitingHere', { owners: line(waiters) }) : '');
 
-    for (const lease of data.past) if (!rows.has(lease.sequence)) rows.set(lease.sequence, historyRow(lease));
+    // What has just expired is told anew once somebody takes the key.
+    const nameOf = (lease) => `${lease.fence} ${lease.how}`;
+    for (const lease of data.past) if (!rows.has(nameOf(lease))) rows.set(nameOf(lease), historyRow(lease));
     arrange(
       past,
-      data.past.map((lease) => rows.get(lease.sequence)),
+      data.past.map((lease) => rows.get(nameOf(lease))),
     );
     past.parentElement.hidden = data.past.length === 0;
     nothing.hidden = data.past.length > 0;
