@@ -366,13 +366,12 @@ Outcome CellStore::answer(const List& request) {
 
 Outcome CellStore::answer(const History& request) {
     std::vector<PastLease> page;
-    if (request.key && !request.before) {
+    if (asks_for_unnoticed(request)) {
         Work work;
         work.slots.push_back({.key = *request.key});
         const Time at = load_and_observe(work, Locking::no);
         const PastLookup no_past = [](LockId) { return std::nullopt; };
-        Rules{at, clock_, no_past, work.endings}.append_expired(*request.key,
-                                                                work.slots.front().cell, page);
+        page = Rules{at, clock_, no_past, work.endings}.unnoticed(request, work.slots.front().cell);
     }
     for (PastLease& past : history(request, now() - options_.retention)) {
         if (page.size() < request.limit) page.push_back(std::move(past));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
+#include <tuple>
 
 namespace leasehold {
 namespace {
@@ -379,18 +379,28 @@ bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
     return true;
 }
 
-void Rules::append_expired(const LockKey& key, const Cell& cell,
-                           std::vector<PastLease>& history) const {
+std::vector<PastLease> Rules::unnoticed(const History& request, const Cell& cell) const {
     const Time now = now_for(cell);
+    std::vector<const Grant*> expired;
     for (const Grant& grant : cell.grants) {
-        if (alive(grant, now)) continue;
-        history.push_back({.lease = to_holder(key, grant),
-                           .how = Gone::expired,
-                           .ended_at = grant.expires_at,
-                           .by = {},
-                           .why = {},
-                           .sequence = std::numeric_limits<std::int64_t>::max()});
+        if (!alive(grant, now)) expired.push_back(&grant);
     }
+    std::ranges::sort(expired, std::greater<>{},
+                      [](const Grant* grant) { return std::tie(grant->expires_at, grant->fence); });
+    std::vector<PastLease> page;
+    std::int64_t sequence = highest_sequence + 1;
+    for (const Grant* const grant : expired) {
+        --sequence;
+        if (page.size() == request.limit || (request.before && sequence >= *request.before))
+            continue;
+        page.push_back({.lease = to_holder(*request.key, *grant),
+                        .how = Gone::expired,
+                        .ended_at = grant->expires_at,
+                        .by = {},
+                        .why = {},
+                        .sequence = sequence});
+    }
+    return page;
 }
 
 Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& cell) const {

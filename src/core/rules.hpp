@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <leasehold/limits.hpp>
 #include <leasehold/store.hpp>
 
 #include "core/store_clock.hpp"
@@ -58,6 +60,17 @@ struct Ended {
 // Looks up an ended lease by its lock id.
 using PastLookup = std::function<std::optional<Ended>(LockId)>;
 
+// Where leases that expired without anybody's noticing stand in a history: after all that have a
+// number, and as numbers that JavaScript counts exactly.
+inline constexpr std::int64_t highest_sequence = (std::int64_t{1} << 53U) - 1;
+inline constexpr std::int64_t first_unnoticed =
+    highest_sequence + 1 - std::int64_t{Limits::shared_holders};
+
+// Whether a page of history can begin with such leases.
+[[nodiscard]] inline bool asks_for_unnoticed(const History& request) {
+    return request.key && request.before.value_or(highest_sequence) > first_unnoticed;
+}
+
 class Rules {
 public:
     // `now` was read after the cells were serialised. Endings are appended to `endings`.
@@ -80,8 +93,8 @@ public:
 
     [[nodiscard]] std::vector<Holder> holders(const LockKey&, const Cell&) const;
 
-    // Adds leases that expired without anybody's noticing, as the latest of the key's history.
-    void append_expired(const LockKey&, const Cell&, std::vector<PastLease>& history) const;
+    // Leases that expired without anybody's noticing, as a page of the key's history.
+    [[nodiscard]] std::vector<PastLease> unnoticed(const History&, const Cell&) const;
 
     // The answer to a request that would have to change a cell which somebody's transaction holds
     // on to. Until that ends, even another's expired lease keeps the key; everything else is busy.

@@ -147,6 +147,34 @@ TEST_P(PastLeases, AnExpiredLeaseThatStandsFirstDoesNotHideThePagesAfterIt) {
     }
 }
 
+TEST_P(PastLeases, ManyExpiredLeasesOfAKeyComePageByPageToo) {
+    constexpr std::int64_t exact_in_javascript = (std::int64_t{1} << 53) - 1;
+    (void)lock_and_release(key_, "alice");
+    (void)lock_and_release(key_, "bob");
+    const std::vector<std::pair<std::string, Duration>> shares{
+        {"dave", 2min}, {"erin", 3min}, {"carol", 1min}};
+    for (const auto& [owner, ttl] : shares) {
+        (void)must(locks().try_lock(key_, {.owner = owner, .mode = Mode::shared, .ttl = ttl}));
+    }
+    let_pass(4min);
+    for (const std::size_t limit : {1U, 2U, 3U, 4U, 5U, 6U}) {
+        std::vector<std::string> all;
+        History query{.key = key_, .limit = limit};
+        for (int pages = 0; pages < 10; ++pages) {
+            const auto page = locks().history(query);
+            EXPECT_LE(page.size(), limit);
+            if (page.empty()) break;
+            for (const PastLease& past : page) {
+                EXPECT_LT(past.sequence, query.before.value_or(exact_in_javascript + 1));
+                query.before = past.sequence;
+                all.push_back(past.lease.owner);
+            }
+        }
+        EXPECT_EQ(all, (std::vector<std::string>{"erin", "dave", "carol", "bob", "alice"}))
+            << limit;
+    }
+}
+
 TEST_P(PastLeases, ReleasingAllKeepsEachOfThem) {
     for (int i = 0; i < 5; ++i) (void)lock({"Order", std::to_string(i)}, "alice");
     EXPECT_EQ(must(locks().release_all("alice")).size(), 5U);

@@ -209,6 +209,27 @@ TEST_F(LockRoutes, TellsWhatHappened) {
     EXPECT_TRUE(rest.at("next").is_null());
 }
 
+TEST_F(LockRoutes, TheNextPageOfHistoryIsOneThatJavaScriptCanAskFor) {
+    constexpr std::int64_t exact_in_javascript = (std::int64_t{1} << 53) - 1;
+    grant("/v1/locks/Order/1", R"({"owner":"alice","mode":"shared","ttl_ms":60000})");
+    grant("/v1/locks/Order/1", R"({"owner":"bob","mode":"shared","ttl_ms":60000})");
+    clock_.advance(2min);
+    std::string before;
+    for (const char* const owner : {"bob", "alice"}) {
+        const Answer page = ask("GET", "/v1/history?type=Order&id=1&limit=1" + before);
+        ASSERT_EQ(page.json().at("history").as_array().size(), 1U) << page.body;
+        const auto past = page.json().at("history").at(0);
+        EXPECT_EQ(past.at("owner").as_string(), owner);
+        EXPECT_EQ(past.at("how").as_string(), "expired");
+        const std::int64_t next = page.json().at("next").as_int64();
+        EXPECT_LE(next, exact_in_javascript);
+        before = "&before=" + std::to_string(next);
+    }
+    const auto last = ask("GET", "/v1/history?type=Order&id=1&limit=1" + before).json();
+    EXPECT_TRUE(last.at("history").as_array().empty());
+    EXPECT_TRUE(last.at("next").is_null());
+}
+
 TEST_F(LockRoutes, AnswersHeadWithoutABody) {
     client_.send(message("HEAD", "/v1/locks/Order/1") + message("GET", "/v1/locks/Order/1"));
     // The length is that of the body that GET would have.

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "core/holder.hpp"
+#include "core/rules.hpp"
 
 namespace leasehold::server {
 namespace {
-
-// A lease that has expired without anybody's noticing is in no order yet.
-constexpr std::int64_t not_numbered = std::numeric_limits<std::int64_t>::max();
 
 // A shared lease that its holder made exclusive goes on with a new fence.
 bool became(const Holder& before, const Holder& after) {
@@ -96,7 +93,7 @@ void Ledger::take_past(std::vector<PastLease>& past, Time store_now) {
     std::ranges::sort(
         past, {}, [](const PastLease& one) { return std::pair{one.sequence, one.lease.fence}; });
     for (const PastLease& one : past) {
-        const bool is_new = one.sequence > latest_ && one.sequence != not_numbered;
+        const bool is_new = one.sequence > latest_ && one.sequence < first_unnoticed;
         const auto known = entries_.find(one.lease.key);
         const bool is_told =
             known != entries_.end() && find(known->second, one.lease.fence) != nullptr;

@@ -284,11 +284,12 @@ private:
                 all.push_back(to_past(entry.ended, entry.sequence));
             }
         }
-        if (request.key && !request.before) {
+        if (asks_for_unnoticed(request)) {
             Shard& shard = shard_of(*request.key);
             const std::lock_guard lock{shard.mutex};
             if (const auto slot = shard.cells.find(*request.key); slot != shard.cells.end()) {
-                Decision{*this, shard}.rules.append_expired(*request.key, slot->second, all);
+                std::ranges::move(Decision{*this, shard}.rules.unnoticed(request, slot->second),
+                                  std::back_inserter(all));
             }
         }
         const auto page = std::min(request.limit, all.size());
