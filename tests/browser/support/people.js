@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
+import { patience } from './waiting.js';
 
 const arguments_ = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -32,6 +33,7 @@ after(async () => (await shared)?.close());
 export async function person(t, { browser, ...options } = {}) {
   shared ??= launch();
   const context = await (browser ?? (await shared)).newContext(options);
+  context.setDefaultTimeout(patience);
   const problems = [];
   context.on('page', (page) => {
     page.on('pageerror', (error) => problems.push(error.stack ?? String(error)));

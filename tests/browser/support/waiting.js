@@ -1,4 +1,5 @@
-const patience = 20_000;  // a test that works never waits for it
+/** In ms. A test that works never waits for it, however slow the machine is. */
+export const patience = 60_000;
 
 /** The next event of these types, or the state if it is there already. */
 export function become(guard, ...states) {
