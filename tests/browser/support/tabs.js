@@ -22,7 +22,7 @@ export async function openWindow(t) {
   t.after(async () => {
     void devtools.send('Browser.close').catch(() => {});
     await ended;
-    rmSync(profile, { recursive: true, maxRetries: 5 });
+    rmSync(profile, { recursive: true, maxRetries: 20 });
   });
   return { open: (url) => Tab.open(devtools, url) };
 }
@@ -35,9 +35,13 @@ class Tab {
   static async open(devtools, url) {
     const tab = new Tab();
     tab.#devtools = devtools;
-    tab.#targetId = (await devtools.send('Target.createTarget', { url })).targetId;
+    tab.#targetId = (await devtools.send('Target.createTarget', { url: 'about:blank' })).targetId;
     const about = { targetId: tab.#targetId, flatten: true };
     tab.#sessionId = (await devtools.send('Target.attachToTarget', about)).sessionId;
+    await tab.#ask('Page.enable');
+    const there = devtools.next('Page.frameNavigated', ({ frame }) => frame.url === url);
+    await tab.#ask('Page.navigate', { url });
+    await there;
     return tab;
   }
 
@@ -61,6 +65,7 @@ class Devtools {
   #to;
   #asked = new Map();
   #last = 0;
+  #awaited = new Map();
 
   constructor(to, from) {
     this.#to = to;
@@ -80,7 +85,13 @@ class Devtools {
     return new Promise((resolve, reject) => this.#asked.set(id, { resolve, reject }));
   }
 
-  #hear({ id, result, error }) {
+  /** The next event of this name that is meant. */
+  next(name, isMeant) {
+    return new Promise((resolve) => this.#awaited.set(name, (what) => isMeant(what) && resolve()));
+  }
+
+  #hear({ id, result, error, method, params }) {
+    this.#awaited.get(method)?.(params);
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     if (error) asked?.reject(new Error(error.message));
