@@ -86,8 +86,10 @@ export function at(page, context = page.context()) {
     save: (options) => page.getByRole('button', { name: 'Save' }).click(options),
     /** Waits until the panel says this. */
     reads: (text) => panel.locator('.text', { hasText: text }).first().waitFor(),
-    /** Waits for a state of the guard. */
-    is: (state) => page.locator(`leasehold-guard section[data-state="${state}"]`).waitFor({ state: 'attached' }),
+    /** Waits for a state of the guard; 'held' by a page that is about to be loaded again does not count. */
+    is: (state) => page
+      .locator(`leasehold-guard${state === 'held' ? ':not([read-only])' : ''} section[data-state="${state}"]`)
+      .waitFor({ state: 'attached' }),
     /** Of the guard in the page: guard('lease.fence'). */
     guard: (what) => page.evaluate(
       (path) => path.split('.').reduce((value, name) => value?.[name], document.querySelector('leasehold-guard').guard),
