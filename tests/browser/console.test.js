@@ -101,21 +101,32 @@ test('focus stays on a row while the table changes around it', async (t) => {
   assert.equal(await page.evaluate(() => document.activeElement.id), 'search');
 });
 
-test('whoever breaks a lease by keyboard keeps the place', async (t) => {
-  const server = await startServer(t);
-  await take(server, 'Order/1', { owner: 'alice' });
-  await take(server, 'Order/2', { owner: 'bob' });
-  const page = await openConsole(t, server);
-  await row(page, 'Order/1').getByRole('button').focus();
-  await page.keyboard.press('Enter');
-  await page.keyboard.type('on leave');
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('olivia');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await row(page, 'Order/1').waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Order/2');
-});
+for (const [answer, goesBefore] of [
+  ['comes at once', null],
+  ['comes after the news', 'tr:not(.ended)'],
+  ['comes when the row is gone', 'tr'],
+]) {
+  test(`whoever breaks a lease by keyboard keeps the place, where the answer ${answer}`, async (t) => {
+    const server = await startServer(t);
+    await take(server, 'Order/1', { owner: 'alice' });
+    await take(server, 'Order/2', { owner: 'bob' });
+    const page = await openConsole(t, server);
+    await page.route('**/break', async (route) => {
+      const response = await route.fetch();
+      if (goesBefore) await page.locator(goesBefore, { hasText: 'Order/1' }).waitFor({ state: 'detached' });
+      await route.fulfill({ response });
+    });
+    await row(page, 'Order/1').getByRole('button').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('on leave');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('olivia');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await row(page, 'Order/1').waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Order/2');
+  });
+}
 
 test('how many there are is never less than what is shown', async (t) => {
   const server = await startServer(t);

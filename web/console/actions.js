@@ -2,7 +2,7 @@
 // exactly what it will do before it does it.
 
 import { ask, get, lockPath, Problem, query } from './api.js';
-import { h, icon, setAttribute, setText } from './dom.js';
+import { h, icon, placeOf, setAttribute, setText } from './dom.js';
 import { live } from './live.js';
 import { tick } from './refresh.js';
 import { TimeLeft } from './time-left.js';
@@ -50,12 +50,14 @@ function openDialog({ title, body, confirm, danger = false, submit, onClose = ()
   dialog.addEventListener('close', () => {
     dialog.remove();
     // What it was opened from may be gone.
+    if (document.activeElement === document.body) placeOf(opener).focus();
     if (document.activeElement === document.body) document.querySelector('main h1')?.focus();
     onClose();
   });
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close();
   });
+  const opener = document.activeElement;
   document.body.append(dialog);
   dialog.showModal();
   return { dialog, say, button };

@@ -42,6 +42,16 @@ export function arrange(parent, wanted) {
   }
 }
 
+// Whoever comes back to something in `gone` finds `heir` in its place.
+const heirs = new WeakMap();
+export function leaveTo(gone, heir) {
+  heirs.set(gone, heir);
+}
+export function placeOf(element) {
+  for (let at = element; at; at = at.parentElement) if (heirs.has(at)) return placeOf(heirs.get(at));
+  return element;
+}
+
 const paths = {
   locks: 'M5 11h14v9H5zM8 11V8a4 4 0 0 1 8 0v3',
   activity: 'M3 12h4l3-8 4 16 3-8h4',

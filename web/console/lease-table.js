@@ -1,7 +1,7 @@
 // Live leases, page by page with the server's cursors: the page never holds more than it shows.
 
 import { get, query } from './api.js';
-import { arrange, h, icon, setAttribute, setText } from './dom.js';
+import { arrange, h, icon, leaveTo, setAttribute, setText } from './dom.js';
 import { keyLink } from './parts.js';
 import { Refresher, tick } from './refresh.js';
 import { ownerHref } from './routes.js';
@@ -19,6 +19,14 @@ export const placeIn = (parameters) => ({
   after: parameters.get('after'),
   page: Math.max(2, Number(parameters.get('page')) || 2),
 });
+
+// The row beside one that ends, unless that has ended, too.
+function neighbourOf(row) {
+  for (const side of ['nextElementSibling', 'previousElementSibling']) {
+    for (let at = row[side]; at; at = at[side]) if (!at.classList.contains('ended')) return at;
+  }
+  return null;
+}
 
 function cell(name, label, ...children) {
   return h('td', { class: `cell-${name}`, role: 'cell', 'data-label': label }, ...children);
@@ -288,8 +296,10 @@ export class LeaseTable {
   #letGo(name, row) {
     const how = this.#events.get(name) ?? 'nowEnded';
     this.#events.delete(name);
-    // Its button is no longer there.
-    if (row.element.contains(document.activeElement?.closest('button'))) this.#moveOn(row.element);
+    // Its button is no longer there, and will not be when a dialog that it opened is closed.
+    const heir = neighbourOf(row.element)?.querySelector('a') ?? document.querySelector('main h1');
+    if (heir) leaveTo(row.element, heir);
+    if (row.element.contains(document.activeElement?.closest('button'))) heir?.focus();
     const focused = row.element.contains(document.activeElement);
     row.element.classList.remove('fresh');
     row.element.classList.add('ended');
@@ -303,12 +313,6 @@ export class LeaseTable {
       if (this.rows.size === 0) this.#show([]);
     };
     setTimeout(forget, focused ? 3 * endedStays : endedStays);
-  }
-
-  // From a row to its neighbour.
-  #moveOn(element) {
-    const { nextElementSibling: next, previousElementSibling: previous } = element;
-    ((next ?? previous)?.querySelector('a') ?? document.querySelector('main h1'))?.focus();
   }
 
   // Where it stood.
