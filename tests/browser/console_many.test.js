@@ -57,7 +57,7 @@ test('thousands of leases are paged, searched and filtered, and never all in the
     ),
   );
   assert.ok((await rows.count()) > 10);
-  assert.match(page.url(), /type=Order&owner=person-7/);
+  await page.waitForURL(/type=Order&owner=person-7/);
 
   await page.getByRole('button', { name: 'Clear' }).click();
   await page.getByLabel('Search', { exact: true }).fill('LAST of a thousand');
