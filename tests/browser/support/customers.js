@@ -59,6 +59,9 @@ export function at(page, context) {
     field: (label) => page.getByLabel(label, { exact: true }),
     press: (label) => page.locator('main').getByRole('button', { name: label, exact: true }).click(),
     reads: (text) => page.locator('main').getByText(text).first().waitFor(),
-    is: (state) => page.locator(`leasehold-guard section[data-state="${state}"]`).waitFor({ state: 'attached' }),
+    /** Waits for a state of the guard; 'held' by a page that has waited, and only opens the form now, does not count. */
+    is: (state) => page
+      .locator(`leasehold-guard${state === 'held' ? '[manual]' : ''} section[data-state="${state}"]`)
+      .waitFor({ state: 'attached' }),
   };
 }
