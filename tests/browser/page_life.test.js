@@ -19,6 +19,23 @@ test('a reload finds its own lease again', async (t) => {
   }
 });
 
+test('a reload finds its own lease again in a browser that is slow to say that the tab is the same', async (t) => {
+  const editor = await startEditor(t, { attributes: { closing: '60s' } });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const fence = await alice.guard('lease.fence');
+  await alice.page.addInitScript(() => {
+    const { request } = LockManager.prototype;
+    LockManager.prototype.request = async function (...asked) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      return request.apply(this, asked);
+    };
+  });
+  await alice.page.reload();
+  await alice.is('held');
+  assert.equal(await alice.guard('lease.fence'), fence);
+});
+
 test('a reload keeps its lease although others wait for it', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '8s' } });
   const alice = await editor.open('alice');

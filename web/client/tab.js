@@ -35,17 +35,20 @@ export async function browserName() {
 // Whether no other page of this browser has the name; ours while this page is open. Where a browser
 // cannot tell (pages without https), no page takes over a name: better a reload that waits for its own
 // lease than two tabs that share one.
-function claim(name) {
+async function claim(name) {
+  const now = { ifAvailable: true };
+  // The grace is for the page before, not for a browser that is slow to answer.
+  return (await take(name, now)) || (await take(name, { signal: AbortSignal.timeout(grace) })) || take(name, now);
+}
+
+function take(name, options) {
   const locks = globalThis.navigator?.locks;
   if (!locks) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const givingUp = new AbortController();
-    const timer = setTimeout(() => givingUp.abort(), grace);
     locks
-      .request(`${tabKey}:${name}`, { signal: givingUp.signal }, () => {
-        clearTimeout(timer);
-        resolve(true);
-        return new Promise((end) => addEventListener('pagehide', end, { once: true }));
+      .request(`${tabKey}:${name}`, options, (lock) => {
+        resolve(lock !== null);
+        return lock && new Promise((end) => addEventListener('pagehide', end, { once: true }));
       })
       .catch(() => resolve(false));
   });
