@@ -45,7 +45,7 @@ test('two people and one customer: marked, refused, waits, knocks, gets it, save
 });
 
 test('without scripts: a save after the lock ran out keeps the draft and tells what changed', async (t) => {
-  const app = await startCustomers(t, { ttlS: 8 });
+  const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim', { javaScriptEnabled: false });
   const lee = await app.signIn('Lee');
   await kim.edit('Delta Pumps');
@@ -76,7 +76,7 @@ test('without scripts: a save after the lock ran out keeps the draft and tells w
 });
 
 test('offline and back: the form waits read-only with its draft', async (t) => {
-  const app = await startCustomers(t, { ttlS: 8 });
+  const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
   await kim.edit('Hansen Fisk');
@@ -180,7 +180,7 @@ test('a reload and the way back ask nothing twice, and a duplicate looks on', as
 });
 
 test('a lost form can be compared with the latest, and left', async (t) => {
-  const app = await startCustomers(t, { ttlS: 8 });
+  const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
   await kim.edit('Delta Pumps');

@@ -13,7 +13,7 @@ async function breakIt(editor, by = 'admin', reason = 'maintenance') {
 }
 
 test('lost to its expiry: the draft is kept, and a save is held back until it is taken again', async (t) => {
-  const editor = await startEditor(t, { attributes: { ttl: '5s' } });
+  const editor = await startEditor(t, { attributes: { ttl: '10s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
   await alice.notes.fill('a careful text');

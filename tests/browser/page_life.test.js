@@ -129,7 +129,7 @@ test('offline and back in time: nothing is lost', async (t) => {
 });
 
 test('offline for too long: read-only, the draft kept, and taken again', async (t) => {
-  const editor = await startEditor(t, { attributes: { ttl: '5s' } });
+  const editor = await startEditor(t, { attributes: { ttl: '10s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
   await alice.notes.fill('a long thought');
@@ -215,13 +215,15 @@ test('a tab in the background keeps its lease, however slow its timers are', asy
   const fence = (await editor.lock()).holders[0].fence;
   await hide();
   await tab.evaluate(() => {
+    window.began = performance.now();
     window.rung = 0;
     setInterval(() => ++window.rung, 100);
   });
   const renewals = () => editor.site.requests.filter(({ method }) => method === 'PATCH').length;
   const before = renewals();
   await eventually(() => renewals() > before + 12);
-  assert.ok((await tab.evaluate(() => window.rung)) < 10, 'its timers were slow indeed');
+  const slow = await tab.evaluate(() => window.rung < (performance.now() - window.began) / 500);
+  assert.ok(slow, 'its timers were slow indeed');
   assert.equal(await isHeld(), true);
   assert.equal((await editor.lock()).holders[0].fence, fence);
 });
