@@ -94,7 +94,7 @@ test('while it is read-only nothing changes, and everything can be reached and c
   assert.equal(await important.isChecked(), false);
   assert.equal(await bob.name.isEnabled(), true);
 
-  await alice.page.close();
+  await alice.page.evaluate(() => document.querySelector('leasehold-guard').guard.release());
   await bob.reads('This is free now.');
   await bob.button('Start editing').click();
   await bob.is('held');

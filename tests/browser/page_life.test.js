@@ -116,7 +116,7 @@ for (const [closing, what] of [['30s', 'finds its lease'], ['200ms', 'takes it a
 }
 
 test('offline and back in time: nothing is lost', async (t) => {
-  const editor = await startEditor(t, { attributes: { ttl: '12s' } });
+  const editor = await startEditor(t, { attributes: { ttl: '20s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
   const fence = await alice.guard('lease.fence');
