@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -258,6 +260,20 @@ std::vector<pid_t> descendants(pid_t ancestor) {
     return result;
 }
 
+// A name in the same network as the port, which is given back when the last process that has the
+// socket ends.
+bool reserve(std::uint16_t port) {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) throw_errno("cannot make a socket");
+    const std::string name = "leasehold-test-port-" + std::to_string(port);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0) return true;
+    ::close(socket);
+    return false;
+}
+
 bool stands_still(pid_t pid) {
     bool still = true;
     for_each_number("/proc/" + std::to_string(pid) + "/task",
@@ -462,7 +478,7 @@ std::uint16_t free_port() {
         const bool free =
             ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
         ::close(probe);
-        if (free) return port;
+        if (free && reserve(port)) return port;
     }
     throw std::runtime_error("no free TCP port found");
 }

@@ -89,7 +89,8 @@ private:
 };
 
 // A TCP port of 127.0.0.1 that nobody listens on, outside the range that outgoing connections draw
-// from, so that it stays free while a server on it is down.
+// from, so that it stays free while a server on it is down. No other test gets it while this
+// process lives.
 std::uint16_t free_port();
 
 }  // namespace leasehold::testing

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -158,6 +159,13 @@ TEST(ChildProcess, OutlivesTheThreadThatMadeIt) {
 
 TEST(PrivatePostgres, AcceptsConnectionsAndMakesDatabases) {
     auto& server = shared_postgres();
+TEST(FreePort, IsGivenOnce) {
+    std::set<std::uint16_t> ports;
+    constexpr std::size_t many = 500;  // of some twenty thousand: some are drawn again
+    for (std::size_t i = 0; i < many; ++i) ports.insert(free_port());
+    EXPECT_EQ(ports.size(), many);
+}
+
     EXPECT_EQ(PostgresSession(server.url()).ask("SELECT current_database()"), "locks");
     server.create_database("other \"one\"");
     EXPECT_EQ(PostgresSession(server.url())
