@@ -15,7 +15,7 @@ testing::Finished leasehold(const std::vector<std::string>& arguments,
                             const std::vector<std::string>& environment) {
     testing::Command command{.arguments = {LEASEHOLD_COMMAND}, .environment = environment};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
-    return testing::run(command, 60s);
+    return testing::run(command, 180s);
 }
 
 bool is_alive(pid_t process) {

@@ -113,7 +113,7 @@ TEST_F(Command, ReadsTheLockIdFromStandardInput) {
     const auto finished =
         testing::run({.arguments = {"sh", "-c", script, LEASEHOLD_COMMAND},
                       .environment = {"LEASEHOLD_STORE=sqlite:" + file("locks.db")}},
-                     20s);
+                     60s);
     EXPECT_EQ(finished.output, "Order/1 is released\n");
 }
 
@@ -278,7 +278,7 @@ TEST_F(Command, SaysThatAnAnswerCouldNotBeWritten) {
     const auto finished = testing::run(
         {.arguments = {"sh", "-c", "\"$0\" try Order/1 > /dev/full", LEASEHOLD_COMMAND},
          .environment = {"LEASEHOLD_STORE=sqlite:" + file("locks.db")}},
-        20s);
+        60s);
     EXPECT_EQ(finished.exit_code, 6);
     EXPECT_TRUE(has(finished.output, "could not be written")) << finished.output;
 }

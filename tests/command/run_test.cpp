@@ -187,7 +187,7 @@ TEST_F(Run, PassesFilesAndInputOnToItsCommand) {
     const auto finished =
         testing::run({.arguments = {"sh", "-c", script, LEASEHOLD_COMMAND, file("three")},
                       .environment = {"LEASEHOLD_STORE=" + store()}},
-                     20s);
+                     60s);
     EXPECT_EQ(finished.output, "hello\n");
     EXPECT_EQ(content_of(file("three")), "three\n");
 }

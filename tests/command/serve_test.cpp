@@ -310,7 +310,7 @@ public:
         sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
         address.copy(name.sun_path, sizeof name.sun_path - 1);
         if (name.sun_path[0] == '@') name.sun_path[0] = '\0';
-        const timeval limit{.tv_sec = 20, .tv_usec = 0};
+        const timeval limit{.tv_sec = 60, .tv_usec = 0};
         ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         const auto size = offsetof(sockaddr_un, sun_path) + address.size();
         EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(size)),
@@ -363,7 +363,7 @@ TEST_F(Serve, ListensOnTheIpv6LoopbackToo) {
     EXPECT_TRUE(faults::eventually([&] {
         return content_of(log).find("\"url\":\"http://[::1]:") != std::string::npos;
     })) << content_of(log);
-    EXPECT_EQ(server.terminate(20s), 0);
+    EXPECT_EQ(server.terminate(60s), 0);
 }
 
 // The lines that the banner offers to copy.
@@ -386,7 +386,7 @@ TEST_F(Serve, GreetsWithCommandsThatWork) {
     const auto commands = commands_in(server.output());
     ASSERT_EQ(commands.size(), 3U) << server.output();
     const auto run = [](const std::string& command) {
-        return testing::run({.arguments = {"sh", "-c", command}}, 30s);
+        return testing::run({.arguments = {"sh", "-c", command}}, 60s);
     };
     const auto taken = run(commands[0]);
     EXPECT_EQ(taken.exit_code, 0);

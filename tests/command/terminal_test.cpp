@@ -53,7 +53,7 @@ public:
     }
     // Waits for it, and goes on reading behind it.
     [[nodiscard]] bool sees(const std::string& text) {
-        const auto deadline = SteadyClock::now() + 30s;
+        const auto deadline = SteadyClock::now() + 60s;
         while (SteadyClock::now() < deadline) {
             if (const std::size_t at = seen_.find(text, read_to_); at != std::string::npos) {
                 read_to_ = at + text.size();

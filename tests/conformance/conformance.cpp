@@ -56,7 +56,7 @@ void wait_out(Duration duration) {
 }
 
 bool eventually(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
     for (auto pause = 1ms; !condition(); pause = std::min(2 * pause, 50ms)) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::sleep_for(pause);

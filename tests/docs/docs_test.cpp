@@ -44,7 +44,7 @@ protected:
                           .folder = folder_.path(),
                           .environment = {"PATH=" + commands.string() + ":" + std::getenv("PATH"),
                                           "NO_COLOR=1", "USER=alice", "LC_ALL=C.UTF-8"}},
-                         60s);
+                         180s);
         std::vector<std::string> outputs;
         std::string rest = replaced(finished.output, address, address_in_pages);
         for (std::size_t end = 0; (end = rest.find(mark)) != std::string::npos;) {
@@ -95,7 +95,7 @@ TEST(ShellInDocumentation, CanBeReadByAShell) {
                              "docs/reliability.md", "docs/server.md"}) {
         const std::filesystem::path script = folder.path() / "script";
         std::ofstream{script} << Page{std::filesystem::path{LEASEHOLD_SOURCES} / file}.shell();
-        const auto finished = testing::run({.arguments = {"bash", "-n", script}}, 10s);
+        const auto finished = testing::run({.arguments = {"bash", "-n", script}}, 60s);
         EXPECT_EQ(finished.exit_code, 0) << file << ": " << finished.output;
     }
 }

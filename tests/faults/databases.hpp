@@ -119,11 +119,11 @@ using DatabaseTest = FaultTest<Database>;
 
 // Waits for a condition; false where it did not come true in time.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition,
-                              std::chrono::milliseconds patience = 20s);
+                              std::chrono::milliseconds patience = 60s);
 
 // Asks until the store answers without a fault; the last fault is thrown on after `patience`.
 template <class Ask>
-auto ask_until_answered(Ask ask, std::chrono::milliseconds patience = 20s) {
+auto ask_until_answered(Ask ask, std::chrono::milliseconds patience = 60s) {
     const auto deadline = SteadyClock::now() + patience;
     for (;;) {
         try {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto election_timeout = 60s;
+constexpr auto election_timeout = 180s;
 constexpr int starts = 5;
 
 class EtcdEnded : public std::runtime_error {
@@ -59,7 +59,7 @@ struct PrivateEtcd::Member {
 std::string ask_http(std::uint16_t port, const std::string& path, const std::string& body) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket < 0) throw std::runtime_error{"no socket"};
-    const timeval patience{.tv_sec = 5, .tv_usec = 0};
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -181,7 +181,11 @@ std::size_t PrivateEtcd::leader(std::size_t as_seen_by) const {
     };
     const auto deadline = Clock::now() + election_timeout;
     while (Clock::now() < deadline) {
-        const std::string leader = between(status_of(port(as_seen_by)), R"("leader":")", '"');
+        std::string leader;
+        try {
+            leader = between(status_of(port(as_seen_by)), R"("leader":")", '"');
+        } catch (const std::runtime_error&) {
+        }
         for (std::size_t i = 0; i < members_.size() && !leader.empty(); ++i) {
             if (!members_[i]->process) continue;
             try {

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto setup_timeout = 120s;
-constexpr auto ready_timeout = 60s;
+constexpr auto setup_timeout = 300s;
+constexpr auto ready_timeout = 180s;
 constexpr int port_attempts = 5;
 
 class EndedWhileStarting : public std::runtime_error {
@@ -135,7 +135,7 @@ PostgresConnection connect_postgres(const std::string& host, std::uint16_t port,
                            nullptr};
     const char* values[] = {
         host.c_str(), port_text.c_str(), "postgres", database.c_str(), "disable",
-        "",           "disable",         "5",        nullptr};
+        "",           "disable",         "60",       nullptr};
     PostgresConnection connection(PQconnectdbParams(names, values, 0), PQfinish);
     if (PQstatus(connection.get()) != CONNECTION_OK) {
         throw std::runtime_error(PQerrorMessage(connection.get()));
@@ -167,7 +167,7 @@ struct MariadbLogin {
 MariadbConnection connect_mariadb(const MariadbLogin& login) {
     MariadbConnection connection(mysql_init(nullptr), mysql_close);
     if (!connection) throw std::bad_alloc();
-    const unsigned timeout_s = 5;
+    const unsigned timeout_s = 60;
     mysql_optionsv(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
     if (mysql_real_connect(connection.get(), login.host, login.user, login.password, nullptr,
                            login.port, login.socket.empty() ? nullptr : login.socket.c_str(),

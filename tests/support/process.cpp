@@ -358,7 +358,7 @@ void ChildProcess::kill_hard() {
 
 void ChildProcess::pause() {
     if (::getpid() != owner_) return;
-    const auto deadline = Clock::now() + 30s;
+    const auto deadline = Clock::now() + 120s;
     // Twice, since a process may have been born behind the back of the first look.
     for (int still_looks = 0; still_looks < 2;) {
         if (!running()) throw std::runtime_error("cannot pause a program that has ended");

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 template <typename Condition>
-bool becomes_true(Condition condition, std::chrono::milliseconds timeout = 20s) {
+bool becomes_true(Condition condition, std::chrono::milliseconds timeout = 60s) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
@@ -109,7 +109,7 @@ TEST(ChildProcess, GivesExitCodeAndOutputOfAShortCommand) {
         run({.arguments = {"sh", "-c", "echo out; echo err >&2; echo $WORD; pwd; exit 3"},
              .folder = "/",
              .environment = {"WORD=given"}},
-            10s);
+            60s);
     EXPECT_EQ(finished.exit_code, 3);
     EXPECT_EQ(finished.output, "out\nerr\ngiven\n/\n");
 }
@@ -137,11 +137,13 @@ TEST(ChildProcess, KillsWhatTheProgramLeftBehindInOtherSessions) {
 }
 
 TEST(ChildProcess, TerminatesPolitelyAndThenHard) {
-    ChildProcess polite(
-        {.arguments = {"sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.01; done"}});
-    std::this_thread::sleep_for(100ms);  // the trap must be set, and nothing tells us
-    EXPECT_EQ(polite.terminate(10s), 7);
     const TemporaryFolder folder;
+    ChildProcess polite(
+        {.arguments = {"sh", "-c",
+                       "trap 'exit 7' TERM; mkdir polite; while :; do sleep 0.01; done"},
+         .folder = folder.path()});
+    ASSERT_TRUE(becomes_true([&] { return fs::exists(folder.path() / "polite"); }));
+    EXPECT_EQ(polite.terminate(60s), 7);
     ChildProcess deaf(
         {.arguments = {"sh", "-c", "trap '' TERM; mkdir deaf; while :; do sleep 0.01; done"},
          .folder = folder.path()});
@@ -157,8 +159,6 @@ TEST(ChildProcess, OutlivesTheThreadThatMadeIt) {
     EXPECT_EQ(process->wait_for(200ms), std::nullopt);
 }
 
-TEST(PrivatePostgres, AcceptsConnectionsAndMakesDatabases) {
-    auto& server = shared_postgres();
 TEST(FreePort, IsGivenOnce) {
     std::set<std::uint16_t> ports;
     constexpr std::size_t many = 500;  // of some twenty thousand: some are drawn again
@@ -166,6 +166,8 @@ TEST(FreePort, IsGivenOnce) {
     EXPECT_EQ(ports.size(), many);
 }
 
+TEST(PrivatePostgres, AcceptsConnectionsAndMakesDatabases) {
+    auto& server = shared_postgres();
     EXPECT_EQ(PostgresSession(server.url()).ask("SELECT current_database()"), "locks");
     server.create_database("other \"one\"");
     EXPECT_EQ(PostgresSession(server.url())
@@ -297,7 +299,7 @@ TEST(PrivateServers, AreGoneWhenTheTestIsKilled) {
         [&] {
             return fs::exists(folder.path() / "ready") || ::waitpid(test, nullptr, WNOHANG) != 0;
         },
-        120s));
+        300s));
     ASSERT_GE(processes_in(folder.path()), 5);
     ASSERT_EQ(::kill(test, SIGKILL), 0);
     ::waitpid(test, nullptr, 0);

@@ -17,7 +17,7 @@
 namespace leasehold::testing {
 
 // Long enough for a busy machine under a sanitizer; a test that works never waits for it.
-inline constexpr std::chrono::seconds patience{20};
+inline constexpr std::chrono::seconds patience{60};
 
 // Waits for a condition; false where it did not come true in time.
 template <class Condition>
