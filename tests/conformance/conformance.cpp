@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 
 namespace leasehold::conformance {
@@ -46,6 +47,19 @@ void wait_out(Duration duration) {
            << "refused as " << to_string(refusal.kind) << " with " << actual.size()
            << " holders: " << refusal.message() << "; expected " << ::testing::PrintToString(owners)
            << " to hold it";
+}
+
+Guarded guard_briefly(SqlHarness& harness, LockManager& locks, const LockKey& key, Duration ttl) {
+    auto transaction = harness.connect();
+    for (int attempts = 0; attempts < 200; ++attempts) {
+        const LockId id = must(locks.try_lock(key, {.owner = "alice", .ttl = ttl})).lock_id;
+        transaction->begin();
+        if (auto guarded = transaction->guard(key, id)) {
+            return {*std::move(guarded), std::move(transaction)};
+        }
+        transaction->rollback();
+    }
+    throw std::runtime_error{"no lease could be guarded before it ran out"};
 }
 
 ::testing::AssertionResult about(Duration actual, Duration expected) {

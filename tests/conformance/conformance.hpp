@@ -101,6 +101,15 @@ template <class T>
     return refusal_is_held(result.error(), std::move(owners));
 }
 
+// A lease of alice's, and the open transaction that guards it. Once more where the lease ran out
+// before it could be guarded.
+struct Guarded {
+    Lease lease;
+    std::unique_ptr<CallerTransaction> transaction;
+};
+[[nodiscard]] Guarded guard_briefly(SqlHarness& harness, LockManager& locks, const LockKey& key,
+                                    Duration ttl);
+
 // Equal but for the little real time a test takes.
 [[nodiscard]] ::testing::AssertionResult about(Duration actual, Duration expected);
 

@@ -48,9 +48,7 @@ TEST_P(Guard, OfASharedLeaseGivesTheLeaseToo) {
 }
 
 TEST_P(Guard, WhileTheTransactionIsOpenNobodyTakesTheKeyEvenAfterItExpired) {
-    const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 300ms}));
-    const auto transaction = harness().begin();
-    ASSERT_TRUE(granted(transaction->guard(key_, lease.lock_id)));
+    const auto [lease, transaction] = guard_briefly(harness(), locks(), key_, 300ms);
     wait_out(400ms);
     // That this returns at all, before we commit, shows that it does not wait for us.
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob"}), {"alice"}));

@@ -191,9 +191,7 @@ TEST_P(PatternTables, AnAdministratorCanBreakTheProgramsLock) {
 }
 
 TEST_P(PatternTables, TheGuardHoldsOffTheProgramToo) {
-    const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 300ms}));
-    const auto transaction = harness().begin();
-    ASSERT_TRUE(granted(transaction->guard(key_, lease.lock_id)));
+    const auto [lease, transaction] = guard_briefly(harness(), locks(), key_, 300ms);
     wait_out(400ms);
     PostgresConnection impatient;
     impatient.run("set lock_timeout = '200ms'");
