@@ -11,8 +11,8 @@
 namespace leasehold::faults {
 namespace {
 
-// Far above what a request takes, far below any timeout of a database.
-constexpr auto promptly = 1s;
+// Far above what a request takes on a busy machine, far below any timeout of a database.
+constexpr auto promptly = 6s;
 
 class Contention : public ServerTest {
 protected:
@@ -167,12 +167,17 @@ TEST_P(Contention, OfCrossingTransactionsNeverSurfacesAsAFault) {
     for (int i = 0; i < managers; ++i) {
         all.push_back(std::make_unique<LockManager>(open_store(url())));
     }
+    constexpr int enough = 50;
     std::atomic<int> granted = 0, refused = 0, faults = 0;
+    const auto began = SteadyClock::now();
+    const auto goes_on = [&] {
+        const auto passed = SteadyClock::now() - began;
+        return passed < 3s || (passed < 60s && (granted < enough || refused < enough));
+    };
     const auto cross = [&](LockManager& locks, int number) {
         std::mt19937 random{static_cast<unsigned>(number)};
         const std::string owner = "owner-" + std::to_string(number);
-        const auto end = SteadyClock::now() + 3s;
-        while (SteadyClock::now() < end) {
+        while (goes_on()) {
             std::vector<LockKey> wanted;
             for (int i = 0; i < 3; ++i)
                 wanted.emplace_back("Order", std::to_string(random() % keys));
@@ -202,8 +207,8 @@ TEST_P(Contention, OfCrossingTransactionsNeverSurfacesAsAFault) {
         }
     }
     EXPECT_EQ(faults, 0);
-    EXPECT_GE(granted, 50);
-    EXPECT_GE(refused, 50);
+    EXPECT_GE(granted, enough);
+    EXPECT_GE(refused, enough);
     EXPECT_TRUE(all.front()->list().empty());
 }
 
@@ -212,7 +217,7 @@ protected:
     // Two keys that have rows are asked for through the gate, which ends in a fault; `fail` is
     // called before, `meanwhile` as soon as the request has gone to the server.
     void lose(const std::function<void()>& fail, const std::function<void()>& meanwhile) {
-        LockManager locks{open_store(database().url(name(), gate_.port()) + "?io_timeout_ms=1000")};
+        LockManager locks{open_store(database().url(name(), gate_.port()) + "?io_timeout_ms=3000")};
         for (const LockKey& key : keys_) expired(locks, key);
         fail();
         const std::size_t bytes = gate_.client_bytes();
@@ -233,7 +238,7 @@ TEST_P(LostTransaction, LeavesNoLockBehindWhenItsConnectionBreaks) {
     LockManager other{open_store(url())};
     lose([&] { gate_.cut_before_answer(); }, [] {});
     EXPECT_TRUE(
-        eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }, 3s));
+        eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }, 8s));
 }
 
 TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
@@ -241,7 +246,7 @@ TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
     // Not even the end of the connection reaches the server.
     lose([&] { gate_.hold_answers(); }, [&] { gate_.hold(); });
     EXPECT_TRUE(
-        eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }, 15s));
+        eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }));
 }
 
 class Deadlock : public Contention {};

@@ -13,7 +13,7 @@ namespace {
 constexpr int workers = 4;
 constexpr int keys_per_worker = 25;
 constexpr int kills = 3;
-constexpr int session_kills = 30;
+constexpr int session_kills = 30, most_session_kills = 300;
 constexpr int grants_around_a_kill = 100;
 
 // On a server of its own: recovery takes the longer, the more databases there are.
@@ -85,7 +85,7 @@ private:
     // answer.
     template <class Ask>
     std::optional<Result<Lease>> insist(Ask ask) {
-        const auto deadline = SteadyClock::now() + 60s;
+        const auto deadline = SteadyClock::now() + 120s;
         while (SteadyClock::now() < deadline) {
             try {
                 Result<Lease> answer = ask();
@@ -144,7 +144,8 @@ public:
 
     [[nodiscard]] bool make_progress(int grants) {
         const int before = counts_.grants;
-        return eventually([&] { return counts_.stop || counts_.grants >= before + grants; }, 60s) &&
+        return eventually([&] { return counts_.stop || counts_.grants >= before + grants; },
+                          120s) &&
                !counts_.stop;
     }
     [[nodiscard]] bool meets_a_fault() {
@@ -204,7 +205,11 @@ TEST_P(KilledSession, LosesNothingThatWasAnsweredAtWhateverMoment) {
     Crew crew{locks};
     const auto administrator = connect();
     const bool on_mariadb = std::string_view{GetParam().store} == "mariadb";
-    for (int i = 0; i < session_kills; ++i) {
+    // A session that nobody is asking is missed by nobody.
+    const auto enough = [&](int done) {
+        return done >= session_kills && crew.counts().faults >= session_kills / 2;
+    };
+    for (int i = 0; !enough(i) && i < most_session_kills; ++i) {
         ASSERT_TRUE(crew.make_progress(10 + i % 7));
         if (on_mariadb) {
             for (const auto& row :

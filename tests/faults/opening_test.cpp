@@ -169,7 +169,7 @@ TEST_P(OpeningServer, FailsInTimeWhereNobodyAnswers) {
     const auto asked = SteadyClock::now();
     const StoreFault fault = fault_of_opening(url("io_timeout_ms=1000"));
     database().resume();
-    EXPECT_LT(SteadyClock::now() - asked, 4s);
+    EXPECT_LT(SteadyClock::now() - asked, 8s);
     EXPECT_EQ(fault.effect(), Effect::none);
     EXPECT_EQ(fault.cause(), Cause::unavailable) << fault.what();
 }

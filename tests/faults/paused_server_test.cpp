@@ -7,14 +7,17 @@ namespace leasehold::faults {
 namespace {
 
 constexpr auto io_timeout = 1s;
-// A call can wait for an answer once, and for a new connection once.
-constexpr auto a_call_ends_within = 2 * io_timeout + 2s;
+// A call can wait for an answer once, and for a new connection once; the rest is for a busy
+// machine.
+constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
 
 class PausedServer : public ServerTest {
 protected:
     ~PausedServer() override { database().resume(); }
 
-    std::string impatient() const { return url("io_timeout_ms=1000"); }
+    std::unique_ptr<Store> open_impatient() const {
+        return ask_until_answered([&] { return open_store(url("io_timeout_ms=1000")); });
+    }
 
     // The call ends with a fault, in time.
     template <class Call>
@@ -34,13 +37,13 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, PausedServer, ::testing::ValuesIn(every_server()), by_store());
 
 TEST_P(PausedServer, EndsEveryCallInTimeAndAnswersTheTruthWhenItGoesOn) {
-    LockManager locks{open_store(impatient())};
+    LockManager locks{open_impatient()};
     LockManager other{open_store(url())};
     const LockKey tried{"Order", "tried"}, released{"Order", "released"},
         checked{"Order", "checked"};
     const LockId id = LockId::random();
-    const auto to_release = locks.try_lock(released);
-    const auto to_check = locks.try_lock(checked);
+    const auto to_release = other.try_lock(released);
+    const auto to_check = other.try_lock(checked);
     ASSERT_TRUE(to_release && to_check);
 
     database().pause();
@@ -60,15 +63,15 @@ TEST_P(PausedServer, EndsEveryCallInTimeAndAnswersTheTruthWhenItGoesOn) {
         ask_until_answered([&] { return locks.release(released, to_release->lock_id); });
     EXPECT_TRUE(again || is_gone(again, Gone::released)) << again.error().message();
     EXPECT_TRUE(other.try_lock(released));
-    EXPECT_TRUE(locks.check(checked, to_check->lock_id));
+    EXPECT_TRUE(ask_until_answered([&] { return locks.check(checked, to_check->lock_id); }));
 }
 
 TEST_P(PausedServer, LetsALeaseDieWhoseRenewalArrivedTooLate) {
-    LockManager locks{open_store(impatient())};
+    LockManager locks{open_impatient()};
     LockManager other{open_store(url())};
     const LockKey key{"Order", "1"};
     constexpr auto ttl = 1500ms;
-    const auto lease = locks.try_lock(key, {.ttl = ttl});
+    const auto lease = other.try_lock(key, {.ttl = ttl});
     ASSERT_TRUE(lease);
     const auto dead_at = SteadyClock::now() + ttl;
 
@@ -91,7 +94,7 @@ TEST_P(PausedServer, LetsALeaseDieWhoseRenewalArrivedTooLate) {
 }
 
 TEST_P(PausedServer, EndsTheCallsOfManyThreadsAndServesThemAllAfterwards) {
-    LockManager locks{open_store(impatient())};
+    LockManager locks{open_impatient()};
     constexpr int callers = 4;
     database().pause();
     const auto asked = SteadyClock::now();
