@@ -51,9 +51,6 @@ Outcome ask(Store& store, const Request& request) {
 
 Load::Load(LoadOptions options)
     : options_{std::move(options)}, recorder_{std::make_shared<Recorder>(options_.record)} {
-    if (options_.connections == LoadOptions::Connections::common) {
-        manager_ = std::make_shared<LockManager>(open_store(options_.url));
-    }
     for (std::size_t i = 0; i < options_.clients; ++i) {
         threads_.emplace_back([this, i](const std::stop_token& stop) { work(stop, i); });
     }
@@ -64,8 +61,10 @@ Load::~Load() {
 }
 
 std::unique_ptr<Store> Load::open() {
-    if (manager_) return std::make_unique<ManagedStore>(manager_);
-    return open_store(options_.url);
+    if (options_.connections == LoadOptions::Connections::each) return open_store(options_.url);
+    const std::lock_guard lock{mutex_};
+    if (!manager_) manager_ = std::make_shared<LockManager>(open_store(options_.url));
+    return std::make_unique<ManagedStore>(manager_);
 }
 
 void Load::work(const std::stop_token& stop, std::size_t number) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,7 +46,8 @@ private:
 
     const LoadOptions options_;
     const std::shared_ptr<Recorder> recorder_;
-    std::shared_ptr<LockManager> manager_;
+    std::mutex mutex_;
+    std::shared_ptr<LockManager> manager_;  // of all; made under mutex_ once the store is in reach
     std::atomic<std::size_t> grants_{0};
     std::vector<std::jthread> threads_;
 };

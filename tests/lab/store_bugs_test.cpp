@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t clean_runs = 4, most_runs = 60;
+constexpr std::uint64_t clean_runs = 4, most_runs = 200;
 constexpr std::size_t enough_grants = 60;
 constexpr Duration longest_pause = milliseconds{2};
 
@@ -32,13 +32,25 @@ constexpr Duration longest_pause = milliseconds{2};
 void disturb(RealStore& store, std::uint64_t seed, const std::function<std::size_t()>& grants) {
     const auto pause = store.between_lost_answers();
     const auto lost_in = [&](Duration time) { return static_cast<int>(time / pause); };
-    const int enough = lost_in(milliseconds{1600}), at_most = lost_in(std::chrono::seconds{30});
+    const int enough = lost_in(milliseconds{1600}), at_most = lost_in(std::chrono::seconds{120});
     for (int i = 0; i < enough || (grants() < enough_grants && i < at_most); ++i) {
         store.gate().cut_before_answer();
         std::this_thread::sleep_for(pause);
         if (i == enough / 2 && seed % 2 == 0) store.crash();
     }
     store.gate().let_go();
+}
+
+Aftermath aftermath_in(const std::string& url, const std::vector<LockKey>& keys) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    for (;;) {
+        try {
+            return read_aftermath(*open_store(url), keys);
+        } catch (const StoreFault&) {
+            if (std::chrono::steady_clock::now() > give_up) throw;
+        }
+        std::this_thread::sleep_for(milliseconds{10});
+    }
 }
 
 // Some that each have a connection of their own, and some that share one.
@@ -72,7 +84,7 @@ Recording run(RealStore& store, std::uint64_t seed) {
         std::ranges::move(read_history(in), std::back_inserter(recording.operations));
     }
     const std::size_t bug = std::exchange(seeded_bug, 0);
-    recording.aftermath = read_aftermath(*open_store(url), some_keys(keys));
+    recording.aftermath = aftermath_in(url, some_keys(keys));
     seeded_bug = bug;
     return recording;
 }

@@ -132,9 +132,16 @@ std::filesystem::path Stage::new_recording(const std::string& name) {
 void Stage::start_server(std::size_t which) {
     Route& route = routes_[which];
     route.server.reset();
-    route.server = std::make_unique<command::Serving>(
-        url_for_users(), std::vector<std::string>{"--events-poll", "200ms"},
-        ground_.environment_of_users());
+    // As whoever looks after a server would: it ends where the store is too slow to be opened.
+    for (const auto give_up = SteadyClock::now() + 60s; route.server == nullptr;) {
+        try {
+            route.server = std::make_unique<command::Serving>(
+                url_for_users(), std::vector<std::string>{"--events-poll", "200ms"},
+                ground_.environment_of_users());
+        } catch (const std::runtime_error&) {
+            if (SteadyClock::now() > give_up) throw;
+        }
+    }
     if (!route.gate) {
         route.gate = std::make_unique<testing::TcpGate>("127.0.0.1", route.server->port());
     } else {
@@ -162,7 +169,7 @@ std::size_t Stage::grants() const {
 
 void Stage::end_load() {
     for (Route& route : routes_) route.load.reset();
-    application_->terminate(std::chrono::seconds{5});
+    application_->terminate(60s);
     for (Route& route : routes_) route.server.reset();
 }
 
