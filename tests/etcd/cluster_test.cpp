@@ -16,23 +16,23 @@ namespace {
 using namespace std::chrono_literals;
 using leasehold::testing::PrivateEtcd;
 
-class EtcdCluster : public ::testing::Test {
-protected:
-    // Asks until the store answers; each time with the same lock id.
-    template <class Ask>
-    auto settle(Ask ask) {
-        const auto give_up = std::chrono::steady_clock::now() + 60s;
-        for (;;) {
-            try {
-                return ask();
-            } catch (const StoreFault& fault) {
-                EXPECT_EQ(fault.cause(), StoreFault::Cause::unavailable) << fault.what();
-                if (std::chrono::steady_clock::now() > give_up) throw;
-                std::this_thread::sleep_for(10ms);
-            }
+// Asks until the store answers; each time with the same lock id.
+template <class Ask>
+auto settle(Ask ask) {
+    const auto give_up = std::chrono::steady_clock::now() + 120s;
+    for (;;) {
+        try {
+            return ask();
+        } catch (const StoreFault& fault) {
+            EXPECT_EQ(fault.cause(), StoreFault::Cause::unavailable) << fault.what();
+            if (std::chrono::steady_clock::now() > give_up) throw;
+            std::this_thread::sleep_for(10ms);
         }
     }
+}
 
+class EtcdCluster : public ::testing::Test {
+protected:
     Lease take(const LockKey& key, const std::string& owner) {
         const LockId id = LockId::random();
         const auto lease = settle(
@@ -65,7 +65,7 @@ protected:
     }
 
     PrivateEtcd etcd_{{.members = 3, .gates_between = true}};
-    LockManager locks_{open_store(etcd_.url() + "?io_timeout_ms=2000")};
+    LockManager locks_{settle([this] { return open_store(etcd_.url() + "?io_timeout_ms=2000"); })};
 };
 
 TEST_F(EtcdCluster, GoesOnWithoutTheMemberItAsked) {

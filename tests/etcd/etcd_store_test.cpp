@@ -76,7 +76,7 @@ protected:
     [[nodiscard]] std::unique_ptr<LockManager> manager(Duration clock_offset = {},
                                                        Limits limits = {}) {
         return std::make_unique<LockManager>(
-            open(target_, {.io_timeout = 5s}, clock_.ahead_by(clock_offset)), limits);
+            open(target_, {.io_timeout = 20s}, clock_.ahead_by(clock_offset)), limits);
     }
 
     [[nodiscard]] static std::int64_t revision() {
@@ -159,7 +159,7 @@ TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
     Target through = target_;
     through.endpoints = {{.port = gate.port()}};
-    const auto store = open(through, {.io_timeout = 2s});
+    const auto store = open(through, {.io_timeout = 20s});
     const auto other = manager();
     constexpr std::size_t keys = 800;
     for (std::size_t at = 0; at < keys; at += 100) {
@@ -309,7 +309,7 @@ TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
 // Whatever others do, and this process learns, while an answer is on its way.
 TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
     Meanwhile meanwhile;
-    const auto store = open(target_, {.io_timeout = 5s}, meanwhile.on(clock_.ahead_by({})));
+    const auto store = open(target_, {.io_timeout = 20s}, meanwhile.on(clock_.ahead_by({})));
     const auto other = manager();
     for (int moment = 0; moment < 8; ++moment) {
         const LockKey key{"Order", std::to_string(moment)};
@@ -336,7 +336,7 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
 TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
     MovedClock early;
     Meanwhile meanwhile;
-    const auto store = open(target_, {.io_timeout = 5s}, meanwhile.on(early.ahead_by({})));
+    const auto store = open(target_, {.io_timeout = 20s}, meanwhile.on(early.ahead_by({})));
     for (int moment = 0; moment < 6; ++moment) {
         const auto other = manager();
         const LockKey key{"Order", std::to_string(moment)};
@@ -364,7 +364,7 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
 // A grant of a key that nobody had is on its way while another has it, and all that is forgotten.
 TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFence) {
     Meanwhile meanwhile;
-    const StoreOptions forgetful{.retention = 0s, .io_timeout = 5s};
+    const StoreOptions forgetful{.retention = 0s, .io_timeout = 20s};
     const auto store = open(target_, forgetful, meanwhile.on(clock_.ahead_by({})));
     LockManager other{open(target_, forgetful, clock_.ahead_by({}))};
     int overtaken = 0;
@@ -394,7 +394,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFenc
 
 // A megabyte of names.
 TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
-    const auto store = open(target_, {.retention = 0s, .io_timeout = 5s}, clock_.ahead_by({}));
+    const auto store = open(target_, {.retention = 0s, .io_timeout = 20s}, clock_.ahead_by({}));
     constexpr std::size_t keys = 50;
     for (int owner = 0; owner < 20; ++owner) {
         TryLockAll all{.owner = std::to_string(owner),
@@ -421,7 +421,7 @@ TEST_F(EtcdStore, AnAnswerThatWasLostIsSettledByAskingAgain) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
     Target through = target_;
     through.endpoints = {{.port = gate.port()}};
-    LockManager locks{open(through, {.io_timeout = 5s})};
+    LockManager locks{open(through, {.io_timeout = 20s})};
     ASSERT_TRUE(locks.try_lock({"Order", "other"}, {.owner = "alice"}));
     const LockId id = LockId::random();
     // Whether the lock id was used is asked first.
@@ -444,7 +444,7 @@ TEST_F(EtcdStore, AHalfOpenConnectionEndsAtTheDeadline) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
     Target through = target_;
     through.endpoints = {{.port = gate.port()}};
-    LockManager locks{open(through, {.io_timeout = 300ms})};
+    LockManager locks{open(through, {.io_timeout = 2s})};
     const auto lease = locks.try_lock(key_, {.owner = "alice"});
     ASSERT_TRUE(lease);
     gate.hold();

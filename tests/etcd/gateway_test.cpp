@@ -26,7 +26,7 @@ struct Said {
 Said fault_of(std::vector<Endpoint> endpoints, Effect effect, const std::string& user = {}) {
     const Target target{.endpoints = std::move(endpoints), .user = user, .password = "secret"};
     Members members{target.endpoints.size()};
-    Gateway gateway{target, 2s, members};
+    Gateway gateway{target, 20s, members};
     try {
         (void)gateway.post("/v3/kv/txn", "{}", effect);
     } catch (const StoreFault& fault) {
@@ -106,7 +106,7 @@ TEST(Gateway, PassesOverAMemberThatIsNotThere) {
     const Target target{
         .endpoints = {{.port = leasehold::testing::free_port()}, {.port = there.port()}}};
     Members members{2};
-    Gateway gateway{target, 2s, members};
+    Gateway gateway{target, 20s, members};
     const auto answer = gateway.post("/v3/kv/txn", "{}", Effect::unknown);
     EXPECT_EQ(answer.get_object().at("answer").as_string(), "yes");
     EXPECT_EQ(members.preferred(), 1U);
