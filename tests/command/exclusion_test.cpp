@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using faults::eventually;
 
-constexpr auto patience = 60s;
+constexpr auto patience = 120s;
 
 // What the commands of all hosts wrote, in the order they wrote it.
 class Chronicle {
@@ -53,7 +53,8 @@ private:
 };
 
 std::vector<std::string> scribe(const Chronicle& chronicle) {
-    return {"run", "--ttl", "2s", "--wait", "60s", "job", "--", LEASEHOLD_SCRIBE, chronicle.path()};
+    return {"run",           "--ttl", "6s", "--wait", "180s", "job", "--", LEASEHOLD_SCRIBE,
+            chronicle.path()};
 }
 
 bool ends_with(const Host& host, int code) {
@@ -138,7 +139,7 @@ TEST_P(RunOnAnyStore, RunsOneOfManyAtATime) {
     std::vector<std::unique_ptr<Host>> all;
     for (int i = 0; i < hosts; ++i) {
         all.push_back(std::make_unique<Host>(
-            std::vector<std::string>{"run", "--wait", "60s", "count", "--", "sh", "-c",
+            std::vector<std::string>{"run", "--wait", "180s", "count", "--", "sh", "-c",
                                      "read n < $0; sleep 0.05; echo $((n + 1)) > $0", count},
             url()));
     }

@@ -129,7 +129,7 @@ TEST_F(Run, StopsWaitingWhenItIsToldTo) {
 }
 
 TEST_F(Run, HoldsTheLockMuchLongerThanItsTtl) {
-    auto first = start({"--ttl", "1s"}, {"sleep", "3"});
+    auto first = start({"--ttl", "4s"}, {"sleep", "9"});
     ASSERT_TRUE(eventually([&] { return is_held(); }));
     EXPECT_EQ(first.wait(), 0) << content_of(file("log"));
 }
@@ -222,7 +222,7 @@ TEST_F(Run, IsNotOutlivedByItsCommandHoweverLongTheLeaseIs) {
 }
 
 TEST_F(Run, AsksACommandToEndBeforeItKillsIt) {
-    Host host{{"run", "--ttl", "6s", "--grace", "3s", "job", "--", "sh", "-c",
+    Host host{{"run", "--ttl", "10s", "--grace", "3s", "job", "--", "sh", "-c",
                "trap 'echo asked > $0; exit' TERM; echo ready > $0; while :; do sleep 0.01; done",
                file("asked")},
               store()};

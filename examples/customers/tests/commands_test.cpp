@@ -162,7 +162,7 @@ TEST_P(CommandTest, AFormWithAMistakeComesBackWithItsLock) {
 }
 
 TEST_P(CommandTest, ASaveAfterTheExpiryKeepsWhatWasTyped) {
-    open({.ttl = 100ms});
+    open({.ttl = 1s});
     Person kim = person("Kim");
     const Page form = kim.post("/customers/1/edit");
     ASSERT_TRUE(eventually([&] { return is_free(first_); }));

@@ -166,9 +166,9 @@ TEST_P(LockRoutesTest, AClosedPageLeavesItsLockSoonAndAReloadedOneKeepsIt) {
     Person lee = person("Lee");
     const std::string closed = kim.post("/customers/1/edit").form().get("lock_id");
     const std::string reloaded = lee.post("/customers/2/edit").form().get("lock_id");
-    EXPECT_EQ(lee.leave("Customer/2", reloaded, "100").status, 202);
+    EXPECT_EQ(lee.leave("Customer/2", reloaded, "2000").status, 202);
     EXPECT_EQ(lee.ask("PATCH", "Customer/2", R"({"ttl_ms": 120000})", reloaded).status, 200);
-    EXPECT_EQ(kim.leave("Customer/1", closed, "100").status, 202);
+    EXPECT_EQ(kim.leave("Customer/1", closed, "2000").status, 202);
     EXPECT_TRUE(eventually([&] { return is_free(first_); }));
     EXPECT_EQ(lee.ask("GET", "Customer/2", "", reloaded).status, 200);
 }
