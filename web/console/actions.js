@@ -50,7 +50,7 @@ function openDialog({ title, body, confirm, danger = false, submit, onClose = ()
   dialog.addEventListener('close', () => {
     dialog.remove();
     // What it was opened from may be gone.
-    if (document.activeElement === document.body) placeOf(opener).focus();
+    if (document.activeElement === document.body) placeOf(opener)?.focus();
     if (document.activeElement === document.body) document.querySelector('main h1')?.focus();
     onClose();
   });
