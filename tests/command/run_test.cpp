@@ -148,6 +148,17 @@ TEST_F(Run, KeepsTheLockAtLeastForTheTimeItWasTold) {
     EXPECT_TRUE(is_held());
 }
 
+TEST_F(Run, LeavesTheLockToItsTimeWhenItIsToldToEndBeforeItsCommandHas) {
+    auto process =
+        start({"--at-least-for", "10m"},
+              {"sh", "-c", "trap 'exit 3' TERM; echo ready > $0; while :; do sleep 0.01; done",
+               file("ready")});
+    ASSERT_TRUE(becomes("ready", "ready\n")) << content_of(file("log"));
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.wait_for(60s), 3) << content_of(file("log"));
+    EXPECT_TRUE(is_held());
+}
+
 TEST_F(Run, ForwardsSignalsToTheWholeProcessGroup) {
     const std::string inner =
         "trap 'echo inner >> $0; exit' HUP INT QUIT TERM USR1 USR2; echo ready > $0.ready; "

@@ -242,6 +242,7 @@ private:
             if (SteadyClock::now() >= overdue_at) supervisor_.replace();
             while (const auto number = signals_.next()) {
                 if (*number == SIGCONT) give_terminal();
+                told_to_end_ = told_to_end_ || Signals::ends(*number);
                 supervisor_.signal(*number);
             }
         }
@@ -292,9 +293,10 @@ private:
     void hold_on() {
         const auto until = granted_at_ + options_.at_least_for;
         while (SteadyClock::now() < until && !loss()) {
+            if (told_to_end_) return leave(until);
             wait_for(std::array{signals_.file(), lost_.file()}, until);
             while (const auto number = signals_.next()) {
-                if (Signals::ends(*number)) return leave(until);
+                told_to_end_ = told_to_end_ || Signals::ends(*number);
             }
         }
     }
@@ -336,6 +338,7 @@ private:
     Supervisor& supervisor_;
     const Signals& signals_;
     Terminal& terminal_;
+    bool told_to_end_ = false;
     bool left_ = false;
 
     Bell lost_;
