@@ -472,35 +472,31 @@ protected:
                        "Lock-Token: " + drawn_ + "\r\n");
     }
 
-    // Waited for a moment, and was refused.
-    [[nodiscard]] Client whose_time_is_over(std::string_view id) {
-        Client client = server_.connect();
-        client.send(try_for(id, "1"));
-        EXPECT_EQ(client.receive().status, 409U);
-        return client;
+    // `a` waits in this line until its time is over, and comes to the first one, where `b` waits.
+    void come_back_from(std::string_view id) {
+        a_.send(try_for(id, "1"));
+        ASSERT_EQ(a_.receive().status, 409U);
+        b_ = line_up(server_, {"b"});
+        a_.send(try_for("1", "60000"));
+        ASSERT_TRUE(server_.waits_for(2));
     }
 
     RunningServer server_{memory::open(), {.wait_poll = 1h, .place_kept = 1h}};
+    Client a_ = server_.connect();
 
 private:
+    std::vector<Client> b_;
     const std::string drawn_ = LockId::random().to_string();
 };
 
 TEST_F(WaitingLong, WhoComesBackAfterItsTimeStandsWhereItStood) {
-    Client a = whose_time_is_over("1");
-    const std::vector<Client> other = line_up(server_, {"b"});
-
-    a.send(try_for("1", "60000"));
-    ASSERT_TRUE(server_.waits_for(2));
+    come_back_from("1");
     EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ab");
 }
 
 TEST_F(WaitingLong, WhoWentAwayBeforeItsTimeGoesToTheEndOfTheLine) {
-    Client a = whose_time_is_over("1");
-    const std::vector<Client> other = line_up(server_, {"b"});
-    a.send(try_for("1", "60000"));
-    ASSERT_TRUE(server_.waits_for(2));
-    a.close();
+    come_back_from("1");
+    a_.close();
     ASSERT_TRUE(server_.waits_for(1));
 
     Client again = server_.connect();
@@ -510,10 +506,7 @@ TEST_F(WaitingLong, WhoWentAwayBeforeItsTimeGoesToTheEndOfTheLine) {
 }
 
 TEST_F(WaitingLong, APlaceIsGoodForItsOwnLineOnly) {
-    Client a = whose_time_is_over("2");
-    const std::vector<Client> other = line_up(server_, {"b"});
-    a.send(try_for("1", "60000"));
-    ASSERT_TRUE(server_.waits_for(2));
+    come_back_from("2");
     EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ba");
 }
 
