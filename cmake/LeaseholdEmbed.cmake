@@ -1,5 +1,5 @@
 # leasehold_embed(OUTPUT FOLDER ...): OUTPUT is C++ that holds the files of these folders as text,
-# see src/server/assets.hpp. A file's URL is /FOLDER/FILE, without the folders above; index.html is /.
+# see src/server/http/assets.hpp. A file's URL is /FOLDER/FILE, without the folders above; index.html is /.
 # Run as a script by that same build, when a file changes.
 set(leasehold_embed_suffixes html js css svg ts)
 set(leasehold_embed_html "text/html; charset=utf-8")
@@ -44,7 +44,7 @@ foreach(file IN LISTS FILES)
     string(APPEND code "    {\"${url}\", \"${leasehold_embed_${suffix}}\", \"\\\"${hash}\\\"\",\n"
         "     R\"~asset~(${text})~asset~\"},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "#include \"server/assets.hpp\"
+file(WRITE "${OUTPUT}" "#include \"server/http/assets.hpp\"
 
 namespace leasehold::server {
 namespace {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "server/observer.hpp"
-#include "server/peers.hpp"
-#include "server/tls.hpp"
-#include "server/worker.hpp"
+#include "server/monitoring/observer.hpp"
+#include "server/transport/peers.hpp"
+#include "server/transport/tls.hpp"
+#include "server/transport/worker.hpp"
 
 namespace leasehold::server {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "server/observer.hpp"
+#include "server/monitoring/observer.hpp"
 #include "server/token_fixture.hpp"
 #include "unit/gated_store.hpp"
 

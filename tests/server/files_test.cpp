@@ -1,6 +1,6 @@
 #include <string>
 
-#include "server/assets.hpp"
+#include "server/http/assets.hpp"
 #include "server/server_fixture.hpp"
 
 namespace leasehold::testing {

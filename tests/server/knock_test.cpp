@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "server/event_client.hpp"
-#include "server/knocks.hpp"
 #include "server/server_fixture.hpp"
+#include "server/waiting/knocks.hpp"
 #include "unit/faulty_store.hpp"
 
 namespace leasehold::testing {

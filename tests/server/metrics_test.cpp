@@ -7,9 +7,9 @@
 #include <string>
 
 #include "server/exposition.hpp"
-#include "server/metrics.hpp"
-#include "server/observed_store.hpp"
+#include "server/monitoring/metrics.hpp"
 #include "server/server_fixture.hpp"
+#include "server/store/observed_store.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 

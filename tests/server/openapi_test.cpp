@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/event_client.hpp"
-#include "server/metrics.hpp"
+#include "server/monitoring/metrics.hpp"
 #include "server/openapi_schema.hpp"
 #include "server/server_fixture.hpp"
 #include "unit/faulty_store.hpp"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "server/readiness.hpp"
 #include "server/server_fixture.hpp"
+#include "server/store/readiness.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 

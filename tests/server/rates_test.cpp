@@ -1,4 +1,4 @@
-#include "server/rates.hpp"
+#include "server/access/rates.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "server/metrics.hpp"
+#include "server/monitoring/metrics.hpp"
 #include "server/token_fixture.hpp"
 
 // Every route and every request of a batch, role by role.

@@ -1,4 +1,4 @@
-#include "server/site.hpp"
+#include "server/http/site.hpp"
 
 #include <leasehold/stores/http.hpp>
 

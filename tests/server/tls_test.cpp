@@ -1,4 +1,4 @@
-#include "server/tls.hpp"
+#include "server/transport/tls.hpp"
 
 #include <openssl/ssl.h>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/access/tokens.hpp"
 #include "server/server_fixture.hpp"
-#include "server/tokens.hpp"
 
 namespace leasehold::testing {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "server/kept_places.hpp"
 #include "server/server_fixture.hpp"
+#include "server/waiting/kept_places.hpp"
 #include "unit/gated_store.hpp"
 #include "unit/manual_clock.hpp"
 

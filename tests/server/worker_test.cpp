@@ -1,4 +1,4 @@
-#include "server/worker.hpp"
+#include "server/transport/worker.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>

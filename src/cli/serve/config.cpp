@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "cli/subcommand.hpp"
-#include "server/site.hpp"
+#include "server/http/site.hpp"
 
 namespace leasehold::cli {
 namespace {

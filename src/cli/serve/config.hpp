@@ -11,7 +11,7 @@
 
 #include <leasehold/limits.hpp>
 
-#include "server/log.hpp"
+#include "server/monitoring/log.hpp"
 #include "server/server.hpp"
 
 // What `leasehold serve` can be told, and where it was told so.

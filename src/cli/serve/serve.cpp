@@ -17,10 +17,10 @@
 #include "cli/serve/signals.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
-#include "server/http.hpp"
-#include "server/metrics.hpp"
-#include "server/observed_store.hpp"
-#include "server/tls.hpp"
+#include "server/http/message.hpp"
+#include "server/monitoring/metrics.hpp"
+#include "server/store/observed_store.hpp"
+#include "server/transport/tls.hpp"
 
 namespace leasehold::cli {
 namespace {

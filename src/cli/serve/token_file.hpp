@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/tokens.hpp"
+#include "server/access/tokens.hpp"
 
 // The file that says who may ask the server for what.
 namespace leasehold::cli {

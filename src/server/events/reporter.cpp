@@ -8,9 +8,9 @@
 #include <iterator>
 #include <utility>
 
-#include "server/asking.hpp"
 #include "server/counted.hpp"
-#include "server/observer.hpp"
+#include "server/monitoring/observer.hpp"
+#include "server/store/asking.hpp"
 
 namespace leasehold::server {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "server/events/event_log.hpp"
 #include "server/events/ledger.hpp"
-#include "server/server.hpp"
+#include "server/options.hpp"
 #include "server/tasks.hpp"
 
 namespace leasehold::server {

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "server/asking.hpp"
+#include "server/store/asking.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server {

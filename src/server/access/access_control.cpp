@@ -1,0 +1,185 @@
+#include "server/access/access_control.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/text.hpp"
+#include "server/http/bodies.hpp"
+#include "server/monitoring/observer.hpp"
+#include "server/transport/connection.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t known_tokens = 100'000;
+constexpr std::size_t known_addresses = 10'000;
+constexpr std::size_t longest_token = 512;
+
+// What follows "Bearer", in any case; nothing where it is another scheme.
+std::optional<std::string_view> token_in(std::string_view authorization) {
+    const std::size_t space = authorization.find(' ');
+    if (lower(authorization.substr(0, space)) != "bearer") return std::nullopt;
+    std::string_view token = authorization.substr(std::min(space, authorization.size()));
+    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+    if (token.empty() || token.size() > longest_token) return std::nullopt;
+    return token;
+}
+
+[[noreturn]] void refuse(const Denial& denied, json::object fields = {}) {
+    if (!denied.role.empty()) fields["role"] = denied.role;
+    throw Refused{problem(403, "forbidden", denied.detail, std::move(fields))};
+}
+
+Reply unauthorized(std::string_view detail, Shown shown) {
+    Reply reply = problem(401, "unauthorized", detail);
+    reply.fields = shown == Shown::yes
+                       ? "WWW-Authenticate: Bearer realm=\"leasehold\", error=\"invalid_token\"\r\n"
+                       : "WWW-Authenticate: Bearer realm=\"leasehold\"\r\n";
+    return reply;
+}
+
+[[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
+    throw Refused{too_often("the token '" + token.name + "' asks more often than it may", wait)};
+}
+
+}  // namespace
+
+AccessControl::AccessControl(const ServerOptions& options)
+    : options_{options},
+      tokens_{options.tokens},
+      by_token_{known_tokens},
+      by_address_{known_addresses} {}
+
+void AccessControl::use(std::shared_ptr<const Tokens> tokens) {
+    const std::lock_guard lock{mutex_};
+    tokens_ = std::move(tokens);
+}
+
+std::shared_ptr<const Tokens> AccessControl::tokens() {
+    const std::lock_guard lock{mutex_};
+    return tokens_;
+}
+
+std::shared_ptr<const Token> AccessControl::now(const Token& token) {
+    const auto all = tokens();
+    return {all, all->find(token.digest)};
+}
+
+bool AccessControl::admits(const Token& token, Need need) {
+    const auto known = now(token);
+    return known && !denial(*known, need);
+}
+
+bool AccessControl::admits(const Token& token, const Request& wanted) {
+    const auto known = now(token);
+    return known && !denial(*known, wanted);
+}
+
+void AccessControl::admit(HttpRequest& request, const Rule& rule, const Connection& connection) {
+    if (!options_.tokens || rule.need == Need::nothing) return;
+    request.token = identify(request, connection);
+    if (const auto denied = denial(*request.token, rule.need)) refuse(*denied);
+    if (rule.pace == Pace::by_request) return;
+    if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
+}
+
+void AccessControl::admit_again(HttpRequest& request, Need need) {
+    if (!request.token) return;
+    auto known = now(*request.token);
+    if (!known) throw Refused{unauthorized("this token is not known here any more", Shown::yes)};
+    request.token = std::move(known);
+    if (const auto denied = denial(*request.token, need)) refuse(*denied);
+}
+
+std::shared_ptr<const Token> AccessControl::identify(const HttpRequest& request,
+                                                     const Connection& connection) {
+    if (!request.authorization) {
+        refuse_unknown("this server wants a token, as in Authorization: Bearer TOKEN", Shown::no,
+                       connection);
+    }
+    const auto shown = token_in(*request.authorization);
+    if (!shown) {
+        refuse_unknown("the Authorization field must have the form: Bearer TOKEN", Shown::yes,
+                       connection);
+    }
+    const auto all = tokens();
+    const Token* const token = all->find(*shown);
+    if (token == nullptr) refuse_unknown("this token is not known here", Shown::yes, connection);
+    return {all, token};
+}
+
+void AccessControl::refuse_unknown(std::string_view detail, Shown shown,
+                                   const Connection& connection) {
+    const std::string address = connection.peer();
+    options_.observer->turned_away(address);
+    const double per_minute = static_cast<double>(options_.failed_tokens);
+    const Rate rate{.per_second = per_minute / 60, .at_once = per_minute};
+    if (per_minute > 0) {
+        const auto wait = by_address_.take(address, rate, 1, Buckets::Moment::clock::now());
+        if (wait) {
+            Reply reply =
+                too_often("too many requests without a valid token from your address", *wait);
+            reply.last = true;
+            throw Refused{std::move(reply)};
+        }
+    }
+    throw Refused{unauthorized(detail, shown)};
+}
+
+void AccessControl::admit(const HttpRequest& request, Request& wanted) {
+    if (!request.token) return;
+    if (const auto denied = denial(*request.token, wanted)) refuse(*denied);
+    sign(wanted, *request.token);
+}
+
+void AccessControl::admit(const HttpRequest& request, std::string_view owner) {
+    if (!request.token) return;
+    if (const auto denied = denial(*request.token, owner)) refuse(*denied);
+}
+
+void AccessControl::admit_all(const HttpRequest& request, std::span<Request> wanted) {
+    if (!request.token) return;
+    std::optional<Denial> first;
+    json::array refused;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto denied = denial(*request.token, wanted[i]);
+        if (!denied) continue;
+        refused.emplace_back(i);
+        if (!first) first = std::move(denied);
+    }
+    if (!first) return;
+    first->detail = which_of(refused.at(0).as_uint64(), wanted.size()) + first->detail;
+    json::object fields;
+    fields["index"] = refused.at(0);
+    fields["refused"] = std::move(refused);
+    refuse(*first, std::move(fields));
+}
+
+std::optional<std::chrono::duration<double>> AccessControl::take(const Token& token, Pace pace,
+                                                                 std::size_t amount) {
+    const Rate rate = token.rate.value_or(options_.rate);
+    if (rate.per_second <= 0 || amount == 0) return std::nullopt;
+    const std::string_view suffix = pace == Pace::asks ? "/asks" : "/keeps";
+    return by_token_.take(token.name + std::string{suffix}, rate, static_cast<double>(amount),
+                          Buckets::Moment::clock::now());
+}
+
+AccessControl::Open AccessControl::pass(const HttpRequest& request,
+                                        std::span<const Request> wanted) {
+    if (!request.token || wanted.empty()) return {};
+    const auto asks = static_cast<std::size_t>(std::ranges::count_if(
+        wanted, [](const Request& one) { return rule_of(one).pace == Pace::asks; }));
+    const std::size_t keeps = wanted.size() - asks;
+    const auto asks_wait = take(*request.token, Pace::asks, asks);
+    const auto keeps_wait = take(*request.token, Pace::keeps, keeps);
+    const bool none = (asks == 0 || asks_wait) && (keeps == 0 || keeps_wait);
+    if (none) refuse_for_now(*request.token, asks_wait ? *asks_wait : *keeps_wait);
+    return {.asks = !asks_wait, .keeps = !keeps_wait};
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/access/rates.hpp"
+
+// Who asks: a client shows a token, the server knows only its digest.
+namespace leasehold::server {
+
+enum class Role : std::uint8_t {
+    use,     // take, keep and end leases
+    see,     // who holds what, and what happened
+    break_,  // end somebody else's lease
+};
+
+[[nodiscard]] std::string_view name_of(Role role) noexcept;
+[[nodiscard]] std::optional<Role> role_named(std::string_view name) noexcept;
+
+class Roles {
+public:
+    Roles() = default;
+    Roles(std::initializer_list<Role> roles) {
+        for (const Role role : roles) add(role);
+    }
+
+    void add(Role role) noexcept { bits_ |= bit(role); }
+    [[nodiscard]] bool has(Role role) const noexcept { return (bits_ & bit(role)) != 0; }
+    [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
+
+private:
+    static unsigned bit(Role role) noexcept { return 1U << static_cast<unsigned>(role); }
+
+    unsigned bits_ = 0;
+};
+
+// SHA-256. A token is 256 random bits, so this tells nothing of it.
+using Digest = std::array<unsigned char, 32>;
+[[nodiscard]] Digest digest_of(std::string_view token);
+[[nodiscard]] std::string hex_of(const Digest& digest);
+
+struct Token {
+    std::string name{};  // shown to people
+    Digest digest{};
+    Roles roles{};
+    std::string owner{};         // it speaks for this owner and those below; empty: for everybody
+    std::optional<Rate> rate{};  // instead of the server's
+};
+
+// Whether the token may take and end leases in this owner's name.
+[[nodiscard]] bool speaks_for(const Token& token, std::string_view owner) noexcept;
+
+class Tokens {
+public:
+    explicit Tokens(std::vector<Token> tokens) : tokens_{std::move(tokens)} {}
+
+    // Takes the same time whichever it is, and whether there is one.
+    [[nodiscard]] const Token* find(std::string_view token) const;
+    [[nodiscard]] const Token* find(const Digest& digest) const;
+    [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
+
+private:
+    std::vector<Token> tokens_;
+};
+
+}  // namespace leasehold::server

@@ -1,0 +1,337 @@
+#include "server/monitoring/metrics.hpp"
+
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "server/http/message.hpp"
+#include "server/http/target.hpp"
+#include "server/monitoring/families.hpp"
+#include "server/monitoring/instruments.hpp"
+#include "server/monitoring/names.hpp"
+#include "server/monitoring/process_metrics.hpp"
+#include "server/options.hpp"
+#include "server/store/asking.hpp"
+#include "server/store/held_leases.hpp"
+
+namespace leasehold::server {
+namespace {
+
+using Cause = StoreFault::Cause;
+using Effect = StoreFault::Effect;
+
+constexpr std::uint64_t us = 1'000;
+constexpr std::uint64_t ms = 1'000 * us;
+constexpr std::uint64_t s = 1'000 * ms;
+constexpr double nanoseconds = 1e9;
+constexpr std::array durations{50 * us,  100 * us, 250 * us,  500 * us, 1 * ms,   2500 * us,
+                               5 * ms,   10 * ms,  25 * ms,   50 * ms,  100 * ms, 250 * ms,
+                               500 * ms, 1 * s,    2500 * ms, 5 * s,    10 * s};
+constexpr std::array waits{10 * ms,   50 * ms, 100 * ms, 250 * ms, 500 * ms, 1 * s,
+                           2500 * ms, 5 * s,   10 * s,   20 * s,   30 * s,   60 * s};
+constexpr std::array<std::uint64_t, 11> sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+
+// Room for more of them.
+constexpr std::size_t resources = 32;
+constexpr std::size_t no_resource = resources - 1;
+
+constexpr std::array methods{Method::get, Method::head,    Method::post, Method::patch,
+                             Method::del, Method::options, Method::other};
+constexpr std::array statuses{200U, 201U, 202U, 204U, 304U, 400U, 401U, 403U,
+                              404U, 405U, 406U, 408U, 409U, 410U, 413U, 415U,
+                              417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
+
+// The place of each status in `statuses`; of an unknown one the last.
+constexpr std::size_t largest_status = 600;
+constexpr auto places = [] {
+    std::array<std::uint8_t, largest_status> all{};
+    all.fill(statuses.size() - 1);
+    for (std::size_t i = 0; i + 1 < statuses.size(); ++i) {
+        all.at(statuses.at(i)) = static_cast<std::uint8_t>(i);
+    }
+    return all;
+}();
+
+// Those that are the store's; a client's lock id in use is none of its.
+constexpr std::array causes{Cause::unavailable, Cause::clock_leap, Cause::configuration,
+                            Cause::not_allowed, Cause::internal};
+constexpr std::array effects{Effect::none, Effect::unknown};
+constexpr std::array endings{Gone::unknown, Gone::expired, Gone::released, Gone::taken,
+                             Gone::broken};
+constexpr std::array lost_endings{Gone::expired, Gone::taken, Gone::broken};
+
+template <class Enum>
+constexpr std::size_t index(Enum value) {
+    return static_cast<std::size_t>(value);
+}
+
+template <class Number>
+double number(Number value) {
+    return static_cast<double>(value);
+}
+
+}  // namespace
+
+struct Metrics::Counts {
+    std::array<std::array<std::array<Count, statuses.size()>, methods.size()>, resources> requests;
+    std::array<Distribution<durations>, resources> took;
+    Distribution<waits> waited;
+    Count body_bytes;
+    Count answer_bytes;
+
+    std::array<Count, connection_events> connections;
+
+    Count granted;
+    Count renewed;
+    Count released;
+    Count broken;
+    std::array<Count, endings.size()> lost;
+    Count held;
+    Count busy;
+    std::array<Count, endings.size()> gone;
+
+    Distribution<sizes> batch_requests;
+    Distribution<durations> batch_took;
+    std::array<std::array<Count, effects.size()>, causes.size()> faults;
+    std::atomic<bool> store_answers{true};
+    std::atomic<bool> offset_known{false};
+    std::atomic<Duration::rep> offset{0};
+
+    [[nodiscard]] double of(ConnectionEvent event) const {
+        return number(connections.at(index(event)).value());
+    }
+    void count(const Request& request, const Lease& lease);
+    void count(const Request& request, const Refusal& refusal);
+
+    void add_requests(Families& to) const;
+    void add_connections(Families& to, const ServerOptions& options) const;
+    void add_leases(Families& to) const;
+    void add_store(Families& to, const StoreStatus& status) const;
+};
+
+void Metrics::Counts::count(const Request& request, const Lease& lease) {
+    const bool tried = is_try(request);
+    if (tried && lease.granted_at == lease.store_now) {
+        granted.add();
+    } else if (tried || std::holds_alternative<Extend>(request) ||
+               std::holds_alternative<Renew>(request)) {
+        renewed.add();
+    } else if (std::holds_alternative<Release>(request) ||
+               std::holds_alternative<ReleaseAll>(request)) {
+        released.add();
+    } else if (std::holds_alternative<Break>(request)) {
+        broken.add();
+    }
+}
+
+void Metrics::Counts::count(const Request& request, const Refusal& refusal) {
+    switch (refusal.kind) {
+        case Refusal::Kind::held: held.add(); break;
+        case Refusal::Kind::busy: busy.add(); break;
+        case Refusal::Kind::gone:
+            gone.at(index(refusal.reason)).add();
+            if (is_about_own_lease(request)) lost.at(index(refusal.reason)).add();
+            break;
+    }
+}
+
+void Metrics::Counts::add_requests(Families& to) const {
+    const auto total = to.counter("leasehold_requests_total", "Requests answered.");
+    const auto duration = to.histogram(
+        "leasehold_request_duration_seconds",
+        "From a request's last byte to its answer's first, without those that waited for a key.");
+    for (std::size_t r = 0; r < resources; ++r) {
+        const std::string route{r == no_resource ? "other" : route_of(static_cast<Resource>(r))};
+        for (std::size_t m = 0; m < methods.size(); ++m) {
+            for (std::size_t i = 0; i < statuses.size(); ++i) {
+                const auto requests_here = requests.at(r).at(m).at(i).value();
+                if (requests_here == 0) continue;
+                const unsigned status = statuses.at(i);
+                total.with(number(requests_here),
+                           {{"method", std::string{name_of(methods.at(m))}},
+                            {"route", route},
+                            {"status", status == 0 ? "other" : std::to_string(status)}});
+            }
+        }
+        if (!took.at(r).empty()) duration.with(took.at(r).collect(nanoseconds), {{"route", route}});
+    }
+    to.histogram("leasehold_wait_duration_seconds",
+                 "The same of tries that waited for their key, granted or not.")
+        .with(waited.collect(nanoseconds));
+    to.counter("leasehold_request_body_bytes_total", "Bytes of requests' bodies.")
+        .with(number(body_bytes.value()));
+    to.counter("leasehold_response_bytes_total", "Bytes of answers, headers included.")
+        .with(number(answer_bytes.value()));
+}
+
+void Metrics::Counts::add_connections(Families& to, const ServerOptions& options) const {
+    const double accepted = of(ConnectionEvent::accepted);
+    to.gauge("leasehold_connections", "Connections now.")
+        .with(accepted - of(ConnectionEvent::ended));
+    to.gauge("leasehold_connections_limit", "Connections that are served at once.")
+        .with(number(options.connections));
+    to.counter("leasehold_connections_accepted_total", "Connections served.").with(accepted);
+    to.counter("leasehold_connections_turned_away_total",
+               "Connections beyond the limit, answered 503 and closed.")
+        .with(of(ConnectionEvent::turned_away));
+    to.counter("leasehold_accept_pauses_total",
+               "Times accepting paused for a moment: out of file descriptors, say.")
+        .with(of(ConnectionEvent::accepting_paused));
+    const auto cut = to.counter("leasehold_connections_cut_total",
+                                "Connections that missed a deadline, or were idle for too long.");
+    for (const auto event :
+         {ConnectionEvent::no_handshake, ConnectionEvent::slow_header, ConnectionEvent::slow_body,
+          ConnectionEvent::slow_reader, ConnectionEvent::idle}) {
+        cut.with(of(event), {{"reason", std::string{name_of(event)}}});
+    }
+}
+
+void Metrics::Counts::add_leases(Families& to) const {
+    const auto total = [&](const char* name, const char* help, const Count& count) {
+        to.counter(name, help).with(number(count.value()));
+    };
+    total("leasehold_leases_granted_total", "Leases granted by this server.", granted);
+    total("leasehold_leases_renewed_total",
+          "Leases extended, renewed, or given again to the owner that held them.", renewed);
+    total("leasehold_leases_released_total", "Leases released by their holders or owners.",
+          released);
+    total("leasehold_leases_broken_total", "Leases broken by administrators.", broken);
+    const auto lost_ones =
+        to.counter("leasehold_leases_lost_total",
+                   "Times a holder was told that its lease had ended without its doing.");
+    for (const Gone how : lost_endings) {
+        lost_ones.with(number(lost.at(index(how)).value()), {{"how", to_string(how)}});
+    }
+    const auto refusals =
+        to.counter("leasehold_refusals_total",
+                   "Refusals that clients were told; of one that waited, the last.");
+    refusals.with(number(held.value()), {{"kind", "held"}, {"reason", "none"}});
+    refusals.with(number(busy.value()), {{"kind", "busy"}, {"reason", "none"}});
+    for (const Gone how : endings) {
+        refusals.with(number(gone.at(index(how)).value()),
+                      {{"kind", "gone"}, {"reason", to_string(how)}});
+    }
+}
+
+void Metrics::Counts::add_store(Families& to, const StoreStatus& status) const {
+    to.histogram("leasehold_store_batch_requests", "Requests that went to the store together.")
+        .with(batch_requests.collect(1));
+    to.histogram("leasehold_store_batch_duration_seconds", "How long the store took for them.")
+        .with(batch_took.collect(nanoseconds));
+    const auto failed =
+        to.counter("leasehold_store_faults_total",
+                   "Times the store could not answer; effect unknown: it may have acted.");
+    for (const Cause cause : causes) {
+        for (const Effect effect : effects) {
+            failed.with(
+                number(faults.at(index(cause)).at(index(effect)).value()),
+                {{"cause", std::string{name_of(cause)}}, {"effect", std::string{name_of(effect)}}});
+        }
+    }
+    to.gauge("leasehold_store_up", "1 if the store answered when it was asked last.")
+        .with(store_answers ? 1 : 0);
+    to.gauge("leasehold_store_info", "The store, and whether what it answered survives a crash.")
+        .with(1, {{"durability", to_string(status.durability)}, {"store", status.name}});
+    if (!offset_known) return;
+    const std::chrono::duration<double> ahead = Duration{offset.load()};
+    to.gauge("leasehold_store_clock_offset_seconds",
+             "How far the store's clock is ahead of this machine's, to within half of a "
+             "batch's duration.")
+        .with(ahead.count());
+}
+
+Metrics::Metrics(std::string version)
+    : version_{std::move(version)}, counts_{std::make_unique<Counts>()} {}
+
+Metrics::~Metrics() = default;
+
+void Metrics::served(const Served& request) noexcept {
+    const std::size_t resource = request.resource ? index(*request.resource) : no_resource;
+    const std::size_t status = places.at(std::min<std::size_t>(request.status, largest_status - 1));
+    counts_->requests.at(resource).at(index(request.method)).at(status).add();
+    const auto took = static_cast<std::uint64_t>(request.took.count());
+    if (request.waited) {
+        counts_->waited.add(took);
+    } else {
+        counts_->took.at(resource).add(took);
+    }
+    counts_->body_bytes.add(request.bytes_in);
+    counts_->answer_bytes.add(request.bytes_out);
+}
+
+void Metrics::answered(const Request& request, const Outcome& outcome) noexcept {
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        counts_->count(request, *lease);
+    } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+        counts_->count(request, *refusal);
+    } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+        for (const Lease& one : *leases) counts_->count(request, one);
+    }
+}
+
+void Metrics::batch_applied(const Batch& batch) noexcept {
+    counts_->batch_requests.add(batch.requests);
+    counts_->batch_took.add(static_cast<std::uint64_t>(batch.took.count()));
+    const bool answers = batch.faults < batch.requests;
+    if (counts_->store_answers.load(std::memory_order_relaxed) != answers) {
+        counts_->store_answers = answers;
+    }
+    if (!batch.clock_offset) return;
+    counts_->offset = batch.clock_offset->count();
+    counts_->offset_known = true;
+}
+
+void Metrics::store_failed(const StoreFault& fault) noexcept {
+    counts_->faults.at(index(fault.cause())).at(index(fault.effect())).add();
+}
+
+void Metrics::happened(ConnectionEvent event) noexcept {
+    counts_->connections.at(index(event)).add();
+}
+
+std::string Metrics::text(const Levels& now, const ServerOptions& options) const {
+    Families all;
+    const auto level = [&](const char* name, const std::string& help, std::size_t value) {
+        all.gauge(name, help).with(number(value));
+    };
+    all.gauge("leasehold_build_info", "The version of Leasehold.").with(1, {{"version", version_}});
+    counts_->add_requests(all);
+    level("leasehold_requests_under_way",
+          "Requests being answered, with those that wait for a key.", now.requests);
+    counts_->add_connections(all, options);
+    counts_->add_leases(all);
+    if (now.held) {
+        level("leasehold_leases_held",
+              "Live leases in the store, of all its servers, when they were counted last: at a "
+              "scrape, not more often than every " +
+                  std::to_string(options.leases_counted_every.count()) + " ms, and up to " +
+                  std::to_string(HeldLeases::most) + ".",
+              now.held->leases);
+        const std::chrono::duration<double> at = now.held->at.time_since_epoch();
+        all.gauge("leasehold_leases_counted_timestamp_seconds",
+                  "When they were counted, since 1970.")
+            .with(at.count());
+    }
+    level("leasehold_waiters", "Tries that wait for their key.", now.waiters);
+    level("leasehold_waiters_limit", "Tries that may wait at once.", options.waiters);
+    level("leasehold_waiting_lines", "Keys that are waited for.", now.lines);
+    level("leasehold_events_clients", "Clients that follow the events.", now.listeners);
+    level("leasehold_events_clients_limit", "Clients that may follow them at once.",
+          options.events_clients);
+    level("leasehold_store_requests_under_way", "Requests that are with the store.",
+          now.with_store);
+    all.gauge("leasehold_queued_requests",
+              "Requests that queue for the store, which takes those that keep or end a "
+              "lease first.")
+        .with(number(now.queued_keeps), {{"kind", "keep_or_end"}})
+        .with(number(now.queued_tries), {{"kind", "try"}});
+    level("leasehold_queued_tries_limit", "Tries that may queue; one more is answered 503.",
+          options.queued_tries);
+    counts_->add_store(all, now.store);
+    add_process_metrics(all);
+    return prometheus::TextSerializer{}.Serialize(all.all());
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include "server/monitoring/metrics.hpp"
+#include "server/store/store_queue.hpp"
+#include "server/tasks.hpp"
+
+namespace leasehold::server {
+
+// Counts the live leases of the store: page by page, seldom, and never more than `most`, so that
+// whoever looks cannot keep the store busy. Thread-safe.
+class HeldLeases {
+public:
+    static constexpr std::size_t most = 200'000;
+    // Counting takes no more than one part in so many of the time.
+    static constexpr int seldom = 100;
+    // How long an answer waits for a count that is under way.
+    static constexpr std::chrono::milliseconds patience{500};
+
+    // The queue outlives this. A page has as many rows as the limits allow.
+    HeldLeases(StoreQueue& store, std::size_t page_rows, Clock::duration between_counts)
+        : store_{store}, page_rows_{page_rows}, between_counts_{between_counts} {}
+
+    // The latest count, which is a new one where the one before is old and the store is quick.
+    // Nothing where the store did not answer.
+    [[nodiscard]] Task<std::optional<HeldCount>> count();
+
+private:
+    [[nodiscard]] bool begin();
+    void end(std::optional<HeldCount> counted);
+    [[nodiscard]] std::optional<HeldCount> latest();
+    [[nodiscard]] Task<void> count_anew();
+    [[nodiscard]] Task<std::optional<HeldCount>> go_through_the_store();
+
+    StoreQueue& store_;
+    const std::size_t page_rows_;
+    const Clock::duration between_counts_;
+    std::mutex mutex_;
+    std::optional<HeldCount> latest_;  // guarded by mutex_
+    Clock::time_point begun_{};        // guarded by mutex_; the latest count
+    Clock::time_point next_{};         // guarded by mutex_; not before that
+    bool counting_ = false;            // guarded by mutex_
+};
+
+}  // namespace leasehold::server

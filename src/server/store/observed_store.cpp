@@ -1,0 +1,68 @@
+#include "server/store/observed_store.hpp"
+
+#include <algorithm>
+
+namespace leasehold::server {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks_at_clock{100};
+
+std::optional<Time> store_now(const Outcome& outcome) {
+    if (const auto* lease = std::get_if<Lease>(&outcome)) return lease->store_now;
+    if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->store_now;
+    return std::nullopt;
+}
+
+// One that is the store's, not the client's.
+bool is_failure(const StoreFault& fault) {
+    return fault.cause() != StoreFault::Cause::lock_id_in_use;
+}
+
+}  // namespace
+
+void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    const auto begun = Clock::now();
+    try {
+        store_->apply(requests, outcomes);
+    } catch (const StoreFault& fault) {
+        if (is_failure(fault)) observer_.store_failed(fault);
+        tell(outcomes, begun);
+        throw;
+    }
+    for (const Outcome& outcome : outcomes) {
+        const auto* fault = std::get_if<StoreFault>(&outcome);
+        if (fault != nullptr && is_failure(*fault)) observer_.store_failed(*fault);
+    }
+    tell(outcomes, begun);
+}
+
+void ObservedStore::tell(std::span<const Outcome> outcomes, Clock::time_point begun) {
+    const auto ended = Clock::now();
+    const auto took = ended - begun;
+    const auto faults = std::ranges::count_if(outcomes, [](const Outcome& outcome) {
+        const auto* fault = std::get_if<StoreFault>(&outcome);
+        return fault != nullptr ? is_failure(*fault)
+                                : std::holds_alternative<std::monostate>(outcome);
+    });
+    observer_.batch_applied({.requests = outcomes.size(),
+                             .faults = static_cast<std::size_t>(faults),
+                             .took = took,
+                             .clock_offset = clock_offset(outcomes, ended, took)});
+}
+
+std::optional<Duration> ObservedStore::clock_offset(std::span<const Outcome> outcomes,
+                                                    Clock::time_point ended, Clock::duration took) {
+    const Clock::rep now = ended.time_since_epoch().count();
+    if (now < next_look_at_clock_.load(std::memory_order_relaxed)) return std::nullopt;
+    for (const Outcome& outcome : outcomes) {
+        const auto theirs = store_now(outcome);
+        if (!theirs) continue;
+        next_look_at_clock_ = now + Clock::duration{between_looks_at_clock}.count();
+        // The store has read its clock in between: half of it is the best guess.
+        const auto ours = std::chrono::system_clock::now() - took / 2;
+        return std::chrono::duration_cast<Duration>(*theirs - ours);
+    }
+    return std::nullopt;
+}
+
+}  // namespace leasehold::server

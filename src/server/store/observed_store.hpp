@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <leasehold/store.hpp>
+
+#include "server/monitoring/observer.hpp"
+
+namespace leasehold::server {
+
+// A store whose batches, and faults, are seen by an observer.
+class ObservedStore final : public Store {
+public:
+    // The observer outlives this.
+    ObservedStore(std::unique_ptr<Store> store, Observer& observer)
+        : store_{std::move(store)}, observer_{observer} {}
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override;
+    [[nodiscard]] std::size_t concurrency() const noexcept override {
+        return store_->concurrency();
+    }
+    [[nodiscard]] StoreStatus status() override { return store_->status(); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void tell(std::span<const Outcome> outcomes, Clock::time_point begun);
+    // Now and then.
+    [[nodiscard]] std::optional<Duration> clock_offset(std::span<const Outcome> outcomes,
+                                                       Clock::time_point ended,
+                                                       Clock::duration took);
+
+    std::unique_ptr<Store> store_;
+    Observer& observer_;
+    std::atomic<Clock::rep> next_look_at_clock_{0};
+};
+
+}  // namespace leasehold::server

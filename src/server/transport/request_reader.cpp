@@ -1,0 +1,309 @@
+#include "server/transport/request_reader.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace leasehold::server {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr std::size_t first_buffer_bytes = 2048;
+
+Reply bad_framing(std::string_view detail) {
+    return problem(400, "bad_request", detail);
+}
+
+Method method_of(http::verb verb) {
+    switch (verb) {
+        case http::verb::get: return Method::get;
+        case http::verb::head: return Method::head;
+        case http::verb::post: return Method::post;
+        case http::verb::patch: return Method::patch;
+        case http::verb::delete_: return Method::del;
+        case http::verb::options: return Method::options;
+        default: return Method::other;
+    }
+}
+
+// The lines of a header, of which the last may still be on its way.
+struct HeaderLines {
+    std::size_t size = 0;  // with the empty line that ends them; 0 where that has not come
+    // A line's end, or a folding, that two readers could understand differently.
+    std::string_view ambiguity{};
+};
+
+HeaderLines lines_of(std::string_view received) {
+    for (std::size_t begin = 0; begin < received.size();) {
+        const std::size_t end = received.find('\n', begin);
+        const bool ended = end != std::string_view::npos;
+        const std::string_view line = received.substr(begin, ended ? end - begin : end);
+        if (begin > 0 && (line.starts_with(' ') || line.starts_with('\t'))) {
+            return {.ambiguity = "a field of the header is folded over several lines"};
+        }
+        const std::size_t before_cr = std::min(line.find('\r'), line.size());
+        if (before_cr + 1 < line.size() || (ended && before_cr == line.size())) {
+            return {.ambiguity = "a line of the header does not end in CR LF"};
+        }
+        if (!ended) break;
+        if (begin > 0 && before_cr == 0) return {.size = end + 1};
+        begin = end + 1;
+    }
+    return {};
+}
+
+}  // namespace
+
+// Beast reads; this keeps what Leasehold needs and refuses what HTTP leaves open.
+class RequestReader::Parser final : public http::basic_parser<true> {
+public:
+    Parser(HttpRequest& request, const ServerOptions& options) : request_{request} {
+        header_limit(static_cast<std::uint32_t>(options.header_bytes));
+        body_limit(options.body_bytes);
+        eager(true);
+    }
+
+    std::optional<Reply> refusal;
+    bool expects_continue = false;
+
+private:
+    void refuse(beast::error_code& error, Reply reply) {
+        refusal = std::move(reply);
+        error = http::error::bad_field;
+    }
+
+    void on_request_impl(http::verb method, beast::string_view, beast::string_view target,
+                         int version, beast::error_code&) override {
+        version_ = version;
+        request_.method = method_of(method);
+        request_.target.assign(target.data(), target.size());
+    }
+    void on_response_impl(int, beast::string_view, int, beast::error_code&) override {}
+
+    void on_field_impl(http::field name, beast::string_view text, beast::string_view value,
+                       beast::error_code& error) override {
+        if (in_body_) return refuse(error, bad_framing("fields after the body are not accepted"));
+        switch (name) {
+            case http::field::host:
+                request_.host.assign(value.data(), value.size());
+                return once(host_, "Host", error);
+            case http::field::authorization:
+                return keep(request_.authorization, "Authorization", value, error);
+            case http::field::origin: return keep(request_.origin, "Origin", value, error);
+            case http::field::access_control_request_method:
+                request_.asks_permission = true;
+                return;
+            case http::field::content_length:
+                if (value.find(',') != beast::string_view::npos) {
+                    return refuse(error, bad_framing("Content-Length is not one number"));
+                }
+                return once(content_length_, "Content-Length", error);
+            case http::field::transfer_encoding:
+                if (!beast::iequals(value, "chunked")) {
+                    return refuse(error,
+                                  bad_framing("the only Transfer-Encoding here is \"chunked\""));
+                }
+                return once(transfer_encoding_, "Transfer-Encoding", error);
+            case http::field::content_type:
+                request_.content_type.assign(value.data(), value.size());
+                return once(content_type_, "Content-Type", error);
+            case http::field::expect:
+                if (!beast::iequals(value, "100-continue")) {
+                    return refuse(error, problem(417, "bad_request",
+                                                 "the only expectation known is 100-continue"));
+                }
+                expects_continue = true;
+                return;
+            case http::field::if_none_match:
+                request_.if_none_match.append(request_.if_none_match.empty() ? "" : ",");
+                request_.if_none_match.append(value.data(), value.size());
+                return;
+            case http::field::lock_token:
+                return keep(request_.lock_token, "Lock-Token", value, error);
+            case http::field::accept:
+                // Several fields are one list.
+                if (!request_.accept.empty()) request_.accept.push_back(',');
+                request_.accept.append(value.data(), value.size());
+                return;
+            case http::field::unknown:
+                if (beast::iequals(text, "Last-Event-ID")) {
+                    return keep(request_.last_event_id, "Last-Event-ID", value, error);
+                }
+                return;
+            default: return;
+        }
+    }
+
+    void keep(std::optional<std::string>& field, std::string_view name, beast::string_view value,
+              beast::error_code& error) {
+        if (field) return twice(name, error);
+        field.emplace(value.data(), value.size());
+    }
+    void once(bool& seen, std::string_view name, beast::error_code& error) {
+        if (seen) return twice(name, error);
+        seen = true;
+    }
+    void twice(std::string_view name, beast::error_code& error) {
+        refuse(error, bad_framing(std::string{name} + " is given twice"));
+    }
+
+    void on_header_impl(beast::error_code& error) override {
+        in_body_ = true;
+        request_.keep_alive = keep_alive();
+        if (!host_ && version_ == 11) {
+            return refuse(error, bad_framing("the Host field is missing"));
+        }
+        if (transfer_encoding_ && version_ == 10) {
+            return refuse(error, bad_framing("HTTP/1.0 has no Transfer-Encoding"));
+        }
+    }
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, beast::error_code&) override {}
+    std::size_t on_body_impl(beast::string_view body, beast::error_code&) override {
+        return keep(body);
+    }
+    void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
+                              beast::error_code& error) override {
+        if (!extensions.empty()) refuse(error, bad_framing("chunk extensions are not accepted"));
+    }
+    std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body,
+                                   beast::error_code&) override {
+        return keep(body);
+    }
+    void on_finish_impl(beast::error_code&) override {}
+
+    std::size_t keep(beast::string_view body) {
+        request_.body.append(body.data(), body.size());
+        request_.body_bytes += body.size();
+        return body.size();
+    }
+
+    HttpRequest& request_;
+    int version_ = 11;
+    bool in_body_ = false;
+    bool host_ = false;
+    bool content_length_ = false;
+    bool transfer_encoding_ = false;
+    bool content_type_ = false;
+};
+
+RequestReader::RequestReader(const ServerOptions& options)
+    : options_{options}, parser_{std::make_unique<Parser>(request_, options)} {}
+
+RequestReader::~RequestReader() = default;
+
+std::span<char> RequestReader::space() {
+    if (filled_ == buffer_.size()) {
+        buffer_.resize(
+            std::min(std::max(2 * buffer_.size(), first_buffer_bytes), options_.header_bytes));
+    }
+    return std::span{buffer_}.subspan(filled_);
+}
+
+RequestReader::State RequestReader::received(std::size_t bytes) {
+    filled_ += bytes;
+    return advance();
+}
+
+std::optional<std::uint64_t> RequestReader::body_bytes() const {
+    const auto length = parser_->content_length();
+    return length ? std::optional{*length} : std::nullopt;
+}
+
+bool RequestReader::take_expect_continue() {
+    return std::exchange(parser_->expects_continue, false);
+}
+
+RequestReader::State RequestReader::next() {
+    request_.method = Method::other;
+    request_.target.clear();
+    request_.content_type.clear();
+    request_.lock_token.reset();
+    request_.if_none_match.clear();
+    request_.accept.clear();
+    request_.last_event_id.reset();
+    request_.host.clear();
+    request_.authorization.reset();
+    request_.origin.reset();
+    request_.asks_permission = false;
+    request_.let_in = false;
+    request_.token.reset();
+    request_.drop_body();
+    request_.body_bytes = 0;
+    if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {
+        buffer_.resize(first_buffer_bytes);
+        buffer_.shrink_to_fit();
+    }
+    std::destroy_at(parser_.get());
+    std::construct_at(parser_.get(), request_, options_);
+    header_checked_ = false;
+    state_ = State::idle;
+    return advance();
+}
+
+RequestReader::State RequestReader::refuse(Reply reply) {
+    refusal_ = std::move(reply);
+    return state_ = State::refused;
+}
+
+std::optional<RequestReader::State> RequestReader::check_header() {
+    const HeaderLines lines = lines_of({buffer_.data(), filled_});
+    if (!lines.ambiguity.empty()) return refuse(bad_framing(lines.ambiguity));
+    if (lines.size > 0) {
+        header_size_ = lines.size;
+        return std::nullopt;
+    }
+    if (filled_ >= options_.header_bytes) {
+        return refuse(problem(431, "header_too_large",
+                              "a request's header has at most " +
+                                  std::to_string(options_.header_bytes) + " bytes here"));
+    }
+    return state_ = State::header;
+}
+
+RequestReader::State RequestReader::advance() {
+    if (filled_ == 0) return state_;
+    if (!header_checked_) {
+        if (const auto state = check_header()) return *state;
+        header_checked_ = true;
+        // By itself: what follows must not change how it is read.
+        if (const auto state = parse(header_size_)) return *state;
+        if (!parser_->is_header_done())
+            return refuse(bad_framing("not valid HTTP: bad start line"));
+    }
+    if (!parser_->is_done()) {
+        if (const auto state = parse(filled_)) return *state;
+    }
+    if (parser_->is_done()) return state_ = State::whole;
+    if (filled_ >= options_.header_bytes) {
+        return refuse(bad_framing("a line within the body is too long"));
+    }
+    return state_ = State::body;
+}
+
+std::optional<RequestReader::State> RequestReader::parse(std::size_t bytes) {
+    beast::error_code error;
+    const std::size_t used = parser_->put(boost::asio::buffer(buffer_.data(), bytes), error);
+    filled_ -= used;
+    std::memmove(buffer_.data(), buffer_.data() + used, filled_);
+    if (parser_->refusal) return refuse(*std::move(parser_->refusal));
+    if (error == http::error::body_limit) {
+        return refuse(problem(
+            413, "body_too_large",
+            "a request's body has at most " + std::to_string(options_.body_bytes) + " bytes here"));
+    }
+    if (error == http::error::bad_version) {
+        return refuse(problem(505, "bad_request", "this server speaks HTTP/1.1"));
+    }
+    if (error && error != http::error::need_more) {
+        return refuse(bad_framing("not valid HTTP: " + error.message()));
+    }
+    return std::nullopt;
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,372 @@
+#include "server/transport/session.hpp"
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/write.hpp>
+
+#include <utility>
+
+#include "server/access/tokens.hpp"
+#include "server/events/event_log.hpp"
+#include "server/transport/peers.hpp"
+#include "server/transport/worker.hpp"
+
+namespace leasehold::server {
+namespace {
+
+using boost::system::error_code;
+using State = RequestReader::State;
+
+constexpr std::chrono::milliseconds unbounded{-1};
+constexpr std::chrono::seconds linger_deadline{2};
+constexpr std::size_t kept_reply_bytes = 16 * 1024;
+
+// What it means that a deadline for reading is over.
+ConnectionEvent missed_in(State state) {
+    if (state == State::idle) return ConnectionEvent::idle;
+    return state == State::header ? ConnectionEvent::slow_header : ConnectionEvent::slow_body;
+}
+
+}  // namespace
+
+// Outlives the session where its last wait is cancelled.
+struct Session::Watch {
+    std::function<void()> gone;
+    bool over = false;
+};
+
+Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity)
+    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
+    if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
+}
+
+Session::~Session() {
+    if (watch_) watch_->over = true;
+}
+
+void Session::enter(Phase phase, std::chrono::milliseconds limit) {
+    phase_ = phase;
+    expired_ = false;
+    deadline_ = limit == unbounded ? Clock::time_point::max() : Clock::now() + limit;
+}
+
+void Session::check_deadline(Clock::time_point now) {
+    if (now < deadline_) return;
+    deadline_ = Clock::time_point::max();
+    expired_ = true;
+    error_code ignored;
+    socket_.cancel(ignored);
+}
+
+void Session::stop() {
+    last_ = true;
+    if (phase_ != Phase::idle && phase_ != Phase::handshake) return;
+    error_code ignored;
+    socket_.cancel(ignored);
+}
+
+void Session::cut() {
+    error_code ignored;
+    socket_.close(ignored);
+    if (tls_) tls_->forget_socket();
+}
+
+std::string Session::peer() const {
+    error_code gone;
+    return name_of(socket_.remote_endpoint(gone).address());
+}
+
+void Session::watch(std::function<void()> gone) {
+    watch_ = std::make_shared<Watch>(std::move(gone));
+    wait_for_bytes(watch_);
+}
+
+void Session::wait_for_bytes(const std::shared_ptr<Watch>& watch) {
+    socket_.async_wait(Socket::wait_read, [this, watch](error_code) {
+        if (watch->over) return;
+        if (!still_there()) {
+            watch->over = true;
+            watch->gone();
+        } else {
+            wait_for_bytes(watch);
+        }
+    });
+}
+
+bool Session::unwatch() {
+    if (std::exchange(watch_->over, true)) return false;
+    error_code ignored;
+    socket_.cancel(ignored);
+    return still_there();
+}
+
+bool Session::still_there() {
+    const auto space = reader_.space();
+    if (space.empty()) return false;  // it sends and sends: whether it is there cannot be seen
+    if (tls_) {
+        const auto [bytes, want] = tls_->read(space);
+        reader_.keep_for_later(bytes);
+        return want != Tls::Want::closed;
+    }
+    error_code error;
+    const std::size_t bytes = socket_.read_some(asio::buffer(space.data(), space.size()), error);
+    reader_.keep_for_later(bytes);
+    return !error || error == asio::error::would_block;
+}
+
+void Session::happened(ConnectionEvent event) {
+    worker_.options().observer->happened(event);
+}
+
+void Session::tell_observer(const Reply& reply) {
+    const auto& token = reader_.request().token;
+    worker_.options().observer->served(
+        {.method = reader_.request().method,
+         .resource = reply.resource,
+         .token = token ? std::string_view{token->name} : std::string_view{},
+         .status = reply.status,
+         .waited = reply.waited,
+         .took = Clock::now() - asked_at_,
+         .bytes_in = reader_.request().body_bytes,
+         .bytes_out = out_.size()});
+}
+
+Task<bool> Session::shake_hands() {
+    enter(Phase::handshake, worker_.options().handshake_deadline);
+    Tls::Want want = tls_->handshake();
+    while (want != Tls::Want::nothing) {
+        error_code error;
+        if (want != Tls::Want::closed) co_await wait_until(want, error);
+        if (error || want == Tls::Want::closed) {
+            happened(ConnectionEvent::no_handshake);
+            if (tls_->met_plain_http()) tell_to_use_tls();
+            co_return false;
+        }
+        want = tls_->handshake();
+    }
+    co_return true;
+}
+
+void Session::tell_to_use_tls() {
+    tls_.reset();
+    last_ = lingering_ = true;
+    asked_at_ = Clock::now();
+    print_reply(
+        problem(400, "bad_request", "this server speaks TLS: its URL begins with https://"));
+    (void)send_at_once();
+}
+
+Task<void> Session::wait_until(Tls::Want want, error_code& error) {
+    const auto ready = want == Tls::Want::read ? Socket::wait_read : Socket::wait_write;
+    co_await socket_.async_wait(ready, asio::redirect_error(use_task, error));
+}
+
+Task<std::size_t> Session::read_some(std::span<char> space, error_code& error) {
+    for (;;) {
+        const auto [bytes, want] = tls_->read(space);
+        if (bytes > 0) co_return bytes;
+        if (want == Tls::Want::closed) error = asio::error::eof;
+        if (!error) co_await wait_until(want, error);
+        if (error) co_return 0;
+    }
+}
+
+Task<void> Session::run() {
+    if (tls_) {
+        const bool shaken = co_await shake_hands();
+        if (!shaken && lingering_) co_await linger();
+        if (!shaken) co_return;
+    }
+    while (co_await receive()) {
+        enter(Phase::answering, unbounded);
+        asked_at_ = Clock::now();
+        Reply reply;
+        if (reader_.state() == State::refused) {
+            reply = std::move(reader_.refusal());
+            last_ = lingering_ = true;
+        } else {
+            reply = co_await service_.answer(reader_.request(), *this);
+            if (!reader_.request().keep_alive || reply.events || reply.last) last_ = true;
+        }
+        print_reply(reply);
+        co_await send_with_others();
+        bool sent = unsent_ == 0;
+        if (!sent) sent = co_await send_rest();
+        if (!sent && reply.if_unsent) reply.if_unsent();
+        if (sent && reply.events) co_await send_events(std::move(reply.events));
+        // Whoever has sent more by now must not be reset before the answer is read.
+        if (sent && last_) lingering_ = true;
+        if (!sent || last_) break;
+        if (out_.capacity() > kept_reply_bytes) out_ = {};
+        reader_.next();
+    }
+    if (tls_) tls_->say_goodbye();
+    if (lingering_) co_await linger();
+}
+
+Task<bool> Session::receive() {
+    const ServerOptions& options = worker_.options();
+    State state = reader_.state();
+    Phase phase = Phase::answering;  // none of those that read
+    while (state != State::whole && state != State::refused) {
+        if (state == State::idle && last_) co_return false;
+        if (state == State::idle && phase != Phase::idle) {
+            enter(phase = Phase::idle, options.idle);
+        } else if (state == State::header && phase != Phase::header) {
+            enter(phase = Phase::header, options.header_deadline);
+        } else if (state == State::body && phase != Phase::body) {
+            state = admit_body();
+            if (state == State::refused) break;
+            enter(phase = Phase::body, options.body_deadline);
+            if (reader_.take_expect_continue()) {
+                out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+                if (!send_at_once()) co_return false;
+            }
+        }
+        const auto space = reader_.space();
+        error_code error;
+        std::size_t bytes = 0;
+        if (tls_) {
+            bytes = co_await read_some(space, error);
+        } else {
+            bytes = co_await socket_.async_read_some(asio::buffer(space.data(), space.size()),
+                                                     asio::redirect_error(use_task, error));
+        }
+        if (error && expired_) happened(missed_in(state));
+        if (error && expired_ && state != State::idle) {
+            last_ = lingering_ = true;
+            asked_at_ = Clock::now();
+            print_reply(problem(408, "request_timeout", "the request did not arrive in time"));
+            (void)send_at_once();
+            co_return false;
+        }
+        if (error) co_return false;
+        state = reader_.received(bytes);
+        if (state == State::body) state = admit_more();
+    }
+    co_return true;
+}
+
+State Session::admit_body() {
+    auto refusal = service_.refusal_before(reader_.body_bytes(), reader_.request(), *this);
+    return refusal ? reader_.refuse(*std::move(refusal)) : State::body;
+}
+
+State Session::admit_more() {
+    HttpRequest& request = reader_.request();
+    if (request.body.size() <= HttpRequest::kept_body_bytes ||
+        request.body_share.grow_to(request.body.size(), service_.bodies())) {
+        return State::body;
+    }
+    request.drop_body();
+    return reader_.refuse(
+        overloaded("too many large bodies are on their way; try again in a moment"));
+}
+
+void Session::print_reply(const Reply& reply) {
+    out_.clear();
+    print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
+          reader_.request().method == Method::head ? WithBody::no : WithBody::yes);
+    tell_observer(reply);
+}
+
+bool Session::send_at_once() {
+    error_code error;
+    const std::size_t sent =
+        tls_ ? tls_->write(out_).bytes : socket_.write_some(asio::buffer(out_), error);
+    unsent_ = out_.size() - sent;
+    return unsent_ == 0;
+}
+
+Task<void> Session::send_with_others() {
+    auto initiate = [this](Resume resume) { worker_.send_soon(*this, std::move(resume)); };
+    return asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate, use_task);
+}
+
+Task<bool> Session::send_rest() {
+    enter(Phase::writing, worker_.options().write_deadline);
+    error_code error;
+    while (tls_ && unsent_ > 0 && !error) {
+        const auto [bytes, want] =
+            tls_->write(std::string_view{out_}.substr(out_.size() - unsent_));
+        unsent_ -= bytes;
+        if (want == Tls::Want::closed) error = asio::error::eof;
+        if (unsent_ > 0 && !error) co_await wait_until(want, error);
+    }
+    if (!tls_) {
+        co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
+                                   asio::redirect_error(use_task, error));
+    }
+    if (error && expired_) happened(ConnectionEvent::slow_reader);
+    co_return !error;
+}
+
+// What wakes a stream that has nothing to send, or cannot.
+struct Session::News {
+    explicit News(const Executor& executor) : timer{executor} {}
+
+    asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor> timer;
+    bool gone = false;
+};
+
+Task<void> Session::send_events(std::shared_ptr<EventStream> events) {
+    const Executor executor = co_await asio::this_coro::executor;
+    const auto news = std::make_shared<News>(executor);
+    const std::weak_ptr<News> seen{news};
+    watch([seen] {
+        if (const auto waiting = seen.lock()) {
+            waiting->gone = true;
+            waiting->timer.cancel();
+        }
+    });
+    events->on_news([this, executor, seen, stream = events.get()] {
+        asio::post(executor, [this, seen, stream] {
+            const auto waiting = seen.lock();
+            if (!waiting) return;
+            waiting->timer.cancel();
+            if (phase_ == Phase::writing && stream->state() == EventStream::State::lost) cut();
+        });
+    });
+
+    error_code ignored;
+    const auto heartbeat = worker_.options().events_heartbeat;
+    auto next_heartbeat = Clock::now() + heartbeat;
+    auto state = EventStream::State::open;
+    while (state == EventStream::State::open && !news->gone) {
+        enter(Phase::answering, unbounded);
+        out_.clear();
+        state = events->take(out_);
+        if (state == EventStream::State::lost) break;
+        if (out_.empty() && Clock::now() >= next_heartbeat) events->print_heartbeat(out_);
+        if (out_.empty()) {
+            if (out_.capacity() > kept_reply_bytes) out_ = {};
+            news->timer.expires_at(next_heartbeat);
+            co_await news->timer.async_wait(asio::redirect_error(use_task, ignored));
+            continue;
+        }
+        bool sent = send_at_once();
+        if (!sent) sent = co_await send_rest();
+        if (!sent) break;
+        next_heartbeat = Clock::now() + heartbeat;
+    }
+    events->on_news({});
+    (void)unwatch();
+}
+
+Task<void> Session::linger() {
+    error_code error;
+    socket_.shutdown(Socket::shutdown_send, error);
+    enter(Phase::closing, linger_deadline);
+    char ignored[512];
+    while (!error) {
+        co_await socket_.async_read_some(asio::buffer(ignored),
+                                         asio::redirect_error(use_task, error));
+    }
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,107 @@
+#include "server/transport/worker.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <utility>
+
+#include "server/monitoring/observer.hpp"
+
+namespace leasehold::server {
+namespace {
+
+// How exactly deadlines are kept. One timer for all costs less than one per connection.
+constexpr std::chrono::milliseconds between_ticks{50};
+
+}  // namespace
+
+Worker::Worker(const ServerOptions& options, std::atomic<std::size_t>& connections)
+    : options_{options}, connections_{connections}, open_{asio::make_work_guard(context_)} {}
+
+Worker::~Worker() = default;
+
+void Worker::run() {
+    for (;;) {
+        try {
+            context_.run();
+            return;
+        } catch (const std::exception& error) {
+            options_.observer->failed(error.what());
+        }
+    }
+}
+
+void Worker::stop() {
+    asio::post(context_, [this] {
+        cut_at_ = Clock::now() + options_.drain_deadline;
+        for (auto at = sessions_.begin(); at != sessions_.end();) (at++)->stop();
+        open_.reset();
+    });
+}
+
+void Worker::serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
+                   std::shared_ptr<void> place) {
+    ++connections_;
+    options_.observer->happened(ConnectionEvent::accepted);
+    auto ended = [place = std::move(place)](Worker* worker) {
+        --worker->connections_;
+        worker->options_.observer->happened(ConnectionEvent::ended);
+    };
+    std::shared_ptr<void> counted{this, std::move(ended)};
+    asio::post(context_, [this, &service, socket = std::move(socket),
+                          identity = std::move(identity), counted = std::move(counted)]() mutable {
+        auto session = std::make_unique<Session>(std::move(socket), *this, service, identity.get());
+        sessions_.push_back(*session);
+        if (!open_) session->stop();
+        if (!std::exchange(ticking_, true)) tick();
+        asio::co_spawn(context_, hold(std::move(session), std::move(counted)), rethrow);
+    });
+}
+
+Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted) {
+    try {
+        co_await session->run();
+    } catch (const std::exception& error) {
+        options_.observer->failed(error.what());
+    }
+    session.reset();
+    counted.reset();
+    if (sessions_.empty()) ticks_.cancel();
+}
+
+void Worker::tick() {
+    ticks_.expires_after(between_ticks);
+    ticks_.async_wait([this](boost::system::error_code) {
+        ticking_ = !sessions_.empty();
+        if (!ticking_) return;
+        const auto now = Clock::now();
+        for (auto at = sessions_.begin(); at != sessions_.end();) {
+            Session& session = *at++;
+            now >= cut_at_ ? session.cut() : session.check_deadline(now);
+        }
+        tick();
+    });
+}
+
+void Worker::send_soon(Session& session, Resume resume) {
+    if (answered_.empty()) asio::post(context_, [this] { send_all(); });
+    answered_.emplace_back(&session, std::move(resume));
+}
+
+void Worker::send_all() {
+    auto answered = std::exchange(answered_, {});
+    for (auto& [session, resume] : answered) session->send_at_once();
+    for (auto& [session, resume] : answered) std::move(resume)();
+}
+
+std::string_view Worker::date() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    if (now != date_of_) {
+        date_of_ = now;
+        date_ = http_date(now);
+    }
+    return date_;
+}
+
+}  // namespace leasehold::server

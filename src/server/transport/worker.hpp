@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/transport/session.hpp"
+
+namespace leasehold::server {
+
+// One thread's share of the connections: its io_context, its sessions and their deadlines.
+class Worker {
+public:
+    // Both outlive this.
+    Worker(const ServerOptions& options, std::atomic<std::size_t>& connections);
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    ~Worker();
+
+    // Runs until stop() was called and all sessions have ended. Whatever else is thrown on this
+    // thread is told to the observer.
+    void run();
+
+    // From any thread.
+    void stop();
+    // With TLS where there is an identity. The place is kept until the connection ends.
+    void serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
+               std::shared_ptr<void> place);
+
+    [[nodiscard]] asio::io_context& context() noexcept { return context_; }
+    [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
+    // Sends the session's answer and then resumes it, together with all others that are answered in
+    // this turn of the loop: whoever reads them is woken once, and has time to ask again.
+    void send_soon(Session& session, Resume resume);
+
+    // The Date of an answer made now.
+    [[nodiscard]] std::string_view date();
+
+private:
+    using Ticks = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted);
+    void tick();
+    void send_all();
+
+    asio::io_context context_{1};
+    const ServerOptions& options_;
+    std::atomic<std::size_t>& connections_;
+    std::optional<asio::executor_work_guard<Executor>> open_;  // until it is stopped
+    Ticks ticks_{context_.get_executor()};
+    bool ticking_ = false;
+    std::vector<std::pair<Session*, Resume>> answered_;  // in this turn
+    Clock::time_point cut_at_ = Clock::time_point::max();
+    std::chrono::sys_seconds date_of_{};
+    std::string date_;
+    boost::intrusive::list<Session, boost::intrusive::constant_time_size<false>> sessions_;
+};
+
+}  // namespace leasehold::server

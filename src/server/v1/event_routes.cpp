@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/text.hpp"
+#include "server/http/bodies.hpp"
+#include "server/store/asking.hpp"
+#include "server/v1/service.hpp"
+#include "wire/messages.hpp"
+
+namespace leasehold::server {
+namespace {
+
+constexpr std::string_view event_stream = "text/event-stream";
+
+// Whether one of the media ranges of an Accept field is this.
+bool accepts_events(std::string_view accept) {
+    while (!accept.empty()) {
+        const std::size_t comma = std::min(accept.find(','), accept.size());
+        const std::string range = media_type(accept.substr(0, comma));
+        if (range == event_stream || range == "text/*" || range == "*/*") return true;
+        accept.remove_prefix(std::min(comma + 1, accept.size()));
+    }
+    return false;
+}
+
+std::string checked(std::string_view what, std::string text, std::size_t max_bytes, Lines lines) {
+    if (auto problem = text_problem(what, text, max_bytes, lines)) throw BadRequest{*problem};
+    return text;
+}
+
+Knock read_knock(HttpRequest& request) {
+    const boost::json::object body = optional_fields(request);
+    wire::Fields fields{body, "the body"};
+    Knock knock{
+        .by = checked("the owner", fields.optional_text("owner").value_or(""), Limits::owner_bytes,
+                      Lines::one),
+        .message = checked("the message", fields.text("message"), Limits::note_bytes, Lines::many)};
+    fields.refuse_others();
+    if (knock.message.empty()) throw BadRequest{"the body: \"message\" must say something"};
+    return knock;
+}
+
+}  // namespace
+
+Task<Reply> Service::knock(HttpRequest& request, const Target& target) {
+    refuse_token(request);
+    const LockKey key = target.key();
+    Knock knock = read_knock(request);
+    AccessControl::admit(request, knock.by);
+    std::vector<Request> questions;
+    questions.emplace_back(Holders{key});
+    questions.push_back(what_time_is_it());
+    const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(questions));
+    const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
+    const auto* time = std::get_if<Refusal>(&outcomes[1]);
+    for (const Outcome& outcome : outcomes) {
+        if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
+    }
+    if (holders->empty()) {
+        co_return problem(404, "not_held", "nobody holds this key: try to lock it");
+    }
+    knock.at = time->store_now;
+    if (const auto wait = knocks_.add(key, *holders, knock))
+        co_return too_often("the holder has just been asked: wait a moment", *wait);
+    for (const Holder& holder : *holders) {
+        reporter_.knocked({.kind = Event::Kind::knocked,
+                           .lease = holder,
+                           .store_now = knock.at,
+                           .by = knock.by,
+                           .why = knock.message});
+    }
+    co_return json_reply(202, wire::to_json(outcomes[0]));
+}
+
+void Service::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
+    const std::vector<Knock> knocks = knocks_.on(lease.key, lease.fence);
+    if (!knocks.empty()) lease_json["knocks"] = to_json(knocks);
+}
+
+Task<Reply> Service::events(HttpRequest& request, const Target& target) {
+    target.query.refuse_all_but({"type", "id", "owner", "scope"});
+    if (!request.accept.empty() && !accepts_events(request.accept)) {
+        co_return problem(406, "not_acceptable", "events come as text/event-stream only");
+    }
+    EventFilter filter{.type = target.query.text("type"),
+                       .id = target.query.text("id"),
+                       .owner = target.query.text("owner"),
+                       .scope = target.query.scope()};
+    Reply reply{.content_type = event_stream, .open_ended = true};
+    if (request.method == Method::head) co_return reply;
+    auto opened = co_await reporter_.open(std::move(filter), request.last_event_id, request.token);
+    if (!opened) co_return problem(opened.error());
+    access_.admit_again(request, Need::see);
+    reply.events = *std::move(opened);
+    co_return reply;
+}
+
+}  // namespace leasehold::server

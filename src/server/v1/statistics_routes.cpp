@@ -1,0 +1,74 @@
+#include <boost/json/array.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/store/asking.hpp"
+#include "server/v1/service.hpp"
+#include "wire/json.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+Statistics::Span span_of(const Query& query) {
+    const std::string over = query.text("over").value_or("hour");
+    if (over == "hour") return Statistics::Span::hour;
+    if (over == "day") return Statistics::Span::day;
+    throw BadRequest{R"("over" must be one of "hour", "day")"};
+}
+
+json::object to_json(const RefusedTries::Entry& entry) {
+    json::object object;
+    object["type"] = entry.key.type();
+    object["id"] = entry.key.id();
+    object["owner"] = entry.owner;
+    object["first_at"] = wire::to_json(entry.first);
+    object["last_at"] = wire::to_json(entry.last);
+    object["tries"] = entry.tries;
+    return object;
+}
+
+}  // namespace
+
+Task<Reply> Service::statistics(const Target& target) {
+    target.query.refuse_all_but({"over"});
+    const Statistics::Span over = span_of(target.query);
+    const auto held = co_await count_held();
+    std::vector<Request> question;
+    question.push_back(what_time_is_it());
+    const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(question));
+    json::object body = statistics_.summary(over);
+    body["held_complete"] = !held || held->leases < HeldLeases::most;
+    body["store_now"] = nullptr;
+    body["clock_offset_ms"] = nullptr;
+    if (const auto* answer = std::get_if<Refusal>(&outcomes.front())) {
+        const auto here = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+        body["store_now"] = wire::to_json(answer->store_now);
+        body["clock_offset_ms"] = wire::to_json(answer->store_now - here);
+    }
+    co_return json_reply(200, body);
+}
+
+Task<std::optional<HeldCount>> Service::count_held() {
+    const auto held = co_await held_.count();
+    if (held) statistics_.counted_held(held->leases);
+    co_return held;
+}
+
+Task<Reply> Service::refused(const Target& target) {
+    target.query.refuse_all_but({"type", "id", "limit"});
+    constexpr std::size_t usual = 100;
+    json::array entries;
+    for (const auto& entry : statistics_.refused(target.query.key(), target.query.limit(usual))) {
+        entries.emplace_back(to_json(entry));
+    }
+    json::object body;
+    body["refused"] = std::move(entries);
+    co_return json_reply(200, body);
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,382 @@
+#include "server/waiting/waiting_room.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <optional>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "core/holder.hpp"
+#include "server/store/asking.hpp"
+
+namespace leasehold::server {
+namespace {
+
+using Work = asio::executor_work_guard<Executor>;
+
+// A holder's expiry is the store's; ours is only a guess of when it comes.
+constexpr std::chrono::milliseconds behind_the_expiry{1};
+// Looking at every line in turn must not keep the store busy, however many there are.
+constexpr std::chrono::milliseconds poll_per_line{1};
+
+constexpr auto ahead_of_all = Clock::time_point::min();
+
+constexpr auto stopping = "the server is stopping; nothing was granted";
+constexpr auto client_gone =
+    "the client ended the connection, or sent too much, while it waited; nothing was granted";
+
+constexpr auto not_welcome = "the tokens have changed while it waited; nothing was granted";
+
+bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
+    return refusal && !owner.empty() &&
+           std::ranges::find(refusal->holders, owner, &Holder::owner) != refusal->holders.end();
+}
+
+}  // namespace
+
+struct WaitingRoom::Waiter {
+    TryLock wanted;
+    Clock::time_point until;
+    std::function<bool()> welcome{};        // until it is answered
+    std::function<void(Outcome)> resume{};  // on the waiter's own executor
+    // Its places, from joining to the answer.
+    Clock::time_point since{};
+    Line* line = nullptr;
+    std::list<WaiterPtr>::iterator place{};
+    std::multimap<Clock::time_point, WaiterPtr>::iterator ending{};
+    bool has_tried = false;
+    bool gone = false;
+    bool answered = false;
+
+    [[nodiscard]] bool is_welcome() const { return !welcome || welcome(); }
+};
+
+struct WaitingRoom::Line {
+    explicit Line(LockKey line_key) : key{std::move(line_key)} {}
+
+    LockKey key;
+    void now_held_by(const Lease& lease);
+    void no_more_held_by(Fence fence);
+
+    std::list<WaiterPtr> waiters{};    // who has waited longest comes first
+    std::optional<Refusal> refusal{};  // the latest, with what was seen to happen since
+    std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
+    std::unordered_map<LockId, WaiterPtr> drawn{};  // those whose lock ids their senders drew
+    const Waiter* trying = nullptr;
+    bool again = false;  // a lease has ended, or may have
+};
+
+void WaitingRoom::Line::now_held_by(const Lease& lease) {
+    if (!refusal) return;
+    if (lease.mode == Mode::exclusive) refusal->holders.clear();
+    refusal->holders.push_back(holder_of(lease));
+    refusal->store_now = lease.store_now;
+}
+
+void WaitingRoom::Line::no_more_held_by(Fence fence) {
+    if (!refusal) return;
+    std::erase_if(refusal->holders, [&](const Holder& holder) { return holder.fence == fence; });
+    if (refusal->holders.empty()) refusal.reset();
+}
+
+WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
+                         const ServerOptions& options)
+    : locks_{locks},
+      reporter_{reporter},
+      home_{home},
+      options_{options},
+      timer_{home.get_executor()} {}
+
+WaitingRoom::~WaitingRoom() = default;
+
+Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection,
+                                std::function<bool()> welcome) {
+    auto waiter =
+        std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience, std::move(welcome));
+    auto begin = [&](auto resume) {
+        waiter->resume = std::move(resume);
+        connection.watch(
+            [this, waiter] { asio::dispatch(home_, [this, waiter] { leave(waiter); }); });
+        asio::dispatch(home_, [this, waiter] { join(waiter); });
+    };
+    Outcome outcome = co_await answer_from<Outcome>(begin);
+    const bool there = connection.unwatch();
+    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
+        give_back_unknown(waiter->wanted, *lease);
+        outcome = sent_away(client_gone);
+    }
+    co_return outcome;
+}
+
+Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
+    using Owners = std::vector<std::string>;
+    if (lines_open_ == 0) co_return Owners{};
+    auto begin = [&](auto resume) {
+        asio::dispatch(home_, [this, &key, resume] {
+            Owners owners;
+            if (const auto found = lines_.find(key); found != lines_.end()) {
+                for (const WaiterPtr& waiter : found->second->waiters) {
+                    if (owners.size() == options_.waiters_named) break;
+                    owners.push_back(waiter->wanted.owner);
+                }
+            }
+            resume(std::move(owners));
+        });
+    };
+    co_return co_await answer_from<Owners>(begin);
+}
+
+void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
+    const bool unknown = wanted.drawn == Drawn::for_this && wanted.lock_id == lease.lock_id;
+    if (unknown) end(Release{lease.key, lease.lock_id});
+}
+
+void WaitingRoom::end(Release lease) {
+    locks_.submit(std::move(lease),
+                  [this, work = Work{home_.get_executor()}](const Outcome& outcome) {
+                      reporter_.answered(Release{}, outcome);
+                      if (const auto* ended_one = std::get_if<Lease>(&outcome)) ended(*ended_one);
+                  });
+}
+
+void WaitingRoom::ended(const Lease& lease) {
+    if (lines_open_ == 0) return;
+    asio::dispatch(home_, [this, key = lease.key, fence = lease.fence] {
+        const auto found = lines_.find(key);
+        if (found == lines_.end()) return;
+        Line& line = *found->second;
+        line.no_more_held_by(fence);
+        line.again = true;
+        serve(line);
+    });
+}
+
+Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> keys) {
+    using Counts = std::vector<std::size_t>;
+    auto begin = [&](auto resume) {
+        if (lines_open_ == 0) return resume(Counts(keys.size()));
+        asio::dispatch(home_, [this, &keys, resume] {
+            Counts waiters(keys.size());
+            std::ranges::transform(keys, waiters.begin(), [&](const LockKey& key) {
+                const auto found = lines_.find(key);
+                return found == lines_.end() ? 0 : found->second->waiters.size();
+            });
+            resume(std::move(waiters));
+        });
+    };
+    co_return co_await answer_from<Counts>(begin);
+}
+
+std::vector<WaitingRoom::WaiterPtr> WaitingRoom::everybody() const {
+    std::vector<WaiterPtr> all;
+    for (const auto& [key, line] : lines_) {
+        std::ranges::copy(line->waiters, std::back_inserter(all));
+    }
+    return all;
+}
+
+void WaitingRoom::send_away_unwelcome() {
+    asio::dispatch(home_, [this] {
+        std::vector<WaiterPtr> unwelcome = everybody();
+        std::erase_if(unwelcome, [](const WaiterPtr& waiter) { return waiter->is_welcome(); });
+        // From the end of their lines, so that none of them is the next to try.
+        for (const WaiterPtr& waiter : unwelcome | std::views::reverse) {
+            if (waiter->line->trying == waiter.get()) {
+                end_patience(waiter);
+            } else {
+                answer(waiter, sent_away(not_welcome));
+            }
+        }
+        set_timer();
+    });
+}
+
+void WaitingRoom::close() {
+    asio::dispatch(home_, [this] {
+        closed_ = true;
+        for (const WaiterPtr& waiter : everybody()) {
+            if (waiter->line->trying != waiter.get()) answer(waiter, sent_away(stopping));
+        }
+        timer_.cancel();
+        timer_at_ = Clock::time_point::max();
+    });
+}
+
+void WaitingRoom::join(const WaiterPtr& waiter) {
+    ++waiting_;
+    if (closed_) return answer(waiter, sent_away(stopping));
+    if (!waiter->is_welcome()) return answer(waiter, sent_away(not_welcome));
+    if (waiting_ > options_.waiters) return answer(waiter, sent_away("too many wait already"));
+    auto& line = lines_[waiter->wanted.key];
+    if (!line) {
+        line = std::make_unique<Line>(waiter->wanted.key);
+        ++lines_open_;
+    }
+    const WaiterPtr before = same_try(*line, waiter->wanted);
+    waiter->since = before ? before->since : waits_since(*line, *waiter);
+    const auto ahead =
+        std::ranges::find_if(line->waiters | std::views::reverse,
+                             [&](const WaiterPtr& other) { return other->since <= waiter->since; });
+    waiter->line = line.get();
+    waiter->place = line->waiters.insert(ahead.base(), waiter);
+    waiter->ending = ending_.emplace(waiter->until, waiter);
+    if (waiter->wanted.drawn == Drawn::before) line->drawn[waiter->wanted.lock_id] = waiter;
+    if (before) {
+        waiter->has_tried = before->has_tried;
+        end_patience(before);
+    }
+    serve(*line);
+    set_timer();
+}
+
+WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wanted) {
+    if (wanted.drawn != Drawn::before) return nullptr;
+    const auto found = line.drawn.find(wanted.lock_id);
+    return found == line.drawn.end() ? nullptr : found->second;
+}
+
+Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waiter) {
+    // Who holds the key already need not wait for itself.
+    if (holds(line.refusal, waiter.wanted.owner)) return ahead_of_all;
+    return kept_places_.take(waiter.wanted, Clock::now());
+}
+
+void WaitingRoom::leave(const WaiterPtr& waiter) {
+    waiter->gone = true;
+    // Of one that is trying only the answer tells whether there is something to give back.
+    if (waiter->answered || waiter->line->trying == waiter.get()) return;
+    answer(waiter, sent_away(client_gone));
+}
+
+void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
+    --waiting_;
+    waiter->answered = true;
+    const bool refused = std::holds_alternative<Refusal>(outcome);
+    std::exchange(waiter->resume, {})(std::move(outcome));
+    Line* const line = waiter->line;
+    if (line == nullptr) return;
+    ending_.erase(waiter->ending);
+    line->waiters.erase(waiter->place);
+    if (const auto drawn = line->drawn.find(waiter->wanted.lock_id);
+        drawn != line->drawn.end() && drawn->second == waiter) {
+        line->drawn.erase(drawn);
+        if (refused && waiter->since != ahead_of_all) {
+            kept_places_.keep(waiter->wanted, waiter->since, Clock::now());
+        }
+    }
+    serve(*line);
+}
+
+void WaitingRoom::serve(Line& line) {
+    if (line.trying != nullptr) return;
+    if (line.waiters.empty()) {
+        if (line.due) due_.erase(*line.due);
+        --lines_open_;
+        lines_.erase(LockKey{line.key});
+        return;
+    }
+    const WaiterPtr first = line.waiters.front();
+    if (closed_ || (first->has_tried && !line.again)) return;
+    line.again = false;
+    line.trying = first.get();
+    first->has_tried = true;
+    locks_.submit(first->wanted, [this, first, work = Work{home_.get_executor()}](Outcome outcome) {
+        asio::post(home_, [this, first, outcome = std::move(outcome)]() mutable {
+            tried(first, std::move(outcome));
+        });
+    });
+}
+
+void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
+    Line& line = *waiter->line;
+    reporter_.answered(waiter->wanted, outcome);
+    const auto* refusal = std::get_if<Refusal>(&outcome);
+    const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
+    if (!final) {
+        line.refusal = *refusal;
+        schedule(line, next_try(*refusal));
+    }
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        line.now_held_by(*lease);
+        if (waiter->gone) {
+            give_back_unknown(waiter->wanted, *lease);
+            outcome = sent_away(client_gone);
+        }
+    }
+    if (!final && closed_) outcome = sent_away(stopping);
+    // Not before: what is given back may be given back, and the line be served, at once.
+    line.trying = nullptr;
+    const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
+    if (!final && patient) {
+        serve(line);
+    } else {
+        answer(waiter, std::move(outcome));
+    }
+    set_timer();
+}
+
+Clock::time_point WaitingRoom::next_try(const Refusal& refusal) const {
+    const auto now = Clock::now();
+    auto due = now + std::max<Clock::duration>(options_.wait_poll, lines_.size() * poll_per_line);
+    for (const Holder& holder : refusal.holders) {
+        if (holder.until == never) continue;
+        const auto left = std::max(holder.until - refusal.store_now, Duration::zero());
+        due = std::min(due,
+                       now + std::chrono::duration_cast<Clock::duration>(left) + behind_the_expiry);
+    }
+    return due;
+}
+
+void WaitingRoom::schedule(Line& line, Clock::time_point due) {
+    if (line.due) due_.erase(*line.due);
+    line.due = due_.emplace(due, &line);
+}
+
+void WaitingRoom::set_timer() {
+    auto at = Clock::time_point::max();
+    if (!due_.empty()) at = due_.begin()->first;
+    if (!ending_.empty()) at = std::min(at, ending_.begin()->first);
+    if (at >= timer_at_) return;
+    timer_at_ = at;
+    timer_.expires_at(at);
+    timer_.async_wait([this](boost::system::error_code error) {
+        if (!error) on_time();
+    });
+}
+
+void WaitingRoom::end_patience(const WaiterPtr& waiter) {
+    if (waiter->line->refusal && waiter->line->trying != waiter.get()) {
+        answer(waiter, *waiter->line->refusal);
+        return;
+    }
+    // It is told what comes of the try that is under way.
+    const auto now = Clock::now();
+    waiter->until = std::min(waiter->until, now);
+    ending_.erase(waiter->ending);
+    waiter->ending = ending_.emplace(now + options_.wait_poll, waiter);
+}
+
+void WaitingRoom::on_time() {
+    timer_at_ = Clock::time_point::max();
+    const auto now = Clock::now();
+    while (!ending_.empty() && ending_.begin()->first <= now) {
+        const WaiterPtr waiter = ending_.begin()->second;
+        end_patience(waiter);
+    }
+    while (!due_.empty() && due_.begin()->first <= now) {
+        Line& line = *due_.begin()->second;
+        due_.erase(due_.begin());
+        line.due.reset();
+        line.again = true;
+        serve(line);
+    }
+    set_timer();
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,188 @@
+#include <functional>
+#include <string>
+
+#include "server/server_fixture.hpp"
+#include "unit/gated_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Parting : public ::testing::Test {
+protected:
+    static Lease must(const Result<Lease>& result) { return result.value(); }
+    static std::string token(const Lease& lease) {
+        return "Lock-Token: " + lease.lock_id.to_string() + "\r\n";
+    }
+    Answer part(const Lease& lease, std::string_view after) {
+        return server_.connect().ask(
+            "DELETE", "/v1/locks/Page/" + std::string{lease.key.id()} + std::string{after}, {},
+            token(lease));
+    }
+    [[nodiscard]] bool alive(const Lease& lease) {
+        return server_.locks().check(lease.key, lease.lock_id).has_value();
+    }
+
+    RunningServer server_{memory::open(), {.wait_poll = 1h}};
+    const LockKey page_{"Page", "1"};
+};
+
+TEST_F(Parting, EndsTheLeaseThenAndLetsTheNextIn) {
+    const Lease lease = must(server_.locks().try_lock(page_, {.owner = "alice"}));
+    Client bob = server_.connect();
+    bob.send(message("POST", "/v1/locks/Page/1", R"({"owner":"bob","wait_ms":60000})"));
+    ASSERT_TRUE(server_.waits_for(1));
+    const Answer answer = part(lease, "?after_ms=20");
+    EXPECT_EQ(answer.status, 202U);
+    EXPECT_EQ(answer.json().at("lease").at("owner").as_string(), "alice");
+    EXPECT_EQ(bob.receive().status, 201U);
+    const auto gone = server_.locks().check(page_, lease.lock_id);
+    ASSERT_FALSE(gone.has_value());
+    EXPECT_EQ(gone.error().reason, Gone::released);
+}
+
+TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
+    const Lease reloaded = must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
+    const Lease renewed = must(server_.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
+    EXPECT_EQ(part(reloaded, "?after_ms=60000").status, 202U);
+    EXPECT_EQ(part(renewed, "?after_ms=60000").status, 202U);
+    Client client = server_.connect();
+    EXPECT_EQ(client.ask("POST", "/v1/locks/Page/1", R"({"owner":"alice","ttl_ms":60000})").status,
+              201U);
+    EXPECT_EQ(client.ask("PATCH", "/v1/locks/Page/2", R"({"ttl_ms":60000})", token(renewed)).status,
+              200U);
+    // A second parting of what stays would have ended it by now, had the first one been left.
+    const Lease closed = must(server_.locks().try_lock({"Page", "3"}, {.ttl = 1min}));
+    EXPECT_EQ(part(closed, "?after_ms=60000").status, 202U);
+    EXPECT_EQ(part(closed, "?after_ms=1").status, 202U);
+    EXPECT_TRUE(eventually([&] { return !alive(closed); }));
+    EXPECT_TRUE(alive(reloaded));
+    EXPECT_TRUE(alive(renewed));
+}
+
+TEST_F(Parting, ThatIsCalledOffMakesRoomForAnother) {
+    RunningServer server{memory::open(), {.delayed_releases = 1}};
+    const Lease reloaded = must(server.locks().try_lock(page_, {.ttl = 5min}));
+    const Lease closed = must(server.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
+    Client client = server.connect();
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(
+            client.ask("DELETE", "/v1/locks/Page/1?after_ms=60000", {}, token(reloaded)).status,
+            202U);
+        EXPECT_EQ(
+            client.ask("PATCH", "/v1/locks/Page/1", R"({"ttl_ms":60000})", token(reloaded)).status,
+            200U);
+    }
+    EXPECT_EQ(client.ask("DELETE", "/v1/locks/Page/2?after_ms=1", {}, token(closed)).status, 202U);
+    EXPECT_TRUE(eventually([&] { return !server.locks().check(closed.lock_id); }));
+    EXPECT_TRUE(server.locks().check(reloaded.lock_id).has_value());
+}
+
+// Does something to the store just before the first lease is released.
+class Meanwhile final : public Store {
+public:
+    using Deed = std::function<void(Store&)>;
+    explicit Meanwhile(Deed deed) : deed_{std::move(deed)} {}
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        const bool releases = std::holds_alternative<Release>(requests.front());
+        if (releases && deed_) std::exchange(deed_, {})(*inner_);
+        inner_->apply(requests, outcomes);
+        if (releases) released_ = true;
+    }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
+    [[nodiscard]] StoreStatus status() override { return inner_->status(); }
+
+    [[nodiscard]] bool released() const { return released_; }
+
+private:
+    const std::unique_ptr<Store> inner_ = memory::open();
+    Deed deed_;
+    std::atomic<bool> released_{false};
+};
+
+TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
+    const LockKey page{"Page", "1"};
+    const LockId id = LockId::random();
+    const Request renewed = Renew{page, id, 2min};
+    const Request reloaded = TryLock{.key = page,
+                                     .lock_id = LockId::random(),
+                                     .owner = "alice",
+                                     .ttl = 2min,
+                                     .drawn = Drawn::for_this};
+    for (const Request& comes_back : {renewed, reloaded}) {
+        auto store = std::make_unique<Meanwhile>([&](Store& elsewhere) {
+            Outcome outcome;
+            elsewhere.apply({&comes_back, 1}, {&outcome, 1});
+            EXPECT_TRUE(std::holds_alternative<Lease>(outcome));
+        });
+        const Meanwhile& seen = *store;
+        RunningServer server{std::move(store)};
+        (void)server.locks().try_lock(page, {.owner = "alice", .ttl = 1min, .lock_id = id});
+        EXPECT_EQ(server.connect()
+                      .ask("DELETE", "/v1/locks/Page/1?after_ms=1", {},
+                           "Lock-Token: " + id.to_string() + "\r\n")
+                      .status,
+                  202U);
+        EXPECT_TRUE(eventually([&] { return seen.released(); }));
+        EXPECT_TRUE(server.locks().check(page, id).has_value());
+    }
+}
+
+// Its expiry does not tell that it was prolonged.
+TEST(PartingOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLookedAt) {
+    auto store = std::make_unique<GatedStore>(memory::open());
+    GatedStore& gate = *store;
+    RunningServer server{std::move(store), {}, {.allow_endless = true}};
+    const LockKey page{"Page", "1"};
+    const LockId id = LockId::random();
+    ASSERT_TRUE(server.locks().try_lock(page, {.ttl = until_released, .lock_id = id}));
+    const std::string token = "Lock-Token: " + id.to_string() + "\r\n";
+    gate.close();
+    Client closed = server.connect();
+    closed.send(message("DELETE", "/v1/locks/Page/1?after_ms=1", {}, token));
+    ASSERT_TRUE(gate.wait_until_held());
+    Client reloaded = server.connect();
+    reloaded.send(message("PATCH", "/v1/locks/Page/1", R"({"ttl_ms":null})", token));
+    // Served after it, by the same thread.
+    ASSERT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    gate.open();
+    EXPECT_EQ(closed.receive().status, 202U);
+    EXPECT_EQ(reloaded.receive().status, 200U);
+    // One that parts later, and is ended, has let the first one's time pass.
+    const auto other = server.locks().try_lock({"Page", "2"});
+    EXPECT_EQ(server.connect()
+                  .ask("DELETE", "/v1/locks/Page/2?after_ms=1", {},
+                       "Lock-Token: " + other->lock_id.to_string() + "\r\n")
+                  .status,
+              202U);
+    EXPECT_TRUE(eventually([&] { return !server.locks().check(other->lock_id); }));
+    EXPECT_TRUE(server.locks().check(page, id).has_value());
+}
+
+TEST_F(Parting, OfWhatIsGoneSaysSo) {
+    const Lease lease = must(server_.locks().try_lock(page_));
+    (void)server_.locks().release(lease.lock_id);
+    const Answer answer = part(lease, "?after_ms=1000");
+    EXPECT_EQ(answer.status, 200U);
+    EXPECT_EQ(answer.json().at("refused").at("reason").as_string(), "released");
+}
+
+TEST_F(Parting, HasBounds) {
+    const Lease lease = must(server_.locks().try_lock(page_));
+    for (const char* wrong : {"?after_ms=-1", "?after_ms=60001", "?after_ms=x", "?before_ms=1"}) {
+        EXPECT_EQ(part(lease, wrong).status, 400U) << wrong;
+    }
+    EXPECT_TRUE(alive(lease));
+}
+
+TEST_F(Parting, IsForgottenWhenTheServerStops) {
+    const Lease lease = must(server_.locks().try_lock(page_));
+    EXPECT_EQ(part(lease, "?after_ms=60000").status, 202U);
+    server_.stop();
+    EXPECT_TRUE(alive(lease));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
