@@ -173,7 +173,7 @@ Row compare(const Comparison& comparison, const Settings& settings) {
         wait_for_quiet(settings.patience);
         Pace ours;
         Pace theirs;
-        // Who goes first changes, so that a steady drift favours nobody.
+        // The sides take turns in going first, so that a steady drift favours neither.
         if (round % 2 == 0) {
             theirs = pace(peer, settings.round);
             ours = pace(leasehold, settings.round);

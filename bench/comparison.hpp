@@ -38,9 +38,9 @@ struct Side {
 
 // What a ratio above 1 says of Leasehold's side.
 enum class Ratio {
-    speed,  // so many times as fast as the peer
-    cost,   // so many times as dear as the peer
-    p99,    // its slowest requests take so many times as long as the peer's
+    speed,  // times as fast as the peer
+    cost,   // times as expensive as the peer
+    p99,    // its p99 latency as a multiple of the peer's
 };
 
 struct Spread {

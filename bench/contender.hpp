@@ -16,7 +16,7 @@ namespace leasehold::bench {
 
 using Seconds = std::chrono::duration<double>;
 
-// A cycle is so many requests.
+// The number of requests in a cycle.
 inline constexpr double cycle_requests = 4;
 
 // Something that does lock cycles: try, check, extend, release, on one key after the other.
@@ -47,7 +47,7 @@ std::unique_ptr<Contender> make_floor_sqlite(const std::string& path);
 std::unique_ptr<Contender> make_floor_postgres(const std::string& url);
 std::unique_ptr<Contender> make_floor_mariadb(std::uint16_t port, const std::string& database);
 
-// The pattern as its texts write it; for so many threads, each with a connection of its own.
+// The pattern as its texts write it; for `threads` threads, each with its own connection.
 std::unique_ptr<Contender> make_pattern_postgres(const std::string& url, std::size_t threads);
 std::unique_ptr<Contender> make_pattern_mariadb(std::uint16_t port, const std::string& database,
                                                 std::size_t threads);

@@ -26,8 +26,8 @@ public:
     // Appends the request. A try draws the lock id where the client does.
     virtual void print(std::string& out, Step step, Held& held) const = 0;
 
-    // How long the answer at the beginning of `in` is, 0 while it is not whole. Throws
-    // std::runtime_error where it is another answer than "done".
+    // The length of the answer at the beginning of `in`, 0 while it is incomplete. Throws
+    // std::runtime_error if the answer is not a success.
     [[nodiscard]] virtual std::size_t read(std::string_view in, Step step, Held& held) const = 0;
 };
 

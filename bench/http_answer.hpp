@@ -12,7 +12,7 @@ struct HttpAnswer {
     std::size_t size = 0;  // with its header
 };
 
-// Nothing while it is not whole. Throws std::runtime_error where it is none.
+// std::nullopt while the answer is incomplete. Throws std::runtime_error if it is not HTTP.
 std::optional<HttpAnswer> read_http_answer(std::string_view in);
 
 // Appends a request; `fields` are further lines of its header, each with its end.

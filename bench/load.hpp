@@ -9,8 +9,8 @@
 
 namespace leasehold::bench {
 
-// So many clients of a server, each with a connection that is kept and one request under way. One
-// thread serves all of them, the same for every server. `server` outlives it.
+// Drives `clients` clients of a server from one thread, the same way for every server. Each client
+// keeps its connection open and has one request under way. `server` outlives this.
 std::unique_ptr<Contender> make_load(const PeerServer& server, std::unique_ptr<Dialect> dialect,
                                      std::size_t clients);
 

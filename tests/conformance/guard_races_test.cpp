@@ -111,7 +111,7 @@ TEST_P(GuardRaces, ReentrantAskingOfAGuardedLeaseNeverDeadlocks) {
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "alice"})));
 }
 
-// The lease is alive all the while: whoever asks about it must find it, in whichever mode.
+// The lease stays alive throughout: every request about it must find it, in either mode.
 TEST_P(GuardRaces, ALeaseThatIsBeingConvertedIsNeverUnknown) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .mode = Mode::shared}));
     const auto checker = manager();

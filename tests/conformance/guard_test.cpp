@@ -7,7 +7,7 @@ namespace {
 
 class Guard : public SqlConformanceTest {
 protected:
-    // A dead or foreign lock id is refused, and the transaction goes on as if nobody had asked.
+    // A dead or foreign lock id is refused, and the transaction is unaffected.
     template <class... Expected>
     void expect_refused_and_usable(const LockKey& key, LockId id, Expected... expected) {
         const auto transaction = harness().begin();

@@ -22,7 +22,7 @@ public:
     // take the same options.
     [[nodiscard]] virtual std::unique_ptr<Store> open(StoreOptions options = {}) = 0;
 
-    // As if that much time had passed for every lease. Nobody's transaction is open meanwhile.
+    // Moves every lease's times as if that much time had passed. No transaction may be open.
     virtual void let_pass(Duration duration) = 0;
 
     // All that is kept, as text: to see that something wrote nothing.

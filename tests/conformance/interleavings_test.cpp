@@ -144,7 +144,7 @@ private:
             if (HasFatalFailure()) return;
             expect_exclusion(turn, stage, model, story);
         }
-        // Whoever died stays dead, and a lost answer is settled by asking again.
+        // A dead lease stays dead, and asking again settles a lost answer.
         for (std::size_t i = 0; i < scripts.size(); ++i) {
             story += std::to_string(i) + " asks once more\n";
             const Session& session = stage.sessions[i];

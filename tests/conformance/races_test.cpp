@@ -57,7 +57,7 @@ protected:
                     problem = std::current_exception();
                 }
             };
-            // Whoever has a problem goes on, so that nobody waits for it.
+            // A thread with a problem continues, so that no other thread waits for it.
             for (std::size_t round = 0; round < count; ++round) {
                 start.arrive_and_wait();
                 if (i == 0) keep_problem(between);

@@ -320,8 +320,9 @@ std::string ReferenceModel::judge_one(const History& request, const Outcome& out
         if (past->how != how || past->by != life.by || past->why != life.why ||
             past->lease.owner != life.owner || past->lease.mode != life.mode ||
             past->lease.note != life.note) {
-            return "the end of a lease of '" + life.owner + "' is told as " + to_string(past->how) +
-                   " by '" + past->by + "', not as " + to_string(how) + " by '" + life.by + "'";
+            return "the end of a lease of '" + life.owner + "' is reported as " +
+                   to_string(past->how) + " by '" + past->by + "', not as " + to_string(how) +
+                   " by '" + life.by + "'";
         }
     }
     if (found != page->size()) return "the history tells of leases that never were";

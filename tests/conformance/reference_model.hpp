@@ -74,7 +74,7 @@ private:
     std::string judge_one(const History& request, const Outcome& outcome);
     std::string judge_one(const Purge& request, const Outcome& outcome);
 
-    // The lease a request is about, or nothing where there is none under that key.
+    // The lease that a request names, or nullptr if there is none under that key.
     [[nodiscard]] std::optional<std::size_t> find(const std::optional<LockKey>& key,
                                                   LockId id) const;
     void end(Life& life, Gone how, const std::string& by = {}, const std::string& why = {});

@@ -31,7 +31,7 @@ TEST(ClockKey, CountsAnewFromWhatAnotherWrote) {
     clock.saw({some_time, 5}, at(0s), at(0s));
     clock.saw({some_time + 1s, 6}, at(60s), at(61s));
     EXPECT_EQ(clock.step(at(61s)).to, some_time + 1s);
-    // What was on its way meanwhile says nothing new.
+    // A reading that was under way at that time adds nothing.
     clock.saw({some_time, 5}, at(59s), at(62s));
     EXPECT_EQ(clock.latest().changed, 6);
 }
@@ -69,7 +69,7 @@ TEST(ClockKey, WhoSawAnotherWriteItLeavesItToHim) {
     EXPECT_TRUE(clock.is_close(at(1900ms)));
     EXPECT_FALSE(clock.is_old(at(3s)));
     EXPECT_TRUE(clock.is_old(at(6s)));
-    // But not who cannot know how much time the key has lost meanwhile.
+    // A process that cannot know how much time the key has lost may not raise it.
     clock.saw({some_time + 50s, 8}, at(70s), at(70s));
     EXPECT_FALSE(clock.is_close(at(70s)));
 }

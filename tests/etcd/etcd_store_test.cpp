@@ -266,7 +266,7 @@ TEST_F(EtcdStore, WhoRunsIdleHasSeenTheTimePass) {
     EXPECT_EQ(gone.error().reason, Gone::expired);
 }
 
-// Each looks at the clock seldom, and finds that another has written it meanwhile.
+// Each process reads the clock rarely, and finds that another has written it in between.
 TEST_F(EtcdStore, SeveralThatAreAskedNowAndThenKeepTheTime) {
     std::vector<std::unique_ptr<LockManager>> servers;
     for (int i = 0; i < 4; ++i) servers.push_back(manager(i * 1000s));
@@ -332,7 +332,7 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
     }
 }
 
-// A list leaves out what is dead for everybody, and nothing that another renews meanwhile.
+// A list omits leases that are dead for every process, but none that another process renews.
 TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
     MovedClock early;
     Meanwhile meanwhile;

@@ -87,7 +87,7 @@ protected:
         ASSERT_TRUE(eventually([&] { return SteadyClock::now() > end; }));
     }
 
-    // A lease that has been dead for a while, as was told to somebody, and grants made since.
+    // A lease that a client has been told is dead, and grants made since.
     static LockId die_while_work_goes_on(LockManager& locks, const LockKey& key) {
         constexpr auto ttl = 300ms;
         const auto lease = locks.try_lock(key, {.ttl = ttl});

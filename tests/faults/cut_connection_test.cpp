@@ -10,7 +10,7 @@
 namespace leasehold::faults {
 namespace {
 
-// Who is cut off hears of it at once, who is left in silence when this is over.
+// A client that is cut off notices at once; one whose peer is silent notices after this time.
 constexpr auto io_timeout = 1s;
 constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
 

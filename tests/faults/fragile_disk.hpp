@@ -31,7 +31,7 @@ public:
     // The change with that number, counted from 0, and all after it do not happen: the process is
     // gone, or the power.
     void die_at(std::size_t change) { dies_at_ = change; }
-    // From that change on so many flushes, or writes, are refused with SQLite's error code.
+    // From that change on, this many flushes or writes fail with SQLite's error code.
     enum class What : std::uint8_t { flushes, writes };
     void fail_at(std::size_t change, std::size_t count, What what, int code) {
         failure_ = {change, count, what, code};

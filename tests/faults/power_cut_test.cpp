@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    // Its own journal is not to be written meanwhile.
+    // The file system must not write its own journal in the meantime.
     [[nodiscard]] bool mount() const {
         return succeeds({"mount", "-o", "loop,commit=300", image_, place_}) &&
                succeeds({"chmod", "755", place_});
@@ -65,7 +65,7 @@ private:
     bool mounted_ = false;
 };
 
-// New temporary folders are made here meanwhile.
+// While this object lives, new temporary folders are made here.
 class Within {
 public:
     explicit Within(const std::string& folder) { ::setenv("TMPDIR", folder.c_str(), 1); }

@@ -25,7 +25,7 @@ std::vector<On<Database>> only_sqlite() {
 using SqliteFile = DatabaseTest;
 INSTANTIATE_TEST_SUITE_P(, SqliteFile, ::testing::ValuesIn(only_sqlite()), by_store());
 
-// Does something once, when a connection that was opened meanwhile begins a statement.
+// Runs a function once, when a connection opened after this object begins a statement.
 class Interruption {
 public:
     Interruption(std::string_view statement, std::function<void()> action)

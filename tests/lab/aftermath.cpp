@@ -39,7 +39,7 @@ Aftermath read_aftermath(Store& store, std::span<const LockKey> keys) {
             before = past.back().sequence;
         }
     }
-    // What was alive a moment before may have run out meanwhile.
+    // A lease that was alive a moment before may have expired since.
     std::erase_if(aftermath.holders, [&](const Holder& holder) {
         return expired.contains({holder.key, holder.fence});
     });

@@ -57,7 +57,7 @@ void aftermath_fences(const Evidence& evidence, const Report& report) {
     }
 }
 
-// A lease that was shown is alive, or it is remembered how it ended, and as it was told.
+// A lease that was shown is alive, or the store remembers its end as it was reported.
 void aftermath_lacks_what_was_told(const Evidence& evidence, const Report& report) {
     if (evidence.aftermath == nullptr) return;
     std::map<std::pair<LockKey, Fence>, const PastLease*> past;

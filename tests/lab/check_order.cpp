@@ -98,8 +98,8 @@ void fence_not_growing(const Evidence& evidence, const Report& report) {
     }
 }
 
-// By the order of fences and of answers alone: whoever got a later fence on a key found everyone
-// gone that he could not share it with, and gone is gone, whatever any clock says.
+// By the order of fences and of answers alone: a client that got a later fence on a key found
+// everyone gone that he could not share it with, and gone is gone, whatever any clock says.
 void alive_beside_a_later_one(const Evidence& evidence, const Report& report) {
     for (const auto& [key, told] : evidence.stories.by_key) {
         std::vector<const Sighting*> by_call;

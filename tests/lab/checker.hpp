@@ -33,7 +33,7 @@ struct Expectations {
     // Requests meet each other's transactions: what one is working on is held for the next, by the
     // lease that was last on it.
     bool transactions_meet = false;
-    // One transaction writes at a time, whatever it is about: whoever is stopped in the middle of
+    // One transaction writes at a time, whatever it is about: a process stopped in the middle of
     // one keeps all keys.
     bool one_writer = false;
     // From when to when others had transactions open on the keys: what such a transaction guards is

@@ -122,7 +122,7 @@ TEST_F(TwoReadings, NobodyIsAliveBesideALaterOneWhateverTheClocksSay) {
 }
 
 // Seen in the laboratory, on SQLite: a process is stopped while it writes, and the database takes
-// no other writer until it goes on.
+// no other writer until it continues.
 class OneWriter : public Told {
 protected:
     // A try is refused from 2000 to 2080, by a lease that was over at 1000.

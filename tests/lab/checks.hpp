@@ -15,7 +15,7 @@ namespace leasehold::lab {
 struct Evidence {
     const Operations& operations;
     const Expectations& expectations;
-    const Aftermath* aftermath;  // nothing where it is not known
+    const Aftermath* aftermath;  // nullptr if it is not known
     const Stories stories;
 
     template <class Look>

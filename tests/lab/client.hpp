@@ -58,7 +58,7 @@ public:
     Client(std::string name, std::vector<LockKey> keys, std::uint64_t seed);
 
     [[nodiscard]] Request next();
-    // Takes in what it was told. Where it was told nothing certain, perhaps the same request, to be
+    // Processes an answer. If the outcome is unknown, may return the same request, to be
     // asked again: that settles it. Whatever it asks next is in a new name then, so that what is
     // unknown about the old one concerns few leases.
     [[nodiscard]] std::optional<Request> hear(const Request& request, const Outcome& outcome);

@@ -11,7 +11,7 @@
 
 namespace leasehold::lab {
 
-// A file of history lines. Each is in the file before the call returns, so that whoever kills this
+// A file of history lines. Each is in the file before the call returns, so that killing this
 // process takes none of them back. Thread-safe.
 class Recorder {
 public:

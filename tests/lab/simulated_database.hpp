@@ -10,8 +10,8 @@
 
 namespace leasehold::lab {
 
-// Of a thousand transactions: those that another's makes vain, those that never reach the database,
-// those whose commit is lost on the way there, and on the way back.
+// Of a thousand transactions: those that conflict with another, those that never reach the
+// database, those whose commit is lost on the way there, and on the way back.
 struct Troubles {
     unsigned conflicts = 60;
     unsigned unreachable = 10;

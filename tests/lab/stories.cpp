@@ -100,7 +100,7 @@ void add_end(const Operation& operation, const std::vector<Story*>& stories) {
             story->ends.push_back(&operation);
         } else if (std::holds_alternative<Break>(operation.request) && !operation.is_refused() &&
                    story->may_have_been_prolonged) {
-            // By a fence, perhaps, that it got from a conversion nobody was told of.
+            // Possibly by a fence from a conversion whose answer was lost.
             story->perhaps_ends.push_back(&operation);
         }
     }

@@ -72,7 +72,7 @@ struct Stories {
 [[nodiscard]] std::vector<Lease> leases_in(const Operation& operation);
 // What it asks to take, each with the lock id it wants.
 [[nodiscard]] std::vector<std::pair<LockKey, LockId>> wanted_by(const Request& request);
-// The owner it asks for, where it is a try.
+// The owner of a try.
 [[nodiscard]] const std::string* owner_of_try(const Request& request);
 // The store's time in an answer.
 [[nodiscard]] std::optional<Time> store_time(const Operation& operation);

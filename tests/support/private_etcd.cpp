@@ -104,7 +104,7 @@ PrivateEtcd::PrivateEtcd(PrivateEtcdOptions options)
             for (const auto& member : members_) wait_until_ready(*member);
             return;
         } catch (const EtcdEnded&) {
-            // Another process may have taken a port meanwhile.
+            // Another process may have taken a port in the meantime.
             if (attempt == starts) throw;
         }
     }

@@ -69,7 +69,7 @@ private:
     std::vector<std::unique_ptr<Member>> members_;
 };
 
-// The answer's body of a plain HTTP request to a port of this machine; a POST where there is a
+// The body of the answer to a plain HTTP request to a local port; a POST if there is a
 // body.
 [[nodiscard]] std::string ask_http(std::uint16_t port, const std::string& path,
                                    const std::string& body = {});

@@ -127,7 +127,7 @@ void send_report(int pipe, Report::Kind kind, int value) {
     fail(report);
 }
 
-// Whoever loses its parent becomes our child, so the list of our children grows until it has held
+// An orphaned process becomes our child, so the list of our children grows until it has held
 // the whole tree.
 void kill_all_children() {
     for (;;) {

@@ -116,7 +116,7 @@ public:
         std::size_t begin_ = 0;
         std::size_t end_ = 0;
         bool ended_ = false;       // the sender closed
-        bool end_passed_ = false;  // and the receiver was told
+        bool end_passed_ = false;  // and it was passed to the receiver
     };
 
     Connection(int client_socket, int server_socket)

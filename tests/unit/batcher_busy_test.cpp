@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Answers "busy ..." ids as busy for the first so many times.
+// Answers requests on ids "busy ..." as busy the first few times.
 class BusyAnswers {
 public:
     explicit BusyAnswers(std::size_t times) : times_{times} {}

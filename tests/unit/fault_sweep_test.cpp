@@ -7,8 +7,8 @@
 #include "unit/faulty_store.hpp"
 #include "unit/manual_clock.hpp"
 
-// A session in which the Nth call to the store fails, for every N: whoever asks again with the same
-// lock id always comes to know where it stands, and nobody ever holds what another holds.
+// A session in which the Nth call to the store fails, for every N: a client that asks again with
+// the same lock id always comes to know where it stands, and nobody ever holds what another holds.
 namespace leasehold::testing {
 namespace {
 

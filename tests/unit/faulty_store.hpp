@@ -9,7 +9,7 @@
 
 namespace leasehold::testing {
 
-// Where a call fails, and what the caller is told of it.
+// Where a call fails, and which fault the caller gets.
 enum class Fails {
     before_effect,          // nothing happened, and the fault says so: effect none
     before_effect_unknown,  // nothing happened, but nobody can know: effect unknown

@@ -13,8 +13,9 @@
 
 namespace leasehold::testing {
 
-// Holds apply() of another store until the test lets go, and remembers the batches it got. Open at
-// first. Thread-safe. Nobody is held for longer than `patience`, so that a failed test ends.
+// Blocks apply() of another store until the test opens the gate, and remembers the batches it got.
+// Open at first. Thread-safe. Nobody is held for longer than `patience`, so that a failed test
+// ends.
 class GatedStore final : public Store {
 public:
     explicit GatedStore(std::unique_ptr<Store> inner) : inner_{std::move(inner)} {}
@@ -71,7 +72,7 @@ public:
         inner_->apply(requests, outcomes);
     }
 
-    // Never any number: whoever calls may be held.
+    // Bounded, because a caller may be blocked.
     [[nodiscard]] std::size_t concurrency() const noexcept override {
         return std::min(inner_->concurrency(), Store::any_number - 1);
     }

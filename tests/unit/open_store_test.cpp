@@ -43,7 +43,7 @@ std::string problem(const std::string& url) {
     return "";
 }
 
-// What the holder of a lease is told of its end once somebody else has the key.
+// How a refusal explains the end of a lease after somebody else has taken the key.
 Gone told_after_the_next_grant(const std::string& url) {
     LockManager locks{open_store(url)};
     const auto alice = locks.try_lock(key, {.owner = "alice"});

@@ -32,7 +32,7 @@ TEST(RulesClock, ALeaseThatOnlyLooksExpiredIsNotTakenOver) {
     bench.pass(10s);
     bench.set_clock_by(1h);
     EXPECT_TRUE(is_leap_fault(bench.try_lock("bob")));
-    // Dead is dead all the same.
+    // Dead is still dead.
     EXPECT_TRUE(is_gone(bench.check(alice), Gone::expired));
     EXPECT_TRUE(is_gone(bench.renew(alice), Gone::expired));
     EXPECT_TRUE(bench.holders().empty());

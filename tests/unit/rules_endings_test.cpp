@@ -4,7 +4,7 @@
 
 #include "unit/rules_bench.hpp"
 
-// How leases end, what is kept of it, and what their holders are told.
+// How leases end, what is kept of them, and how refusals explain it.
 namespace leasehold::testing {
 namespace {
 

@@ -177,7 +177,7 @@ TEST(Rules, AKeyIsSharedByNoMoreThanTheLimit) {
     const Outcome one_more = bench.try_lock("late", Mode::shared);
     ASSERT_TRUE(is_held(one_more));
     EXPECT_EQ(refused(one_more).holders.size(), Limits::shared_holders);
-    // Who is in already may come again.
+    // A holder may ask again.
     EXPECT_TRUE(is_granted(bench.try_lock("reader-0", Mode::shared)));
     (void)bench.release_all({.owner = "reader-1"});
     EXPECT_TRUE(is_granted(bench.try_lock("late", Mode::shared)));

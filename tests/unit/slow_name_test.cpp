@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The system's search for the name "slow.example", which finds nothing once it is let go.
+// The system's lookup of "slow.example", which finds nothing once the test releases it.
 struct SlowSearch {
     std::atomic<int> begun{0};
     std::atomic<int> ended{0};

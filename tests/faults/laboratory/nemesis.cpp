@@ -26,7 +26,7 @@ std::vector<Fault> faults_of_server(Stage& stage, std::size_t which) {
         {"server replaced in order", [=] { serving().stop(); }, 100ms, start},
         {"server without file descriptors",
          [=, &stage] {
-             // Only those that are open already; 3 or 4 are taken by the log and the like.
+             // Only descriptors that are open already; the log and others use 3 or 4 of them.
              const rlimit few{.rlim_cur = 3, .rlim_max = 1024};
              ::prlimit(serving().pid(), RLIMIT_NOFILE, &few, nullptr);
              stage.before_server(which).cut();

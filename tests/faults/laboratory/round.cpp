@@ -139,7 +139,7 @@ private:
     std::map<std::string, std::vector<Instant>> by_way_;
 };
 
-// Waits until so many have been granted from now on.
+// Waits until this many grants have been made from now on.
 bool wait_for_grants(const Stage& stage, std::size_t more) {
     // Some are counted a moment after they were granted: one of each client, at most.
     constexpr std::size_t before_now = 10;

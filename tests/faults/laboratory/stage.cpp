@@ -10,7 +10,7 @@ constexpr std::size_t clients_per_server = 2;
 constexpr std::size_t clients_of_application = 3;
 constexpr std::size_t members_of_cluster = 3;
 
-// InnoDB maps its log into memory where that is in /dev/shm, and no write of it can fail there.
+// On /dev/shm InnoDB maps its log into memory, and no write of the log can fail there.
 class OnARealDisk {
 public:
     OnARealDisk() {
@@ -132,7 +132,7 @@ std::filesystem::path Stage::new_recording(const std::string& name) {
 void Stage::start_server(std::size_t which) {
     Route& route = routes_[which];
     route.server.reset();
-    // As whoever looks after a server would: it ends where the store is too slow to be opened.
+    // Restarts the server as an administrator would: it exits if the store is too slow to open.
     for (const auto give_up = SteadyClock::now() + 60s; route.server == nullptr;) {
         try {
             route.server = std::make_unique<command::Serving>(

@@ -30,15 +30,15 @@ public:
     [[nodiscard]] const std::string& store() const { return store_; }
     [[nodiscard]] Wired wired() const { return wired_; }
     [[nodiscard]] Database& database() { return *database_; }
-    // Nothing where it is a folder of files, or a cluster.
+    // nullptr if the store is a folder of files, or a cluster.
     [[nodiscard]] Server* server() { return server_; }
-    // Nothing where it is no cluster.
+    // nullptr if the store is not a cluster.
     [[nodiscard]] testing::PrivateEtcd* cluster() { return cluster_.get(); }
     [[nodiscard]] WallClock& clock() { return clock_; }
     // Of the processes that use a database server.
     [[nodiscard]] WallClock& clock_of_users() { return clock_of_users_; }
     [[nodiscard]] BadDisk& disk() { return *disk_; }
-    // For the processes that use the database: they are the database where it is a file.
+    // For the processes that use the database; for a file, these processes are the database.
     [[nodiscard]] std::vector<std::string> environment_of_users() const;
 
 private:
