@@ -9,9 +9,9 @@ export class LeaseholdGuard extends HTMLElement {
   /** Null before start(). */
   readonly guard: EditGuard | null;
   readonly form: HTMLFormElement | null;
-  /** Whether the server answered lately, as far as is known: a form is not sent otherwise. */
+  /** False while the server is known not to answer. The form is not sent then. */
   readonly isReachable: boolean;
-  /** What this element says otherwise. */
+  /** Texts of this element that differ from those of its language. */
   texts: Texts;
   start(): Promise<void>;
   stop(): void;

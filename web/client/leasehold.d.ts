@@ -1,4 +1,17 @@
-/** What is locked. */
+/*
+ * Types of the Leasehold client. They compile with and without TypeScript's DOM library: a browser type is
+ * taken from the program's own globals and has a small substitute where the program has none.
+ */
+
+type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Instance } } ? Instance : { readonly aborted: boolean };
+declare const EventBase: typeof globalThis extends { Event: infer Constructor }
+  ? Constructor
+  : { new (type: string): { readonly type: string } };
+declare const EventTargetBase: typeof globalThis extends { EventTarget: infer Constructor }
+  ? Constructor
+  : { new (): { dispatchEvent(event: { readonly type: string }): boolean } };
+
+/** The thing that is locked. */
 export interface Key {
   type: string;
   id: string;
@@ -6,18 +19,18 @@ export interface Key {
 
 export type Mode = 'exclusive' | 'shared';
 
-/** What everybody may know of a lease. Times are the store's, as ISO texts. */
+/** The public part of a lease. Times are the store's, as ISO 8601 texts. */
 export interface Holder extends Key {
   owner: string;
   mode: Mode;
   fence: number;
   granted_at: string;
-  /** Null: until it is released. */
+  /** Null: the lease lasts until it is released. */
   expires_at: string | null;
   note: string;
 }
 
-/** Somebody asks for the lock. */
+/** Somebody's request to get the lock. */
 export interface Knock {
   by: string;
   message: string;
@@ -25,13 +38,13 @@ export interface Knock {
 }
 
 export interface Lease extends Holder {
-  /** The secret: whoever knows it may check, renew and release. */
+  /** The secret. Everybody who knows it can check, renew and release the lease. */
   lock_id: string;
-  /** How long it had to live when the store answered. */
+  /** The time left when the store answered; null for a lease without end. */
   remaining_ms: number | null;
   store_now: string;
   knocks?: Knock[];
-  /** For how long it is certain, counted from before the question. */
+  /** `left`: milliseconds for which the lease is certainly valid, counted from before the request. */
   validFor: { readonly left: number };
 }
 
@@ -55,20 +68,39 @@ export interface Refused<Refusal = Held | Gone> {
   refused: Refusal;
 }
 
+/** What `LocksOptions.fetch` is called with. */
+export interface FetchRequest {
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+  keepalive: boolean;
+  signal: Signal;
+  cache: 'no-store';
+}
+
+/** What the client reads of an answer. */
+export interface FetchResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
 export interface LocksOptions {
-  /** Where the Leasehold server is, or an application that answers the same routes; the page's own origin if not given. */
-  server?: string | URL;
-  /** A bearer token, or what gives one. */
+  /** The URL of the Leasehold server, or of an application that answers the same routes. Default: the page's own origin. */
+  server?: string | { readonly href: string; toString(): string };
+  /** A bearer token, or a function that returns one. */
   token?: string | (() => string | Promise<string>);
-  /** Fields for every request, against CSRF for example. */
+  /** Header fields for every request, for example against CSRF. */
   headers?: Record<string, string>;
-  fetch?: typeof globalThis.fetch;
-  /** Milliseconds for an answer. */
+  fetch?: (url: string, request: FetchRequest) => Promise<FetchResponse>;
+  /** Milliseconds to wait for an answer. */
   timeout?: number;
 }
 
 export interface RequestOptions {
-  signal?: AbortSignal;
+  signal?: Signal;
   keepalive?: boolean;
   timeout?: number;
 }
@@ -78,25 +110,25 @@ export interface TryOptions extends RequestOptions {
   mode?: Mode;
   ttl?: number;
   note?: string;
-  /** Only if nobody was granted the key after this fence. */
+  /** Grants the lock only if nobody was granted the key after this fence. */
   since?: number;
   maxHold?: number;
   /** How long to wait in line. */
   wait?: number;
-  /** Drawn by who asks: asking again with it is safe. */
+  /** The lock id to use. Sending the same one again is safe. */
   lockId?: string;
 }
 
-/** The server gave no answer, or none about the lock: nothing is known. */
+/** The server did not answer, or its answer says nothing about the lock. */
 export class NoAnswer extends Error {
   readonly status: number;
   readonly code: string;
   readonly retryAfter: number;
-  /** Whether asking again may help. */
+  /** Whether the same request may succeed later. */
   get passing(): boolean;
 }
 
-/** Asks a Leasehold server. A "no" is a value, no answer is a NoAnswer. All times are in milliseconds. */
+/** Sends requests to a Leasehold server. Returns a refusal as a value; throws NoAnswer. All times are in milliseconds. */
 export class Locks {
   constructor(options?: LocksOptions);
   tryLock(key: Key, options?: TryOptions): Promise<Lease | Refused>;
@@ -104,20 +136,20 @@ export class Locks {
   check(key: Key, lockId: string, options?: RequestOptions): Promise<Lease | Refused<Gone>>;
   renew(key: Key, lockId: string, ttl: number, options?: RequestOptions & { maxHold?: number }): Promise<Lease | Refused<Gone>>;
   extend(key: Key, lockId: string, by: number): Promise<Lease | Refused<Gone>>;
-  /** Ends it; with `after`, then, unless it is renewed before. */
+  /** Ends the lease. With `after`, ends it after that many milliseconds unless it is renewed before. */
   release(key: Key, lockId: string, options?: RequestOptions & { after?: number }): Promise<{ lease: Lease } | Refused<Gone>>;
   knock(key: Key, options: { owner?: string; message: string }): Promise<unknown>;
 }
 
 /** All times are in milliseconds; Infinity for never. */
 export interface GuardOptions extends LocksOptions, Key {
-  /** Who edits; the tab is added to it: user/session/tab. Not needed with a lockId. */
+  /** The user. The owner of the lease is user/session/tab. Not needed with a lockId. */
   owner?: string;
-  /** The session; a name kept in the browser if not given. */
+  /** The session. Default: a name kept in the browser. */
   session?: string;
-  /** The tab; found out if not given. */
+  /** The tab. Default: a name kept in the tab. */
   tab?: string;
-  /** Keeps the lease that the page was served with. */
+  /** Keeps the lease that the page was served with instead of taking one. */
   lockId?: string;
   note?: string;
   mode?: Mode;
@@ -125,36 +157,36 @@ export interface GuardOptions extends LocksOptions, Key {
   ttl?: number;
   /** Default: a third of the ttl. */
   renewEvery?: number;
-  /** How often to ask for knocks and breaks while the page is visible. Default: 10 seconds. */
+  /** How often a visible page asks for knocks and breaks. Default: 10 seconds. */
   checkEvery?: number;
-  /** Let go after this long without activity. Default: 15 minutes. */
+  /** Releases the lock after this long without activity. Default: 15 minutes. */
   idleAfter?: number;
-  /** How long before that `expiring` comes. Default: 2 minutes. */
+  /** How long before that `expiring` is dispatched. Default: 2 minutes. */
   idleWarning?: number;
-  /** How long it can be held in all. Default: 8 hours. */
+  /** The longest time the lock can be held in all. Default: 8 hours. */
   cap?: number;
-  /** What a closed tab leaves of its lease. Default: 5 seconds. */
+  /** How long the lease of a closed tab lives on. Default: 5 seconds. */
   closing?: number;
-  /** Default: 5 minutes. */
+  /** When `knocked` is dispatched again after fiveMore(). Default: 5 minutes. */
   fiveMore?: number;
-  /** Of one request in line. Default: 50 seconds. */
+  /** The length of one waiting request. Default: 50 seconds. */
   longestWait?: number;
-  /** Instead of server, token, headers and fetch. */
+  /** Replaces server, token, headers and fetch. */
   locks?: Locks;
 }
 
 export type LossReason = Gone['reason'] | 'idle' | 'cap' | 'unconfirmed' | 'unauthorized' | 'forbidden';
 
-/** The particulars of each event of an EditGuard. */
+/** The `detail` of each event of an EditGuard. */
 export interface GuardEvents {
   asking: { error?: NoAnswer };
-  /** `stale`: others had it after this page was made; load what they have saved. */
+  /** `stale`: others held the lock after this page was loaded. Load what they saved. */
   held: { lease: Lease; stale: boolean };
   expiring: { why: 'unconfirmed' | 'idle' | 'cap'; left: number };
   lost: { reason: LossReason; by: string; why: string; holders: Holder[] };
   refused: { holders: Holder[] };
   free: Record<string, never>;
-  /** `ahead`: how many are before this one; not given where it is not known. */
+  /** `ahead`: how many wait before this page; absent while it is not known. */
   waiting: { holders: Holder[]; ahead?: number; error?: NoAnswer };
   released: Record<string, never>;
   failed: { error: Error };
@@ -163,57 +195,81 @@ export interface GuardEvents {
 
 export type GuardState = Exclude<keyof GuardEvents, 'knocked'>;
 
-export class GuardEvent<Type extends keyof GuardEvents = keyof GuardEvents> extends Event {
+/** `state` and `detail` of an EditGuard: a test of `state` tells the type of `detail`. */
+export type GuardStatus = {
+  [State in GuardState]: { readonly state: State; readonly detail: GuardEvents[State] };
+}[GuardState];
+
+export class GuardEvent<Type extends keyof GuardEvents = keyof GuardEvents> extends EventBase {
+  constructor(type: Type, detail: GuardEvents[Type]);
   readonly detail: GuardEvents[Type];
 }
 
-/** One person's work on one thing: takes the lock, keeps it while the person works, and tells how it stands. */
-export class EditGuard extends EventTarget {
-  static hold(options: GuardOptions): Promise<EditGuard>;
-  constructor(options: GuardOptions);
+export type GuardListener<Type extends keyof GuardEvents> =
+  | ((event: GuardEvent<Type>) => void)
+  | { handleEvent(event: GuardEvent<Type>): void };
+
+export interface ListenerOptions {
+  capture?: boolean;
+  once?: boolean;
+  passive?: boolean;
+  signal?: Signal;
+}
+
+declare class Guard extends EventTargetBase {
   start(): Promise<void>;
 
   readonly key: Key;
-  readonly state: GuardState;
-  readonly detail: GuardEvents[GuardState];
   readonly owner: string | undefined;
   readonly lease: Lease | null;
-  /** Whether the lock is certainly ours at this moment. */
+  /** Whether the lock is certainly held by this page at this moment. */
   readonly isHeld: boolean;
-  /** The secret of the lease; empty unless the lock is ours. */
+  /** The secret of the lease; empty unless the lock is held. */
   readonly lockId: string;
-  /** Milliseconds for which the lock is certainly ours, and until it is let go. */
+  /** Milliseconds for which the lock is certainly held, until it is released as idle, and until the cap. */
   readonly left: number;
   readonly idleLeft: number;
   readonly capLeft: number;
   readonly knocks: Knock[];
 
   touch(): void;
-  /** Asks now. True where the server answers that the lock is ours. */
+  /** Asks the server now. True if it answers that the lock is held by this page. */
   confirm(): Promise<boolean>;
   release(): Promise<void>;
   handOver(): void;
-  /** Only if nobody else had it meanwhile. */
+  /** Takes the lock again, only if nobody else held it in between. */
   retake(): Promise<boolean>;
   take(): Promise<boolean>;
-  /** True when it is held, false when the waiting has ended otherwise. */
+  /** True when the lock is held, false when the wait ended otherwise. */
   wait(): Promise<boolean>;
   stopWaiting(): Promise<void>;
-  /** False if nobody has it any more. */
+  /** False if nobody holds the lock any more. */
   knock(message: string): Promise<boolean>;
   fiveMore(note?: string): Promise<void>;
   close(): void;
 
   addEventListener<Type extends keyof GuardEvents>(
-    type: Type, listener: (event: GuardEvent<Type>) => void, options?: boolean | AddEventListenerOptions): void;
+    type: Type, listener: GuardListener<Type> | null, options?: boolean | ListenerOptions): void;
   addEventListener(
-    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | AddEventListenerOptions): void;
+    type: string, listener: GuardListener<keyof GuardEvents> | null, options?: boolean | ListenerOptions): void;
   removeEventListener<Type extends keyof GuardEvents>(
-    type: Type, listener: (event: GuardEvent<Type>) => void, options?: boolean | EventListenerOptions): void;
+    type: Type, listener: GuardListener<Type> | null, options?: boolean | ListenerOptions): void;
   removeEventListener(
-    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | EventListenerOptions): void;
+    type: string, listener: GuardListener<keyof GuardEvents> | null, options?: boolean | ListenerOptions): void;
 }
 
-/** The name of this tab, the same after a reload and different in a duplicate; `given` where a server has
- *  named it already, for a form that was sent before the page knew. */
+/** One person's work on one thing: takes the lock, keeps it while the person works, and reports its state. */
+export type EditGuard = Guard & GuardStatus;
+
+export const EditGuard: {
+  new (options: GuardOptions): EditGuard;
+  readonly prototype: EditGuard;
+  hold(options: GuardOptions): Promise<EditGuard>;
+};
+
+/** The name of this tab: the same after a reload, different in a duplicate. `given` is the name that a server
+ *  has already used for a form that was sent before the page could tell. */
 export function tabName(given?: string): Promise<string>;
+
+// Keeps the declarations above without `export` private.
+export {};
