@@ -1,4 +1,4 @@
-// The worker of timer.js: says a name back after its delay.
+// The worker of timer.js: sends a timer's name back after its delay. Without a delay it cancels the timer.
 
 const handles = new Map();
 
