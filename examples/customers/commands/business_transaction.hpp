@@ -24,7 +24,7 @@ public:
     [[nodiscard]] static leasehold::LockId continue_with(const std::string& lock_id);
     // Ends it without a save.
     void abandon(const leasehold::LockKey& key, leasehold::LockId lock_id) {
-        locks_.let_go(key, lock_id);
+        locks_.release(key, lock_id);
     }
 
     [[nodiscard]] LockingMapper<Customer>& customers() { return customers_; }

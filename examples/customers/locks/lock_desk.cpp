@@ -22,7 +22,7 @@ std::optional<leasehold::Result<leasehold::Lease>> LockDesk::wait(
     const leasehold::LockKey& key, const leasehold::LockOptions& options,
     leasehold::Duration patience) {
     auto answer = line.wait(key, options, patience);
-    if (answer && *answer) partings.end_later(**answer, ttl / 3 + slack);
+    if (answer && *answer) delayed_releases.release_later(**answer, ttl / 3 + slack);
     return answer;
 }
 

@@ -8,8 +8,8 @@
 #include <leasehold/lock_manager.hpp>
 
 #include "domain/lock_rules.hpp"
+#include "locks/delayed_releases.hpp"
 #include "locks/knocks.hpp"
-#include "locks/partings.hpp"
 #include "locks/waiting_line.hpp"
 
 namespace customers {
@@ -21,7 +21,7 @@ struct LockDesk {
     leasehold::LockManager locks;
     leasehold::CoarseGrained aggregates{locks, root_of};
     WaitingLine line{locks};
-    Partings partings{locks, [this] { line.wake(); }};
+    DelayedReleases delayed_releases{locks, [this] { line.wake(); }};
     Knocks knocks{};
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
 

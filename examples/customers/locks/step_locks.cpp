@@ -8,9 +8,13 @@ namespace customers {
 
 leasehold::Result<leasehold::Lease> StepLocks::take(const leasehold::LockKey& member,
                                                     leasehold::Mode mode) {
-    auto lease =
-        desk_.aggregates.try_lock(member, {.owner = owner_, .mode = mode, .ttl = desk_.ttl});
-    if (lease) taken_.push_back(*lease);
+    const auto lock_id = leasehold::LockId::random();
+    auto lease = desk_.aggregates.try_lock(
+        member, {.owner = owner_, .mode = mode, .ttl = desk_.ttl, .lock_id = lock_id});
+    if (!lease) return lease;
+    used_.push_back(lease->key);
+    // A tab that already had the lock gets its lease back, with the lock id it has.
+    if (lease->lock_id == lock_id) taken_.push_back(*lease);
     return lease;
 }
 
@@ -21,7 +25,7 @@ bool StepLocks::has(const leasehold::LockKey& member, leasehold::Mode mode) {
                                });
 }
 
-void StepLocks::let_go(const leasehold::LockKey& key, leasehold::LockId lock_id) {
+void StepLocks::release(const leasehold::LockKey& key, leasehold::LockId lock_id) {
     const auto lease = desk_.locks.check(key, lock_id);
     if (!lease || !is_ours(*lease)) return;
     desk_.locks.release(key, lock_id);
@@ -30,9 +34,9 @@ void StepLocks::let_go(const leasehold::LockKey& key, leasehold::LockId lock_id)
 
 void StepLocks::keep() noexcept {
     try {
-        if (starts_anew_) end_earlier_ones();
+        if (starts_anew_) release_earlier_ones();
     } catch (const std::exception&) {
-        // Their time runs out.
+        // The leases expire.
     }
     taken_.clear();
     if (wakes_) desk_.line.wake();
@@ -43,15 +47,15 @@ void StepLocks::give_back() noexcept {
         try {
             desk_.locks.release(lease.key, lease.lock_id);
         } catch (const std::exception&) {
-            // Its time runs out.
+            // The lease expires.
         }
     }
     taken_.clear();
 }
 
-void StepLocks::end_earlier_ones() {
+void StepLocks::release_earlier_ones() {
     for (const leasehold::Holder& held : desk_.locks.list({.owner = owner_})) {
-        if (std::ranges::find(taken_, held.key, &leasehold::Lease::key) != taken_.end()) continue;
+        if (std::ranges::find(used_, held.key) != used_.end()) continue;
         desk_.locks.release_all(owner_, leasehold::OwnerScope::exact, held.key);
         wakes_ = true;
     }

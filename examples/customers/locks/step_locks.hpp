@@ -8,8 +8,9 @@
 
 namespace customers {
 
-// The locks of one step of a business transaction, taken in the name of user, session and tab. What
-// the step takes stays taken only if the step succeeds. For one thread.
+// The locks of one step of a business transaction, taken in the name of user, session and tab. A
+// lock that the step takes is released if the step fails; a lock that the tab already had stays.
+// For one thread.
 class StepLocks {
 public:
     // Both outlive this.
@@ -18,34 +19,36 @@ public:
 
     [[nodiscard]] const std::string& user() const { return session_.user; }
     [[nodiscard]] const std::string& owner() const { return owner_; }
-    // Not somebody else's, whoever has learnt of its lock id.
+    // Whether the lease belongs to this session: knowing a lock id is not enough.
     [[nodiscard]] bool is_ours(const leasehold::Lease& lease) const { return session_.owns(lease); }
 
     // Locks the root of the aggregate that `member` is a part of.
     [[nodiscard]] leasehold::Result<leasehold::Lease> take(const leasehold::LockKey& member,
                                                            leasehold::Mode mode);
-    // Whether this tab has it already, in that mode.
+    // Whether this tab already has the lock, in that mode.
     [[nodiscard]] bool has(const leasehold::LockKey& member, leasehold::Mode mode);
-    // Ends a lock of this session without saving; twice is harmless.
-    void let_go(const leasehold::LockKey& key, leasehold::LockId lock_id);
+    // Releases a lock of this session without saving; twice is harmless.
+    void release(const leasehold::LockKey& key, leasehold::LockId lock_id);
 
-    // A new business transaction: the locks that this tab had before end with this step.
+    // Begins a new business transaction: when this step succeeds, it releases every other lock that
+    // this tab had before.
     void start_anew() { starts_anew_ = true; }
     // The key becomes free with the system transaction.
     void will_be_free(const leasehold::LockKey&) { wakes_ = true; }
 
     // The step has succeeded.
     void keep() noexcept;
-    // The step has failed: as if nothing had been taken.
+    // The step has failed: releases the locks it took.
     void give_back() noexcept;
 
 private:
-    void end_earlier_ones();
+    void release_earlier_ones();
 
     LockDesk& desk_;
     const AppSession& session_;
     const std::string owner_;
-    std::vector<leasehold::Lease> taken_;
+    std::vector<leasehold::LockKey> used_;  // every lock this step asked for and got
+    std::vector<leasehold::Lease> taken_;   // of these, the leases that this step was granted
     bool starts_anew_ = false;
     bool wakes_ = false;
 };

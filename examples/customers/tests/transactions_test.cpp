@@ -86,6 +86,20 @@ TEST_P(TransactionTest, LocksThatAFailedCommandTookAreGivenBack) {
     EXPECT_TRUE(is_free(first_));
 }
 
+TEST_P(TransactionTest, AFailedCommandLeavesTheLockThatTheTabAlreadyHad) {
+    const auto session = application().sessions().sign_in("Kim");
+    const auto form = opened(*session);
+    EXPECT_THROW(run(*session,
+                     [&](Visit& visit) -> web::Response {
+                         const auto again =
+                             visit.work.customers().open(first_, leasehold::Access::write).value();
+                         EXPECT_EQ(again.lease->lock_id, form.lease->lock_id);
+                         throw std::runtime_error{"while the page is loaded again"};
+                     }),
+                 std::runtime_error);
+    EXPECT_TRUE(desk().locks.check(first_, form.lease->lock_id));
+}
+
 TEST_P(TransactionTest, LockingAfterLoadingIsAMistakeThatShows) {
     const auto session = application().sessions().sign_in("Kim");
     EXPECT_THROW(

@@ -109,7 +109,7 @@ public:
             return json_response(200, {{"refused", wire::to_json(lease.error())}});
         }
         if (const auto after = integer_from(request_.query.get("after_ms")); after && *after > 0) {
-            desk_.partings.end_later(*lease, std::chrono::milliseconds{*after});
+            desk_.delayed_releases.release_later(*lease, std::chrono::milliseconds{*after});
             return json_response(202, {{"lease", wire::to_json(*lease)}});
         }
         const auto ended = desk_.locks.release(key_, lock_id());

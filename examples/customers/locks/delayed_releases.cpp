@@ -1,15 +1,15 @@
-#include "locks/partings.hpp"
+#include "locks/delayed_releases.hpp"
 
 #include <algorithm>
 
 namespace customers {
 
-Partings::Partings(leasehold::LockManager& locks, std::function<void()> ended)
+DelayedReleases::DelayedReleases(leasehold::LockManager& locks, std::function<void()> released)
     : locks_{locks},
-      ended_{std::move(ended)},
+      released_{std::move(released)},
       thread_{[this](const std::stop_token& stop) { work(stop); }} {}
 
-void Partings::end_later(const leasehold::Lease& lease, leasehold::Duration after) {
+void DelayedReleases::release_later(const leasehold::Lease& lease, leasehold::Duration after) {
     {
         const std::scoped_lock lock{mutex_};
         if (due_.size() >= most) return;
@@ -18,7 +18,7 @@ void Partings::end_later(const leasehold::Lease& lease, leasehold::Duration afte
     changed_.notify_one();
 }
 
-void Partings::work(const std::stop_token& stop) {
+void DelayedReleases::work(const std::stop_token& stop) {
     std::unique_lock lock{mutex_};
     while (!stop.stop_requested()) {
         if (due_.empty()) {
@@ -33,18 +33,18 @@ void Partings::work(const std::stop_token& stop) {
         const leasehold::Lease lease = std::move(first->second);
         due_.erase(first);
         lock.unlock();
-        end_unless_renewed(lease);
+        release_unless_renewed(lease);
         lock.lock();
     }
 }
 
-void Partings::end_unless_renewed(const leasehold::Lease& lease) try {
+void DelayedReleases::release_unless_renewed(const leasehold::Lease& lease) try {
     const auto now = locks_.check(lease.key, lease.lock_id);
     if (!now || now->expires_at != lease.expires_at) return;
     locks_.release(lease.key, lease.lock_id);
-    ended_();
+    released_();
 } catch (const leasehold::StoreFault&) {
-    // Its time runs out.
+    // The lease expires.
 }
 
 }  // namespace customers

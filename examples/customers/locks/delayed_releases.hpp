@@ -12,27 +12,28 @@
 
 namespace customers {
 
-// Ends leases whose pages have gone a while ago and did not come back: closed, or reloaded.
-// Thread-safe; a comfort of this process alone, the expiry stays the truth.
-class Partings {
+// Releases the lock of a page that was closed. A page that is only reloaded renews its lease before
+// the delay is over, and keeps it. Thread-safe. Delays do not survive this process: a lease that it
+// does not release expires.
+class DelayedReleases {
 public:
     static constexpr std::size_t most = 10'000;
     static constexpr leasehold::Duration longest = std::chrono::minutes{1};
 
-    // `ended` is called after a lease was ended. `locks` outlives this.
-    Partings(leasehold::LockManager& locks, std::function<void()> ended);
+    // `released` is called after each release. `locks` outlives this.
+    DelayedReleases(leasehold::LockManager& locks, std::function<void()> released);
 
-    // Ends the lease then, unless it was renewed by then.
-    void end_later(const leasehold::Lease& lease, leasehold::Duration after);
+    // Releases the lease after that time, unless it was renewed by then.
+    void release_later(const leasehold::Lease& lease, leasehold::Duration after);
 
 private:
     using Clock = leasehold::SteadyClock;
 
     void work(const std::stop_token& stop);
-    void end_unless_renewed(const leasehold::Lease& lease);
+    void release_unless_renewed(const leasehold::Lease& lease);
 
     leasehold::LockManager& locks_;
-    const std::function<void()> ended_;
+    const std::function<void()> released_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::multimap<Clock::time_point, leasehold::Lease> due_;  // guarded by mutex_
