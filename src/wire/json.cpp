@@ -21,7 +21,7 @@
 namespace leasehold::wire {
 namespace {
 
-// What the parser tells of, of which only the names of fields matter here.
+// Ignores everything the parser reports. The classes below override what they need.
 struct NameHandler {
     static constexpr std::size_t max_object_size = 10'000;
     static constexpr std::size_t max_array_size = 10'000;
@@ -62,7 +62,7 @@ struct NameCounter : NameHandler {
     }
 };
 
-// Finds the field that an object has twice.
+// Finds the first field that an object has twice.
 struct DuplicateFinder : NameHandler {
     std::vector<std::set<std::string, std::less<>>> names;
     std::string name;
@@ -148,7 +148,7 @@ void print_text(std::string& out, std::string_view text) {
     out.push_back('"');
 }
 
-// Of our own words, none of which has anything to escape.
+// Prints a text in which nothing has to be escaped.
 void print_plain(std::string& out, std::string_view text) {
     out.push_back('"');
     out.append(text);
@@ -157,13 +157,13 @@ void print_plain(std::string& out, std::string_view text) {
 
 template <class Number, class... Format>
 void print_number(std::string& out, Number number, Format... format) {
-    // The longest double without an exponent.
+    // Enough for the longest double without an exponent.
     std::array<char, std::numeric_limits<double>::max_exponent10 + 20> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number, format...).ptr;
     out.append(text.data(), end);
 }
 
-// As print() prints to_json(Duration).
+// Prints the same text as print(to_json(Duration)).
 void print_milliseconds(std::string& out, Duration duration) {
     if (duration == until_released) {
         out.append("null");
@@ -188,30 +188,134 @@ void print_list(std::string& out, const json::array& list) {
 }
 
 constexpr double longest_ms = 1e15;
+// Every integer up to this one is a double without loss.
+constexpr double exact_double = 9007199254740992.0;
 constexpr auto missing = "is missing";
 
-// "2026-11-15T09:20:00.000000Z", as to_string(Time) prints it.
-std::optional<Time> time_from(std::string_view text) {
-    constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd.ddddddZ";
-    if (text.size() != form.size()) return std::nullopt;
-    for (std::size_t i = 0; i < form.size(); ++i) {
-        const bool digit = text[i] >= '0' && text[i] <= '9';
-        if (form[i] == 'd' ? !digit : text[i] != form[i]) return std::nullopt;
+std::string_view kind_name(const json::value& value) {
+    switch (value.kind()) {
+        case json::kind::null: return "null";
+        case json::kind::bool_: return value.get_bool() ? "true" : "false";
+        case json::kind::int64:
+        case json::kind::uint64:
+        case json::kind::double_: return "a number";
+        case json::kind::string: return "a string";
+        case json::kind::array: return "an array";
+        case json::kind::object: return "an object";
     }
-    const auto number = [&](std::size_t at, std::size_t size) {
+    return "";
+}
+
+// "must be a string, not a number". Texts are not repeated: one of them may be a lock id.
+std::string expected(std::string_view what, const json::value& value) {
+    std::string problem{"must be "};
+    problem.append(what).append(", not ");
+    if (value.is_number()) {
+        print(problem, value);
+    } else {
+        problem.append(kind_name(value));
+    }
+    if (value.is_null()) problem.append("; leave the field out to get its default");
+    return problem;
+}
+
+// Takes characters from the front of a text.
+class TimeReader {
+public:
+    explicit TimeReader(std::string_view text) : rest_{text} {}
+
+    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+    bool take(std::string_view choices) {
+        if (rest_.empty() || !choices.contains(rest_.front())) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+    // A number of exactly that many digits, or nothing.
+    std::optional<int> number(std::size_t digits) {
+        if (rest_.size() < digits) return std::nullopt;
         int value = 0;
-        std::from_chars(text.data() + at, text.data() + at + size, value);
+        for (const char c : rest_.substr(0, digits)) {
+            if (c < '0' || c > '9') return std::nullopt;
+            value = value * 10 + (c - '0');
+        }
+        rest_.remove_prefix(digits);
         return value;
-    };
-    const std::chrono::year_month_day date{std::chrono::year{number(0, 4)},
-                                           std::chrono::month{static_cast<unsigned>(number(5, 2))},
-                                           std::chrono::day{static_cast<unsigned>(number(8, 2))}};
-    if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
-        return std::nullopt;
     }
-    return Time{std::chrono::sys_days{date}} + std::chrono::hours{number(11, 2)} +
-           std::chrono::minutes{number(14, 2)} + std::chrono::seconds{number(17, 2)} +
-           std::chrono::microseconds{number(20, 6)};
+    // The digits of a fraction of a second. Nothing where it is not a whole number of microseconds.
+    std::optional<std::chrono::microseconds> fraction() {
+        std::int64_t value = 0;
+        std::int64_t unit = 1'000'000;
+        std::size_t digits = 0;
+        for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits) {
+            const int digit = rest_[digits] - '0';
+            unit /= 10;
+            if (unit == 0 && digit != 0) return std::nullopt;
+            value += unit * digit;
+        }
+        if (digits == 0) return std::nullopt;
+        rest_.remove_prefix(digits);
+        return std::chrono::microseconds{value};
+    }
+
+private:
+    std::string_view rest_;
+};
+
+struct HourAndMinute {
+    int hour;
+    int minute;
+};
+
+std::optional<HourAndMinute> hour_and_minute(TimeReader& in) {
+    const auto hour = in.number(2);
+    if (!hour || *hour > 23 || !in.take(":")) return std::nullopt;
+    const auto minute = in.number(2);
+    if (!minute || *minute > 59) return std::nullopt;
+    return HourAndMinute{*hour, *minute};
+}
+
+std::optional<std::chrono::sys_days> date(TimeReader& in) {
+    const auto year = in.number(4);
+    if (!year || !in.take("-")) return std::nullopt;
+    const auto month = in.number(2);
+    if (!month || !in.take("-")) return std::nullopt;
+    const auto day = in.number(2);
+    if (!day) return std::nullopt;
+    const std::chrono::year_month_day date{std::chrono::year{*year},
+                                           std::chrono::month{static_cast<unsigned>(*month)},
+                                           std::chrono::day{static_cast<unsigned>(*day)}};
+    if (!date.ok()) return std::nullopt;
+    return std::chrono::sys_days{date};
+}
+
+// How far the local time is ahead of UTC: "Z", "+09:00", "-03:30".
+std::optional<std::chrono::minutes> offset(TimeReader& in) {
+    if (in.take("Zz")) return std::chrono::minutes{0};
+    const bool ahead = in.take("+");
+    if (!ahead && !in.take("-")) return std::nullopt;
+    const auto distance = hour_and_minute(in);
+    if (!distance) return std::nullopt;
+    const std::chrono::minutes minutes{distance->hour * 60 + distance->minute};
+    return ahead ? minutes : -minutes;
+}
+
+// An RFC 3339 date-time: "2026-11-15T09:20:00Z", "2026-11-15T18:20:00.123456+09:00". The store's
+// clock has microseconds and no leap seconds, so a finer fraction and a second 60 are refused.
+std::optional<Time> time_from(std::string_view text) {
+    TimeReader in{text};
+    const auto day = date(in);
+    if (!day || !in.take("Tt")) return std::nullopt;
+    const auto clock = hour_and_minute(in);
+    if (!clock || !in.take(":")) return std::nullopt;
+    const auto second = in.number(2);
+    if (!second || *second > 59) return std::nullopt;
+    std::optional fraction{std::chrono::microseconds{0}};
+    if (in.take(".")) fraction = in.fraction();
+    if (!fraction) return std::nullopt;
+    const auto ahead = offset(in);
+    if (!ahead || !in.at_end()) return std::nullopt;
+    return Time{*day} + std::chrono::hours{clock->hour} + std::chrono::minutes{clock->minute} +
+           std::chrono::seconds{*second} + *fraction - *ahead;
 }
 
 }  // namespace
@@ -221,7 +325,7 @@ json::value parse(std::string_view text, json::storage_ptr storage) {
     json::error_code error;
     json::value value = json::parse(text, error, std::move(storage), strict());
     if (error) throw BadRequest{"not valid JSON: " + error.message()};
-    // Of two fields with one name only the last is there.
+    // The parser keeps only the last of two fields with one name.
     if (count_fields(value) != names) {
         throw BadRequest{"the field \"" + name_given_twice(text) + "\" is given twice"};
     }
@@ -235,7 +339,7 @@ void print(std::string& out, const json::value& value) {
         case json::kind::int64: return print_number(out, value.get_int64());
         case json::kind::uint64: return print_number(out, value.get_uint64());
         case json::kind::double_:
-            // A minus in front of nothing would not be read back.
+            // Adding 0.0 turns -0.0 into 0.0, which is read back as the same number.
             return print_number(out, value.get_double() + 0.0, std::chars_format::fixed);
         case json::kind::string: return print_text(out, value.get_string());
         case json::kind::array: return print_list(out, value.get_array());
@@ -320,13 +424,18 @@ void Fields::refuse(std::string_view name, std::string_view problem) const {
 }
 
 const json::value* Fields::find(std::string_view name) {
-    taken_.push_back(name);
+    if (std::ranges::find(taken_, name) == taken_.end()) taken_.push_back(name);
     return object_.if_contains(name);
 }
 
-const json::value* Fields::optional(std::string_view name) {
+const json::value* Fields::find_unless_null(std::string_view name, std::string_view what) {
     const json::value* value = find(name);
-    return value != nullptr && !value->is_null() ? value : nullptr;
+    if (value != nullptr && value->is_null()) refuse(name, expected(what, *value));
+    return value;
+}
+
+const json::value* Fields::optional(std::string_view name) {
+    return find_unless_null(name, "a value");
 }
 
 const json::value& Fields::required(std::string_view name) {
@@ -348,9 +457,10 @@ std::optional<std::string> Fields::optional_text(std::string_view name) {
 }
 
 std::optional<std::string_view> Fields::optional_view(std::string_view name) {
-    const json::value* value = optional(name);
+    constexpr std::string_view what = "a string";
+    const json::value* value = find_unless_null(name, what);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) refuse(name, "must be a string");
+    if (!value->is_string()) refuse(name, expected(what, *value));
     return std::string_view{value->get_string()};
 }
 
@@ -361,34 +471,61 @@ std::int64_t Fields::integer(std::string_view name) {
 }
 
 std::optional<std::int64_t> Fields::optional_integer(std::string_view name) {
-    const json::value* value = optional(name);
+    constexpr std::string_view what = "an integer of 64 bits";
+    const json::value* value = find_unless_null(name, what);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_int64()) refuse(name, "must be an integer");
-    return value->get_int64();
+    if (value->is_int64()) return value->get_int64();
+    // JSON has one kind of number: 1.0 is the integer 1.
+    const double* number = value->if_double();
+    if (number == nullptr || std::trunc(*number) != *number || std::abs(*number) > exact_double) {
+        refuse(name, expected(what, *value));
+    }
+    return static_cast<std::int64_t>(*number);
+}
+
+Duration Fields::duration_in(std::string_view name, const json::value& value) const {
+    if (!value.is_number()) refuse(name, expected("a number of milliseconds", value));
+    const auto ms = value.to_number<double>();
+    if (!(std::abs(ms) < longest_ms)) {
+        refuse(name, "is out of range: it must be below 10^15 milliseconds");
+    }
+    return Duration{std::llround(ms * 1000)};
 }
 
 std::optional<Duration> Fields::optional_duration(std::string_view name) {
     const json::value* value = find(name);
     if (value == nullptr) return std::nullopt;
-    if (value->is_null()) return until_released;
-    if (!value->is_number()) refuse(name, "must be a number of milliseconds");
-    const auto ms = value->to_number<double>();
-    if (!(std::abs(ms) < longest_ms)) refuse(name, "is out of range");
-    return Duration{std::llround(ms * 1000)};
+    return duration_in(name, *value);
+}
+
+std::optional<Duration> Fields::optional_ttl(std::string_view name) {
+    const json::value* value = find(name);
+    if (value == nullptr) return std::nullopt;
+    return value->is_null() ? until_released : duration_in(name, *value);
 }
 
 std::optional<Time> Fields::optional_time(std::string_view name) {
-    const auto written = optional_view(name);
-    if (!written) return std::nullopt;
-    const auto time = time_from(*written);
-    if (!time) refuse(name, "must be a time such as 2026-11-15T09:20:00.000000Z");
+    constexpr std::string_view what =
+        "a time such as \"2026-11-15T09:20:00.123456Z\" (RFC 3339, at most microseconds)";
+    const json::value* value = find(name);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_null()) return never;
+    if (!value->is_string()) refuse(name, expected(what, *value));
+    const auto time = time_from(value->get_string());
+    if (!time) refuse(name, "must be " + std::string{what});
     return time;
 }
 
 void Fields::refuse_others() const {
     for (const auto& field : object_) {
         const std::string_view name = field.key();
-        if (std::ranges::find(taken_, name) == taken_.end()) refuse(name, "is not known here");
+        if (std::ranges::find(taken_, name) != taken_.end()) continue;
+        std::string problem{"is not known here; known are "};
+        for (const std::string_view known : taken_) {
+            if (known != taken_.front()) problem.append(", ");
+            problem.append(known);
+        }
+        refuse(name, problem);
     }
 }
 

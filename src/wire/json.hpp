@@ -13,26 +13,26 @@
 #include <leasehold/lock_id.hpp>
 #include <leasehold/time.hpp>
 
-// JSON from strangers, read strictly.
+// Reads JSON from clients strictly, and prints JSON.
 namespace leasehold::wire {
 
 namespace json = boost::json;
 
 inline constexpr std::size_t deepest_nesting = 8;
 
-// Throws BadRequest, which says where, for what is not JSON, is nested too deeply, is not UTF-8, or
-// gives a field twice.
+// Throws BadRequest if the text is not JSON, is nested too deeply, is not UTF-8, or has a field
+// twice. The message says where.
 [[nodiscard]] json::value parse(std::string_view text, json::storage_ptr storage = {});
 
-// The other way, without spaces. Numbers stand there as people write them, 59900.5, never 5.99E4,
-// and are read back as they were.
+// Prints JSON without spaces. Numbers are printed as people write them, 59900.5, never 5.99E4, and
+// parse() reads the same numbers back.
 [[nodiscard]] std::string print(const json::value& value);
 [[nodiscard]] std::string print(const json::object& object);
 void print(std::string& out, const json::value& value);
 void print(std::string& out, const json::object& object);
 
-// Prints an object field by field, without making it first. The names are our own words: nothing in
-// them is escaped.
+// Prints an object field by field, without building it in memory first. Names are not escaped: they
+// come from this program.
 class ObjectPrinter {
 public:
     explicit ObjectPrinter(std::string& out) : out_{out} {}
@@ -45,9 +45,9 @@ public:
     void operator()(std::string_view name, LockId lock_id);
     void operator()(std::string_view name, Duration duration);
     void operator()(std::string_view name, Time time);
-    // The value is the caller's to print.
+    // Prints the name; the caller prints the value.
     void name(std::string_view name);
-    // Nothing comes after that.
+    // Ends the object. Call it last.
     void close();
 
 private:
@@ -55,37 +55,45 @@ private:
     char before_ = '{';
 };
 
-// The fields of one object, each taken by its name. Every function throws BadRequest, which names
-// the field, where it has the wrong type.
+// Reads the fields of one object by name. Every function throws BadRequest if the field has the
+// wrong type; the message names the object, the field and what is expected. null is refused except
+// where the comment gives it a meaning: a client leaves out a field to get the default.
 class Fields {
 public:
-    // `what` names the object in messages: "the body". Throws where it is not an object. Both
+    // `what` names the object in messages: "the body". Throws if the value is not an object. Both
     // outlive this.
     Fields(const json::value& value, std::string_view what);
     Fields(const json::object& object, std::string_view what) : object_{object}, what_{what} {}
 
     [[nodiscard]] bool has(std::string_view name) const { return object_.contains(name); }
-    // Nothing where the field is missing or null.
+    // nullptr if the field is missing.
     [[nodiscard]] const json::value* optional(std::string_view name);
-    // Throws where it is missing or null.
+    // Throws if the field is missing.
     [[nodiscard]] const json::value& required(std::string_view name);
 
     [[nodiscard]] std::string text(std::string_view name);
     [[nodiscard]] std::optional<std::string> optional_text(std::string_view name);
-    // Lives as long as the object.
+    // The view is valid as long as the object.
     [[nodiscard]] std::optional<std::string_view> optional_view(std::string_view name);
     [[nodiscard]] std::int64_t integer(std::string_view name);
     [[nodiscard]] std::optional<std::int64_t> optional_integer(std::string_view name);
-    // In milliseconds, perhaps with a fraction; null is until_released.
+    // Milliseconds, with or without a fraction.
     [[nodiscard]] std::optional<Duration> optional_duration(std::string_view name);
+    // The same; null means until_released.
+    [[nodiscard]] std::optional<Duration> optional_ttl(std::string_view name);
+    // An RFC 3339 date-time in whole microseconds; null means never.
     [[nodiscard]] std::optional<Time> optional_time(std::string_view name);
 
-    // Throws where there is a field that nobody has taken.
+    // Throws if the object has a field that no call above asked for.
     void refuse_others() const;
+    // Throws BadRequest: "the body: "mode" must be ...".
+    [[noreturn]] void refuse(std::string_view name, std::string_view problem) const;
 
 private:
-    [[noreturn]] void refuse(std::string_view name, std::string_view problem) const;
     const json::value* find(std::string_view name);
+    // `what` says in the message what is expected instead of null.
+    const json::value* find_unless_null(std::string_view name, std::string_view what);
+    [[nodiscard]] Duration duration_in(std::string_view name, const json::value& value) const;
 
     const json::object& object_;
     const std::string_view what_;

@@ -13,7 +13,7 @@ json::array list_of(const std::vector<Item>& items) {
 }
 
 Time required_time(Fields& fields, std::string_view name) {
-    (void)fields.required(name);
+    (void)fields.required(name);  // refuses null too
     return *fields.optional_time(name);
 }
 

@@ -27,7 +27,7 @@ template <class R>
 void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.owner = fields.optional_text("owner").value_or("");
     request.mode = optional_name(fields, "mode", modes).value_or(Mode::exclusive);
-    request.ttl = fields.optional_duration("ttl_ms").value_or(default_ttl);
+    request.ttl = fields.optional_ttl("ttl_ms").value_or(default_ttl);
     request.note = fields.optional_text("note").value_or("");
     request.max_hold = fields.optional_duration("max_hold_ms");
 }
@@ -141,7 +141,9 @@ struct ToMessage {
 
 std::size_t read_limit(Fields& fields, std::size_t otherwise) {
     const auto limit = fields.optional_integer("limit");
-    if (limit && *limit < 0) throw BadRequest{"\"limit\" must not be negative"};
+    if (limit && *limit < 1) {
+        fields.refuse("limit", "must be at least 1, not " + std::to_string(*limit));
+    }
     return limit ? static_cast<std::size_t>(*limit) : otherwise;
 }
 
@@ -258,12 +260,13 @@ constexpr std::array operations{
     Operation{"purge", without_ttl<read_purge>},
 };
 
-[[noreturn]] void refuse_operation() {
-    std::string names;
+[[noreturn]] void refuse_operation(const Fields& fields) {
+    std::string problem{"must be one of "};
     for (const Operation& one : operations) {
-        names.append(names.empty() ? "\"" : ", \"").append(one.name).append("\"");
+        if (&one != operations.data()) problem.append(", ");
+        problem.append("\"").append(one.name).append("\"");
     }
-    throw BadRequest{"\"op\" must be one of " + names};
+    fields.refuse("op", problem);
 }
 
 }  // namespace
@@ -282,10 +285,10 @@ TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id, Dura
 }
 
 Extend extend_from(Fields& terms, std::optional<LockKey> key, LockId lock_id) {
-    (void)terms.required("extend_ms");
-    Extend request{
-        .key = std::move(key), .lock_id = lock_id, .by = *terms.optional_duration("extend_ms")};
-    request.max_ttl = terms.optional_duration("max_ttl_ms").value_or(request.max_ttl);
+    const auto by = terms.optional_duration("extend_ms");
+    if (!by) terms.refuse("extend_ms", "is missing");
+    Extend request{.key = std::move(key), .lock_id = lock_id, .by = *by};
+    request.max_ttl = terms.optional_ttl("max_ttl_ms").value_or(request.max_ttl);
     request.max_hold = terms.optional_duration("max_hold_ms");
     return request;
 }
@@ -293,7 +296,7 @@ Extend extend_from(Fields& terms, std::optional<LockKey> key, LockId lock_id) {
 Renew renew_from(Fields& terms, std::optional<LockKey> key, LockId lock_id, Duration default_ttl) {
     return {.key = std::move(key),
             .lock_id = lock_id,
-            .ttl = terms.optional_duration("ttl_ms").value_or(default_ttl),
+            .ttl = terms.optional_ttl("ttl_ms").value_or(default_ttl),
             .max_hold = terms.optional_duration("max_hold_ms")};
 }
 
@@ -306,10 +309,9 @@ Break break_from(Fields& terms, LockKey key) {
 
 Request request_from(const json::value& message, Duration default_ttl) {
     Fields fields{message, "a request"};
-    (void)fields.required("op");
-    const std::string_view op = *fields.optional_view("op");
+    const std::string op = fields.text("op");
     const auto known = std::ranges::find(operations, op, &Operation::name);
-    if (known == operations.end()) refuse_operation();
+    if (known == operations.end()) refuse_operation(fields);
     Request request = known->read(fields, default_ttl);
     fields.refuse_others();
     return request;

@@ -15,7 +15,7 @@
 
 #include "wire/json.hpp"
 
-// The words that requests and answers share.
+// Names and readers that requests and answers share.
 namespace leasehold::wire {
 
 template <class T, std::size_t N>
@@ -56,12 +56,14 @@ std::optional<T> optional_name(Fields& fields, std::string_view field, const Nam
     for (const auto& [value, name] : names) {
         if (*text == name) return value;
     }
-    std::string choices;
+    std::string problem{"must be one of "};
     for (const auto& [value, name] : names) {
-        choices.append(choices.empty() ? "\"" : ", \"").append(name).append("\"");
+        if (name != names.front().second) problem.append(", ");
+        problem.append("\"").append(name).append("\"");
     }
-    std::string problem{"\""};
-    throw BadRequest{problem.append(field).append("\" must be one of ").append(choices)};
+    constexpr std::size_t longest_repeated = 32;
+    if (text->size() <= longest_repeated) problem.append(", not \"").append(*text).append("\"");
+    fields.refuse(field, problem);
 }
 
 inline LockId lock_id_from(std::string_view text) {
@@ -76,9 +78,14 @@ inline LockKey key_from(Fields& fields) {
 }
 
 inline std::optional<LockKey> optional_key(Fields& fields) {
-    const bool named = fields.has("type") || fields.has("id");
-    if (named) return key_from(fields);
-    return std::nullopt;
+    const auto type = fields.optional_view("type");
+    const auto id = fields.optional_view("id");
+    if (type.has_value() != id.has_value()) {
+        fields.refuse(type ? "id" : "type",
+                      "is missing: \"type\" and \"id\" name a key only together");
+    }
+    if (!type) return std::nullopt;
+    return LockKey{*type, *id};
 }
 
 inline void put_key(json::object& object, const LockKey& key) {

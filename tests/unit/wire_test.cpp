@@ -170,29 +170,115 @@ TEST(Wire, SortsTheKeysOfOneRequestTogetherWithTheirLockIds) {
     EXPECT_EQ(wanted.lock_ids, (std::vector{a, b}));
 }
 
-TEST(Wire, NamesWhatIsWrong) {
+TEST(Wire, NamesTheFieldItsValueAndWhatIsRight) {
     EXPECT_EQ(problem_of("[]"), "a request must be a JSON object");
     EXPECT_EQ(problem_of("{}"), "a request: \"op\" is missing");
     EXPECT_EQ(problem_of(R"({"op":"fly"})"),
-              R"("op" must be one of "try", "try_all", "check", "extend", "renew", )"
+              R"(a request: "op" must be one of "try", "try_all", "check", "extend", "renew", )"
               R"("release", "release_all", "break", "holders", "list", "history", "purge")");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order"})"), "a request: \"id\" is missing");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":7})"),
-              "a request: \"id\" must be a string");
+              "a request: \"id\" must be a string, not 7");
+    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":["1"]})"),
+              "a request: \"id\" must be a string, not an array");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":""})"), "the key's id is empty");
-    EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl":5})"),
-              "a request: \"ttl\" is not known here");
+    EXPECT_EQ(problem_of(R"({"op":"holders","type":"Order","id":"1","ttl":5})"),
+              "a request: \"ttl\" is not known here; known are op, type, id");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl_ms":"5"})"),
-              "a request: \"ttl_ms\" must be a number of milliseconds");
+              "a request: \"ttl_ms\" must be a number of milliseconds, not a string");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","ttl_ms":1e300})"),
-              "a request: \"ttl_ms\" is out of range");
+              "a request: \"ttl_ms\" is out of range: it must be below 10^15 milliseconds");
     EXPECT_EQ(problem_of(R"({"op":"try","type":"Order","id":"1","mode":"both"})"),
-              "\"mode\" must be one of \"exclusive\", \"shared\"");
+              "a request: \"mode\" must be one of \"exclusive\", \"shared\", not \"both\"");
     EXPECT_EQ(problem_of(R"({"op":"check","lock_id":"secret"})"),
               "a lock id is a UUID: 32 hexadecimal digits, 8-4-4-4-12");
-    EXPECT_EQ(problem_of(R"({"op":"purge","limit":-1})"), "\"limit\" must not be negative");
+    EXPECT_EQ(problem_of(R"({"op":"purge","limit":-1})"),
+              "a request: \"limit\" must be at least 1, not -1");
     EXPECT_EQ(problem_of(R"({"op":"break","type":"A","id":"1","fence":1.5})"),
-              "a request: \"fence\" must be an integer");
+              "a request: \"fence\" must be an integer of 64 bits, not 1.5");
+    EXPECT_EQ(problem_of(R"({"op":"break","type":"A","id":"1","fence":18446744073709551615})"),
+              "a request: \"fence\" must be an integer of 64 bits, not 18446744073709551615");
+    EXPECT_EQ(problem_of(R"({"op":"check","type":"A","lock_id":"x"})"),
+              "a request: \"id\" is missing: \"type\" and \"id\" name a key only together");
+    EXPECT_EQ(problem_of(R"({"op":"history","id":"1"})"),
+              "a request: \"type\" is missing: \"type\" and \"id\" name a key only together");
+}
+
+TEST(Wire, RefusesNullWhereItHasNoMeaning) {
+    const std::string a_try = R"({"op":"try","type":"Order","id":"1",)";
+    for (const std::string_view field : {"owner", "note", "mode", "lock_id"}) {
+        EXPECT_EQ(problem_of(a_try + '"' + std::string{field} + "\":null}"),
+                  "a request: \"" + std::string{field} +
+                      "\" must be a string, not null; leave the field out to get its default");
+    }
+    EXPECT_EQ(problem_of(a_try + R"("since":null})"),
+              "a request: \"since\" must be an integer of 64 bits, not null; leave the field out "
+              "to get its default");
+    EXPECT_EQ(problem_of(a_try + R"("max_hold_ms":null})"),
+              "a request: \"max_hold_ms\" must be a number of milliseconds, not null; leave the "
+              "field out to get its default");
+    EXPECT_NE(problem_of(R"({"op":"list","after":null})"), "none");
+    EXPECT_NE(problem_of(R"({"op":"check","type":null,"id":null,"lock_id":"x"})"), "none");
+}
+
+TEST(Wire, ReadsNullAsWithoutAnEndWhereAnEndIsExpected) {
+    const auto wanted = request_from(parse(R"({"op":"try","type":"A","id":"1","ttl_ms":null})"));
+    EXPECT_EQ(std::get<TryLock>(wanted).ttl, until_released);
+    const Release endless{LockKey{"A", "1"}, LockId::random(), never};
+    EXPECT_EQ(std::get<Release>(sent(endless)).if_expires_at, never);
+}
+
+TEST(Wire, ReadsAWholeNumberAsAnIntegerHoweverItIsWritten) {
+    for (const std::string_view five : {"5", "5.0", "5e0", "0.5e1"}) {
+        const auto request = request_from(
+            parse(R"({"op":"try","type":"A","id":"1","since":)" + std::string{five} + "}"));
+        EXPECT_EQ(std::get<TryLock>(request).since, 5) << five;
+    }
+}
+
+std::optional<Time> time_in(std::string_view text) {
+    const json::value message{{"at", text}};
+    try {
+        return Fields{message, "it"}.optional_time("at");
+    } catch (const BadRequest&) {
+        return std::nullopt;
+    }
+}
+
+TEST(Wire, ReadsEveryDateTimeOfWholeMicroseconds) {
+    const Time moment{1'794'820'000'120'000us};
+    EXPECT_EQ(to_string(moment), "2026-11-16T09:06:40.120000Z");
+    for (const std::string_view text :
+         {"2026-11-16T09:06:40.120000Z", "2026-11-16T09:06:40.12Z", "2026-11-16T09:06:40.120Z",
+          "2026-11-16t09:06:40.120z", "2026-11-16T09:06:40.12000000000Z",
+          "2026-11-16T18:06:40.12+09:00", "2026-11-15T23:36:40.120-09:30",
+          "2026-11-16T09:06:40.12+00:00", "2026-11-16T09:06:40.12-00:00"}) {
+        EXPECT_EQ(time_in(text), moment) << text;
+    }
+    EXPECT_EQ(time_in("2026-11-16T09:06:40Z"), moment - 120ms);
+    EXPECT_EQ(time_in("2024-02-29T00:00:00Z"), Time{std::chrono::sys_days{2024y / 2 / 29}});
+    for (const std::string_view text : {"",
+                                        "2026-11-16",
+                                        "2026-11-16T09:06:40",
+                                        "2026-11-16 09:06:40Z",
+                                        "2026-11-16T09:06:40.Z",
+                                        "2026-11-16T09:06:40.1200001Z",
+                                        "2026-11-16T09:06Z",
+                                        "2026-13-16T09:06:40Z",
+                                        "2026-02-29T09:06:40Z",
+                                        "2026-11-16T24:00:00Z",
+                                        "2026-11-16T09:60:00Z",
+                                        "2026-11-16T23:59:60Z",
+                                        "2026-11-16T09:06:40+0900",
+                                        "2026-11-16T09:06:40+24:00",
+                                        "2026-11-16T09:06:40+09:60",
+                                        "2026-11-16T09:06:40Zx",
+                                        "2026-11-16T09:06:40+09:00Z",
+                                        "26-11-16T09:06:40Z",
+                                        "+026-11-16T09:06:40Z",
+                                        "2026-11-16T09:06:40,5Z"}) {
+        EXPECT_EQ(time_in(text), std::nullopt) << text;
+    }
 }
 
 TEST(Wire, RefusesWhatIsNotStrictlyJson) {

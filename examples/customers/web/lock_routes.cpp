@@ -164,7 +164,7 @@ private:
     }
 
     [[nodiscard]] leasehold::Duration ttl_of(wire::Fields& fields) const {
-        return std::min(fields.optional_duration("ttl_ms").value_or(desk_.ttl), desk_.ttl);
+        return std::min(fields.optional_ttl("ttl_ms").value_or(desk_.ttl), desk_.ttl);
     }
 
     [[nodiscard]] leasehold::LockId lock_id() const {
