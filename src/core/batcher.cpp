@@ -190,7 +190,7 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
                                            "the store gave no answer to this request"});
         }
     } catch (const StoreFault& fault) {
-        give_the_unanswered(outcomes, fault);
+        give_the_unanswered(outcomes, fault);  // lab: unanswered
     } catch (const std::exception& error) {
         give_the_unanswered(
             outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()});
@@ -238,7 +238,7 @@ void Batcher::lead(Group& group) {
 }
 
 void Batcher::reply_to(Group& group, Submitted& submitted) {
-    Outcome& outcome = group.outcomes[submitted.index];
+    Outcome& outcome = group.outcomes[submitted.index];  // lab: answer
     if (is_busy(outcome) && Clock::now() < submitted.give_up) {
         const std::lock_guard lock{mutex_};
         if (!closing_ && deferred_.size() < limits_.queued_requests) {

@@ -278,8 +278,8 @@ void CellStore::transact(Batch batch, const Indices& which, Way way) {
     const bool changed =
         std::ranges::any_of(work.slots, [](const Slot& slot) { return slot.cell.changed; });
     if (changed) {
-        if (!keeps_history()) work.endings.clear();
-        save_and_commit(work);
+        if (!keeps_history()) work.endings.clear();  // lab: history
+        save_and_commit(work);                       // lab: commit
         keep_floor(at);
     } else if (writing) {
         end_unchanged(work);

@@ -85,7 +85,7 @@ std::span<const LockKey> Plan::keys_of(const ReleaseAll& request) {
     for (const Tried& tried : tried_) {
         if (owner_matches(*tried.owner, request.owner, request.scope)) keys.push_back(*tried.key);
     }
-    sort_and_unite(keys);
+    sort_and_unite(keys);  // lab: owned-keys
     return keys;
 }
 

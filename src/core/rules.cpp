@@ -12,7 +12,7 @@ bool alive(const Grant& grant, Time now) {
 }
 
 Fence fence_after(const Cell& cell, Time now) {
-    return std::max<Fence>(cell.fence + 1, now.time_since_epoch().count());
+    return std::max<Fence>(cell.fence + 1, now.time_since_epoch().count());  // lab: next-fence
 }
 
 Time capped(Time wanted, const Grant& grant, const std::optional<Duration>& max_hold) {
@@ -70,7 +70,7 @@ StoreFault leap_fault() {
 bool owner_matches(const std::string& owner, const std::string& wanted, OwnerScope scope) {
     if (owner == wanted) return true;
     return scope == OwnerScope::below && owner.size() > wanted.size() &&
-           owner.starts_with(wanted) && owner[wanted.size()] == '/';
+           owner.starts_with(wanted) && owner[wanted.size()] == '/';  // lab: owner-below
 }
 
 Time expiry(Time now, Duration ttl) {
@@ -114,7 +114,7 @@ PastLease to_past(const Ended& ended, std::int64_t sequence) {
 }
 
 Time Rules::now_for(const Cell& cell) const {
-    return std::max(now_, cell.touched);
+    return std::max(now_, cell.touched);  // lab: store-time
 }
 
 bool Rules::only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const {
@@ -152,7 +152,7 @@ void Rules::end(const LockKey& key, Cell& cell, std::size_t index, End how) {
     cell.touched = std::max(cell.touched, ending->at);
     cell.changed = true;
     if (cell.grants.empty()) cell.last = ending;
-    endings_.emplace_back(key, std::move(ending));
+    endings_.emplace_back(key, std::move(ending));  // lab: ending
 }
 
 Outcome Rules::decide(const TryLock& request, Cell& cell) {
@@ -163,7 +163,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
             if (same->mode == request.mode) return granted(request.key, *same, now);
         } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);
-                   ended.reason != Gone::unknown) {
+                   ended.reason != Gone::unknown) {  // lab: died
             return ended;
         } else if (const auto elsewhere = past_(request.lock_id)) {
             return gone_by(*elsewhere->ending, now);
@@ -174,16 +174,18 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     std::vector<Holder> conflicts;
     std::size_t living = 0;
     for (Grant& grant : cell.grants) {
-        if (!alive(grant, now)) continue;
+        if (!alive(grant, now)) continue;  // lab: still-alive
         ++living;
+        // lab: same-owner
         if (grant.lock_id == request.lock_id ||
             (!request.owner.empty() && grant.owner == request.owner)) {
             mine = &grant;
+            // lab: conflict
         } else if (grant.mode == Mode::exclusive || request.mode == Mode::exclusive) {
             conflicts.push_back(to_holder(request.key, grant));
         }
     }
-    if (!conflicts.empty()) return held(std::move(conflicts), now);
+    if (!conflicts.empty()) return held(std::move(conflicts), now);  // lab: refused-as-held
     const bool takes_over = mine == nullptr || mine->mode != request.mode;
     if (takes_over && std::ranges::any_of(cell.grants, [&](const Grant& grant) {
             return only_looks_expired(cell, grant, now);
@@ -247,7 +249,7 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
          .expires_at =
              expiry(now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl),
          .note = request.note});
-    return granted(request.key, cell.grants.back(), now);
+    return granted(request.key, cell.grants.back(), now);  // lab: granted
 }
 
 Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells) {
@@ -281,7 +283,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
     }
     if (std::holds_alternative<std::monostate>(refusal)) return leases;
 
-    for (std::size_t i = 0; i < cells.size(); ++i) *cells[i] = std::move(before[i]);
+    for (std::size_t i = 0; i < cells.size(); ++i) *cells[i] = std::move(before[i]);  // lab: undo
     endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(endings_before), endings_.end());
     if (auto* no = std::get_if<Refusal>(&refusal)) no->holders = std::move(conflicts);
     return refusal;
@@ -290,6 +292,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
 Outcome Rules::decide(const Check& request, const LockKey& key, const Cell& cell) const {
     const Time now = now_for(cell);
     for (const Grant& grant : cell.grants) {
+        // lab: checked-lease
         if (grant.lock_id == request.lock_id && alive(grant, now)) return granted(key, grant, now);
     }
     return gone(key, cell, request.lock_id, now);
@@ -297,9 +300,9 @@ Outcome Rules::decide(const Check& request, const LockKey& key, const Cell& cell
 
 Outcome Rules::decide(const Extend& request, const LockKey& key, Cell& cell) {
     const Time now = now_for(cell);
-    Grant* grant = find_alive(cell, request.lock_id);
+    Grant* grant = find_alive(cell, request.lock_id);  // lab: extended-lease
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
-    if (grant->expires_at != never) {
+    if (grant->expires_at != never) {  // lab: extended-expiry
         const Time wanted = std::min(grant->expires_at + request.by, expiry(now, request.max_ttl));
         grant->expires_at = capped(wanted, *grant, request.max_hold);
     }
@@ -310,8 +313,9 @@ Outcome Rules::decide(const Extend& request, const LockKey& key, Cell& cell) {
 
 Outcome Rules::decide(const Renew& request, const LockKey& key, Cell& cell) {
     const Time now = now_for(cell);
-    Grant* grant = find_alive(cell, request.lock_id);
+    Grant* grant = find_alive(cell, request.lock_id);  // lab: renewed-lease
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
+    // lab: renewed-expiry
     grant->expires_at = capped(expiry(now, request.ttl), *grant, request.max_hold);
     cell.touched = now;
     cell.changed = true;
@@ -320,12 +324,13 @@ Outcome Rules::decide(const Renew& request, const LockKey& key, Cell& cell) {
 
 Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
     const Time now = now_for(cell);
-    const Grant* grant = find_alive(cell, request.lock_id);
+    const Grant* grant = find_alive(cell, request.lock_id);  // lab: released-lease
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
     if (request.if_expires_at && grant->expires_at != *request.if_expires_at) {
         return held({to_holder(key, *grant)}, now);
     }
     Outcome released = granted(key, *grant, now);
+    // lab: release
     end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});
     return released;
 }
@@ -334,7 +339,7 @@ Outcome Rules::decide(const Break& request, Cell& cell) {
     const Time now = now_for(cell);
     for (std::size_t i = 0; i < cell.grants.size(); ++i) {
         const Grant& grant = cell.grants[i];
-        if (grant.fence != request.fence) continue;
+        if (grant.fence != request.fence) continue;  // lab: broken-fence
         if (!alive(grant, now)) return gone_because(Gone::expired, now);
         Lease lease = to_lease(request.key, grant, now);
         lease.lock_id = {};
@@ -350,6 +355,7 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     const Time now = now_for(cell);
     for (std::size_t i = cell.grants.size(); i-- > 0;) {
         const Grant& grant = cell.grants[i];
+        // lab: release-all
         if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope))
             continue;
         released.push_back(to_lease(key, grant, now));

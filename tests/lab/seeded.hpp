@@ -14,30 +14,31 @@ namespace leasehold::lab {
 
 struct SeededBug {
     std::string name;
-    std::string file;  // it is in, or its folder
+    std::string file;  // that the bug is in, or its folder
 };
 extern const std::vector<SeededBug> seeded_bugs;
 
-// What a bug says to a database instead.
-struct SeededSql {
-    std::size_t bug;
-    std::string_view before, after;
-};
-extern const std::vector<SeededSql> seeded_sql;
-
-// The bug that is on; 0: none. Counted from 1.
+// The number of the bug that is on, counted from 1; 0 if none is.
 inline std::size_t seeded_bug = 0;
 
-// The statement as the bug that is on would have it.
+// The statement as the bug that is on changes it. Every place of a bug reads
+// <<lab NUMBER>>correct SQL<<or>>wrong SQL<<end>>, see Seeding.cmake.
 inline std::string as_seeded(std::string_view statement) {
-    std::string text{statement};
-    for (const auto& [bug, before, after] : seeded_sql) {
-        if (bug != seeded_bug) continue;
-        if (const auto at = text.find(before); at != std::string::npos) {
-            text.replace(at, before.size(), after);
-        }
+    static constexpr std::string_view begin = "<<lab ", close = ">>", other = "<<or>>",
+                                      end = "<<end>>";
+    std::string text;
+    for (;;) {
+        const auto at = statement.find(begin);
+        text += statement.substr(0, at);
+        if (at == std::string_view::npos) return text;
+        statement.remove_prefix(at + begin.size());
+        const bool on = std::to_string(seeded_bug) == statement.substr(0, statement.find(close));
+        statement.remove_prefix(statement.find(close) + close.size());
+        const auto middle = statement.find(other), last = statement.find(end);
+        text += on ? statement.substr(middle + other.size(), last - middle - other.size())
+                   : statement.substr(0, middle);
+        statement.remove_prefix(last + end.size());
     }
-    return text;
 }
 
 // The wall clock of one of several machines: they are never quite alike.

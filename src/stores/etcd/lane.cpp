@@ -125,7 +125,7 @@ std::vector<Lane::KeyAndRow> Lane::rows_in(const Page& page) const {
                             {.row = *std::move(row), .shares = {}, .changed = pair.changed}});
         } else if (!rows.empty() && rows.back().key == part->key) {
             if (auto share = share_from(pair.value)) {
-                rows.back().known.shares.push_back(*std::move(share));
+                rows.back().known.shares.push_back(*std::move(share));  // lab: read-share
             }
         }
     }

@@ -149,6 +149,7 @@ void Lane::commit(const Work& work, Txn& txn, Effect effect) {
     Time clock_below = never;
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
         const Slot& slot = work.slots[i];
+        // lab: compare-row
         txn.expect(names_.row_and_shares(slot.key), known_[i].changed, known_[i].known_at);
         txn.read_otherwise(names_.row_and_shares(slot.key));
         if (slot.state == Slot::State::missing) {
@@ -194,11 +195,11 @@ void Lane::commit(const Work& work, Txn& txn, Effect effect) {
         known_[i].known_at = answer.revision;
         shared_.rows.learn(work.slots[i].key, std::move(known_[i]));
     }
-    if (!answer.as_expected) throw Conflict{};
+    if (!answer.as_expected) throw Conflict{};  // lab: as-expected
 }
 
 void Lane::end_unchanged(Work& work) {
-    Txn txn;
+    Txn txn;  // lab: unchanged
     commit(work, txn, Effect::none);
 }
 
@@ -208,6 +209,7 @@ void Lane::save_and_commit(Work& work) {
         if (work.slots[i].forget || work.slots[i].cell.changed) write(work, i, txn);
     }
     add_to_history(work, txn);
+    // lab: lost-answer
     commit(work, txn, txn.writes() ? Effect::unknown : Effect::none);
     unnumbered_ += work.endings.size();
     if (unnumbered_ >= many_unnumbered) number_when_many();
@@ -239,6 +241,7 @@ void Lane::write(const Work& work, std::size_t index, Txn& txn) {
     }
     for (const Grant& grant : after.grants) {
         if (among(before, grant.lock_id)) continue;
+        // lab: owned
         if (!grant.owner.empty()) txn.put(names_.owned(grant.owner, key, grant.lock_id), {});
         txn.put(names_.lease(grant.lock_id, key), {});
     }

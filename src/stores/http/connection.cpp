@@ -35,7 +35,7 @@ Response Connection::wait_for(net::Message message, Duration patience,
     const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
     const net::Connection::Deadlines deadlines{
         .connected = deadline, .answered = deadline + patience, .ended = ended};
-    return connection_.exchange(message, deadlines);
+    return connection_.exchange(message, deadlines);  // lab: exchange
 }
 
 }  // namespace leasehold::http

@@ -21,6 +21,7 @@ constexpr std::size_t requests_per_message = 200;
 constexpr std::size_t long_message_bytes = 500'000;
 
 bool only_asks(const Request& request) {
+    // lab: only-asks
     return std::holds_alternative<Check>(request) || std::holds_alternative<Holders>(request) ||
            std::holds_alternative<List>(request) || std::holds_alternative<History>(request);
 }
@@ -82,7 +83,9 @@ private:
             ++count;
         }
         body += "]}";
+        // lab: lost-answer
         const auto effect = changes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
+        // lab: post
         const Response response = connection_.post("/v1/batch", std::move(body), effect);
         const bool refused = response.status == 400 || response.status == 403;
         if (refused && count > 1) {
@@ -118,7 +121,7 @@ private:
                 throw BadRequest{"not as many answers as requests"};
             }
             for (std::size_t i = 0; i < outcomes.size(); ++i) {
-                outcomes[i] = wire::outcome_from(answers.get_array()[i]);
+                outcomes[i] = wire::outcome_from(answers.get_array()[i]);  // lab: answer
             }
         } catch (const BadRequest& bad) {
             throw not_understood(connection_.server(), effect, bad.what());

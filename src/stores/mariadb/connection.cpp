@@ -90,7 +90,7 @@ std::int64_t integer_from(std::string_view digits) {
 
 // What the failure of statement number `failed` (from 0) means for a script that ends in a commit.
 Effect effect_of(unsigned number, std::size_t failed, std::size_t statements) {
-    if (ends_connection(number)) return Effect::unknown;
+    if (ends_connection(number)) return Effect::unknown;  // lab: lost-answer
     // The server stops at the first error: the commit was not reached.
     if (failed + 1 < statements) return Effect::none;
     return is_conflict_number(number) || number == wsrep_not_ready ? Effect::none : Effect::unknown;
@@ -181,6 +181,7 @@ Statement::Statement(::st_mysql* connection, std::string_view sql)
       statement_{mysql_stmt_init(connection)},
       row_{std::make_unique<Row>()} {
     if (!statement_) throw std::bad_alloc{};
+    // lab: prepared-sql
     if (mysql_stmt_prepare(statement_.get(), sql.data(), sql.size()) != 0) throw error();
 }
 
@@ -345,6 +346,7 @@ std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, 
     std::vector<ResultSet> results;
     std::size_t answered = 0;
     try {
+        // lab: sql
         if (mysql_real_query(connection_.get(), text.data(), text.size()) != 0) {
             throw error_of(connection_.get(), Effect::none);
         }

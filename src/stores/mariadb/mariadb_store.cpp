@@ -110,7 +110,7 @@ protected:
                 script.add(statement);
             };
             write(work, add);
-            script.add("commit");
+            script.add("commit");  // lab: commit
             link_.commit(script);
             transaction_ = Transaction::none;
         });
@@ -272,7 +272,7 @@ private:
     ClockReading reading_of(ResultSet clock) {
         floor_read_ = SteadyClock::now();
         clock.next();
-        return {time_from(clock.integer(0)), time_from(clock.integer(1))};
+        return {time_from(clock.integer(0)), time_from(clock.integer(1))};  // lab: clock
     }
 
     // Whatever goes wrong in a transaction, it is over.

@@ -162,7 +162,7 @@ std::string literal(std::string_view bytes) {
 std::string select_and_lock(Keys keys) {
     return std::string{for_skip_locked} + "select type, id, " + std::string{row_columns} +
            " from locks force index (primary) where " + where_key_in(keys) +
-           " for update skip locked";
+           " for update skip locked";  // lab: lock-rows
 }
 
 std::string select_with_shares(Keys keys) {
@@ -175,6 +175,7 @@ std::string select_with_share(Keys keys, LockId lock_id) {
 
 std::string select_shares(Keys keys) {
     return "select type, id, " + std::string{share_columns} +
+           // lab: read-shares
            " from lock_shares force index (primary) where " + where_key_in(keys) +
            " order by fence";
 }
@@ -199,6 +200,7 @@ std::string select_keys(std::span<const LockId> lock_ids) {
 std::string select_keys(const std::string& owner, OwnerScope scope) {
     const std::string where = owner_condition(owner, scope) + " and owner <> ''";
     return "select type, id from locks force index (locks_owner) where ended = 0 and " + where +
+           // lab: owned-shares
            " union all select type, id from lock_shares force index (lock_shares_owner) where " +
            where;
 }

@@ -68,6 +68,7 @@ std::string take_statement(Drawn drawn) {
                       "(lock_history_lockid) where lockid = ? limit 1) is null and (select 1 from "
                       "lock_shares force index (lock_shares_lockid) where lockid = ? limit 1) is "
                       "null") +
+           // lab: take-if-free
            " on duplicate key update mode = if(locks.type = value(type) and locks.id = value(id) "
            "and locks.ended <> 0 and locks.lockid <> value(lockid), 2, locks.mode), " +
            assign_if_going_ahead("touched_at",
@@ -75,6 +76,7 @@ std::string take_statement(Drawn drawn) {
            assign_if_going_ahead("lockid", "value(lockid)") +
            assign_if_going_ahead("owner", "value(owner)") +
            assign_if_going_ahead("note", "value(note)") +
+           // lab: taken-fence
            assign_if_going_ahead("fence", "greatest(locks.fence + 1, locks.touched_at)") +
            assign_if_going_ahead("granted_at", "locks.touched_at") +
            assign_if_going_ahead("expiration_time",
@@ -102,6 +104,7 @@ const std::string prolong_statement =
     clear_decision + " returning " + lease_columns + "@now";
 
 // Parameters: type, id, lockid, floor, type, id, lockid.
+// lab: end
 const std::string end_statement =
     "begin not atomic start transaction; "
     "update locks force index (primary) set expiration_time = @now, touched_at = @now, ended = 2, "

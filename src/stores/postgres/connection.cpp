@@ -231,7 +231,7 @@ bool Connection::send(const Command& command, StoreFault::Effect open) {
     if (is_new) {
         name->second = "leasehold_" + std::to_string(++statements_named_);
         checked(PQsendPrepare(connection_.get(), name->second.c_str(),
-                              std::string{command.sql}.c_str(), 0, nullptr));
+                              std::string{command.sql}.c_str(), 0, nullptr));  // lab: sql
     }
     const Parameters::Bound bound = command.parameters.bound();
     checked(PQsendQueryPrepared(connection_.get(), name->second.c_str(), bound.count(),
@@ -261,6 +261,7 @@ bool Connection::wait_for_input(SteadyClock::time_point deadline) {
 std::vector<Rows> Connection::run(std::span<const Command> commands, Commits commits) {
     connect();
     warned_ = false;
+    // lab: lost-answer
     const auto open =
         commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
     std::vector<bool> wanted;  // an answer to hand out, or that of a statement's preparation

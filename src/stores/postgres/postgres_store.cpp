@@ -130,7 +130,7 @@ protected:
                 work.past.insert_or_assign(id, std::move(ended));
             }
         }
-        work.reading = clock_at(answers[at]);
+        work.reading = clock_at(answers[at]);  // lab: clock
     }
 
     void save_and_commit(Work& work) override {
@@ -291,7 +291,7 @@ private:
         StoreStatus status = read_status(talk);
         require_durability(options_, status);
         migrate(talk);
-        talk.execute(working_settings);
+        talk.execute(working_settings);  // lab: settings
         const std::lock_guard lock{status_mutex_};
         status_ = std::move(status);
     }

@@ -16,12 +16,14 @@ inline constexpr std::string_view rollback = "rollback";
 inline constexpr std::string_view clock = "select clock_timestamp(), time_floor from leasehold";
 
 // Locks what nobody else has locked, without waiting, and tells which.
+// lab: lock-rows
 inline constexpr std::string_view lock_rows = R"(
 select n from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
 cross join lateral (
     select from locks l where l.type = q.type and l.id = q.id for update skip locked) l)";
 
 // A row and its shares, in one snapshot: another server may be converting one into the other.
+// lab: read-rows
 inline constexpr std::string_view read_rows = R"(
 select n, l.*, s.*
 from unnest($1::text[], $2::text[]) with ordinality as q (type, id, n)
@@ -76,6 +78,7 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::
 on conflict (type, id, lockid) do update
 set expiration_time = excluded.expiration_time, fence = excluded.fence, note = excluded.note)";
 
+// lab: delete-shares
 inline constexpr std::string_view delete_shares = R"(
 delete from lock_shares s
 using unnest($1::text[], $2::text[], $3::text[]) as v (type, id, lockid)
@@ -168,6 +171,7 @@ inline const std::string try_q_many =
     "as q (type, id, lockid, owner, note, ttl)";
 
 // For lock ids that may have been used before.
+// lab: unused-lock-id
 inline const std::string unused = R"(
       and not exists (
           select from lock_history h where h.lockid = q.lockid
@@ -178,6 +182,7 @@ inline const std::string unused = R"(
 // row that is there already, and ours, or one that somebody has just made. (A `not exists` in the
 // place of the `is null` could be planned as a hash of the whole table.)
 inline std::string try_statement(const std::string& q, const std::string& condition) {
+    // lab: take
     return R"(
 insert into locks as l (type, id, lockid, expiration_time, owner, note, fence, granted_at, touched_at)
 select type, id, lockid, now + ttl * interval '1 microsecond', owner, note,
@@ -237,6 +242,7 @@ inline const std::string change_q_many =
 
 // What becomes of one's own exclusive leases that are alive.
 inline std::string change_statement(const std::string& changes, const std::string& q) {
+    // lab: change
     return "update locks l set touched_at = mine.now, " + changes + R"(
 from (
     select q.*, l.*, greatest(clock_timestamp(), l.touched_at, $1::timestamptz) as now

@@ -76,6 +76,7 @@ Rows::Rows(::sqlite3* db)
               "select type, id from lock_history where lockid = ?1 limit 1"},
       owner_{db,
              "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
+             // lab: owned-shares
              "select type, id from lock_shares where owner = ?1 and owner <> ''"},
       owner_below_{
           db,
@@ -271,7 +272,7 @@ Rows::Snapshot Rows::snapshot() {
 }
 
 void Rows::write(const Slot& slot, Known& known) {
-    LockRow row = row_of(slot);
+    LockRow row = row_of(slot);  // lab: written-row
     const LockRow& before = known.row;
     const bool same_lease = known.rowid != 0 && row.lock_id == before.lock_id &&
                             row.mode == before.mode && row.fence == before.fence &&
@@ -319,7 +320,7 @@ void Rows::write(const Slot& slot, Known& known) {
 
 void Rows::write_shares(const Slot& slot) {
     const ShareChanges shares = share_changes(slot);
-    for (const LockId& removed : shares.removed) {
+    for (const LockId& removed : shares.removed) {  // lab: removed-share
         const std::string id = removed.to_string();
         erase_share_.bind(1, slot.key.type()).bind(2, slot.key.id()).bind(3, id).run();
     }

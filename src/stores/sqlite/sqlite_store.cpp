@@ -70,6 +70,7 @@ protected:
                 return slot.row.lock_id == id && slot.row.ended == Gone::unknown;
             });
             if (current) continue;
+            // lab: past-lease
             if (auto past = rows_.find_past(id)) work.past.emplace(id, *std::move(past));
         }
         work.reading = {machine_clock_(), snapshot.floor};
@@ -99,7 +100,7 @@ protected:
             if (constraint) throw Conflict{};
             throw;
         }
-        const int code = commit_.step_code();
+        const int code = commit_.step_code();  // lab: commit
         commit_.reset();
         if (code == SQLITE_DONE) {
             cache_version_ = data_version();
@@ -198,6 +199,7 @@ private:
 
     void forget_what_may_have_changed() {
         const std::uint32_t version = data_version();
+        // lab: cache-version
         if (cache_version_ != version || cache_.size() >= max_cached) cache_.clear();
         cache_version_ = version;
     }
