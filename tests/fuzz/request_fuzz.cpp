@@ -10,8 +10,8 @@
 
 #include <leasehold/errors.hpp>
 
-#include "server/transport/request_reader.hpp"
 #include "server/http/target.hpp"
+#include "server/transport/request_reader.hpp"
 
 namespace leasehold::server {
 namespace {
