@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
+#include "server/http/accept_encoding.hpp"
+
 namespace leasehold::server {
 namespace {
 
-// The pages load nothing but what this server serves, run no text as script, and stand in no
-// frame. A file is asked for again each time, which costs a 304: after an upgrade nobody works
-// with parts of two versions.
+// A page loads files of this server only, does not run text as script, and cannot be framed.
+// The body depends on Accept-Encoding.
 constexpr std::string_view page_fields =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types leasehold\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
-    "Cross-Origin-Opener-Policy: same-origin\r\n";
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Vary: Accept-Encoding\r\n";
 
 std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t");
@@ -22,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Whether one of the client's tags is this one. A proxy that packed the file has made it weak.
+// Whether one of the client's tags is this one. A tag is weak if a proxy has compressed the file.
 bool has_tag(std::string_view tags, std::string_view etag) {
     while (!tags.empty()) {
         const std::size_t comma = tags.find(',');
@@ -40,15 +42,20 @@ bool has_tag(std::string_view tags, std::string_view etag) {
 Reply asset_reply(std::string_view path, const HttpRequest& request) {
     const auto asset = std::ranges::find(assets, path, &Asset::path);
     if (asset == assets.end()) return not_found();
+    const bool compressed = prefers_gzip(request.accept_encoding);
+    const Asset::Representation& chosen = compressed ? asset->gzip : asset->plain;
+    // The browser asks for each file again on each visit, which costs a 304. After an upgrade no
+    // page works with files of two versions.
     Reply reply{.content_type = asset->content_type,
                 .cache_control = "no-cache",
-                .etag = asset->etag,
+                .etag = chosen.etag,
                 .fields = std::string{page_fields}};
-    if (has_tag(request.if_none_match, asset->etag)) {
+    if (has_tag(request.if_none_match, chosen.etag)) {
         reply.status = 304;
-    } else {
-        reply.body = asset->body;
+        return reply;
     }
+    if (compressed) reply.fields += "Content-Encoding: gzip\r\n";
+    reply.body = chosen.body;
     return reply;
 }
 

@@ -35,6 +35,7 @@ struct HttpRequest {
     std::optional<std::string> lock_token;
     std::string if_none_match;
     std::string accept;
+    std::string accept_encoding;
     std::optional<std::string> last_event_id;
     std::string host;
     std::optional<std::string> authorization;

@@ -120,17 +120,11 @@ private:
                 }
                 expects_continue = true;
                 return;
-            case http::field::if_none_match:
-                request_.if_none_match.append(request_.if_none_match.empty() ? "" : ",");
-                request_.if_none_match.append(value.data(), value.size());
-                return;
+            case http::field::if_none_match: return add(request_.if_none_match, value);
             case http::field::lock_token:
                 return keep(request_.lock_token, "Lock-Token", value, error);
-            case http::field::accept:
-                // Several fields are one list.
-                if (!request_.accept.empty()) request_.accept.push_back(',');
-                request_.accept.append(value.data(), value.size());
-                return;
+            case http::field::accept: return add(request_.accept, value);
+            case http::field::accept_encoding: return add(request_.accept_encoding, value);
             case http::field::unknown:
                 if (beast::iequals(text, "Last-Event-ID")) {
                     return keep(request_.last_event_id, "Last-Event-ID", value, error);
@@ -140,6 +134,11 @@ private:
         }
     }
 
+    // Several fields of one name are one list.
+    static void add(std::string& list, beast::string_view value) {
+        if (!list.empty()) list.push_back(',');
+        list.append(value.data(), value.size());
+    }
     void keep(std::optional<std::string>& field, std::string_view name, beast::string_view value,
               beast::error_code& error) {
         if (field) return twice(name, error);
@@ -226,6 +225,7 @@ RequestReader::State RequestReader::next() {
     request_.lock_token.reset();
     request_.if_none_match.clear();
     request_.accept.clear();
+    request_.accept_encoding.clear();
     request_.last_event_id.reset();
     request_.host.clear();
     request_.authorization.reset();
