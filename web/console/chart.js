@@ -41,6 +41,7 @@ export class Chart {
     this.#label = label;
     this.#kind = kind;
     this.#height = height;
+    this.element.style.height = `${height}px`; // from the start: nothing moves when it is drawn
     this.#observer.observe(this.element);
     this.element.addEventListener('pointermove', (event) => this.#point(event));
     this.element.addEventListener('pointerleave', () => this.#point(null));

@@ -197,8 +197,9 @@ live.addEventListener('status', () => {
 });
 tick(showStatus);
 
-// A page tells what came of reading: null where it went well.
+// A page calls this after each reading, with null if it succeeded.
 function report(error) {
+  document.querySelector('.unread')?.classList.remove('unread');
   if (!error) {
     gone = null;
     fresh = Date.now();

@@ -156,7 +156,7 @@ export class LeaseTable {
       this.#empty,
       h(
         'nav',
-        { class: 'pager', 'aria-label': t('rows', { from: '', to: '' }) },
+        { class: 'pager', 'aria-label': t('rows', { from: '', to: '' }), hidden: true },
         this.#count,
         this.#previousButton,
         this.#nextButton,

@@ -76,7 +76,7 @@ export function activityPage({ parameters, report }) {
     waits: new Chart(t('chartWaits'), 'area'),
     lost: new Chart(t('chartLost'), 'bars'),
   };
-  const triesHint = h('p', { class: 'hint' });
+  const triesHint = h('p', { class: 'hint' }, '\u00a0');
   const hot = h('ol', { class: 'hot' });
   const noHot = h('p', { class: 'empty-line', hidden: true }, t('noHot'));
   const refused = h('tbody', { role: 'rowgroup' });
@@ -182,6 +182,7 @@ export function activityPage({ parameters, report }) {
         heading: h('h1', { tabindex: '-1' }, t('activityTitle')),
         under: hint(t('activityHint')),
         side: spans,
+        unread: true,
       },
       absent,
       content,

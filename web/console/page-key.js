@@ -117,6 +117,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
       ),
   );
   const knock = actions.knockButton(key);
+  knock.hidden = true;
   const free = h('li', { class: 'holder free' }, t('freeHint'));
   const data = { holders: [], past: [], refused: [], waiters: [], span: 'fit', next: null };
   let before = null; // how it was, to say what has changed
@@ -236,6 +237,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
         heading: h('h1', { class: 'key-title', tabindex: '-1' }, keyWords(key)),
         under: h('p', { class: 'state-line' }, state, waiting),
         side: h('div', { class: 'page-actions' }, knock),
+        unread: true,
       },
       h(
         'div',

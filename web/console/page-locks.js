@@ -43,7 +43,7 @@ export function locksPage({ actions, parameters, report, announce }) {
   };
   const glance = h(
     'section',
-    { class: 'tiles', 'aria-label': t('activity'), hidden: true },
+    { class: 'tiles', 'aria-label': t('activity') },
     Object.values(tiles).map((tile) => tile.element),
   );
 
@@ -161,7 +161,9 @@ export function locksPage({ actions, parameters, report, announce }) {
   const numbers = new Refresher(
     async (signal) => {
       const statistics = await readStatistics('hour', signal).catch(() => null);
-      if (!statistics || signal.aborted) return;
+      if (signal.aborted) return;
+      if (!statistics && counted === null) glance.hidden = true;
+      if (!statistics) return;
       const { series } = statistics;
       const steps = (values, how) => gather(values, 3, how);
       counted = heldTotal(statistics);

@@ -69,7 +69,6 @@ export function serverPage({ access, report }) {
         setText(ready, t(response.ok ? 'ready' : 'notReady'));
         setAttribute(ready, 'data-state', response.ok ? 'good' : 'bad');
         setText(answer, `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`);
-        report(null);
         if (access.can('see')) {
           const statistics = await readStatistics('hour', signal);
           if (signal.aborted) return;
@@ -79,6 +78,7 @@ export function serverPage({ access, report }) {
             setText(waiting, number(statistics.waiting));
           }
         }
+        report(null);
       } catch (error) {
         if (!signal.aborted) report(error);
       }
@@ -109,6 +109,7 @@ export function serverPage({ access, report }) {
       {
         heading: h('h1', { tabindex: '-1' }, t('serverTitle')),
         under: h('p', { class: 'state-line' }, ready, readyText),
+        unread: true,
       },
       h(
         'div',

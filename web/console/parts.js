@@ -17,11 +17,12 @@ export const ownerLink = (owner) =>
     ? h('a', { href: ownerHref(owner), class: 'owner' }, owner)
     : h('span', { class: 'owner', 'data-anonymous': '' }, t('anonymous'));
 
-// A page under its heading; `under` is what is said of it, `side` what can be chosen or done.
-export function page({ fromLocks = false, heading, under = null, side = null }, ...content) {
+// A page below its heading. `under` describes it, `side` has its buttons. The content of a page that
+// is `unread` appears once all of it has been read: until then it would move as it fills.
+export function page({ fromLocks = false, heading, under = null, side = null, unread = false }, ...content) {
   return h(
     'div',
-    { class: 'page' },
+    { class: unread ? 'page unread' : 'page' },
     h(
       'header',
       { class: 'page-head' },
