@@ -219,15 +219,41 @@ test('a lease is broken with a preview, a reason and a name, and its holder sees
   await picture(admin, 'break');
   const confirm = dialog.getByRole('button', { name: 'Break this lease' });
   await confirm.click();
-  await dialog.getByText('Say why.').waitFor();
+  await dialog.getByText('Enter a reason.').waitFor();
   await dialog.getByLabel('Reason').fill('blocks the month end');
   await confirm.click();
-  await dialog.getByText('Say who you are.').waitFor();
+  await dialog.getByText('Enter your name.').waitFor();
   await dialog.getByLabel('Your name').fill('olivia');
   await confirm.click();
   await dialog.waitFor({ state: 'detached' });
   await alice.getByText(/^lost .*"reason":"broken","by":"olivia","why":"blocks the month end"/).waitFor();
   await row(admin, 'Order/1').waitFor({ state: 'detached' });
+});
+
+test('a reason may be as long as the server allows, in every alphabet', async (t) => {
+  const server = await startServer(t);
+  await take(server, 'Order/1', { owner: 'alice' });
+  const page = await openConsole(t, server, { locale: 'ko-KR' });
+  await page.getByRole('button', { name: '강제 해제', exact: false }).first().click();
+  const dialog = page.getByRole('dialog', { name: '잠금 강제 해제' });
+  const reason = dialog.getByLabel('사유');
+  const confirm = dialog.getByRole('button', { name: '이 잠금 강제 해제' });
+  await dialog.getByText('1,024바이트 남음').waitFor();
+  await dialog.getByLabel('이름').fill('지민');
+
+  await reason.fill('가'.repeat(400));
+  await dialog.getByText('176바이트 초과').waitFor();
+  await confirm.click();
+  await dialog.getByRole('alert').getByText('176바이트를 초과했습니다. 내용을 줄여 주세요.').waitFor();
+  assert.equal(await reason.getAttribute('aria-invalid'), 'true');
+  assert.equal((await server.ask('GET', '/v1/locks')).locks.length, 1);
+
+  const longest = '가'.repeat(341) + 'a';
+  await reason.fill(longest);
+  await dialog.getByText('0바이트 남음').waitFor();
+  await confirm.click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal((await server.ask('GET', '/v1/history')).history[0].why, longest);
 });
 
 test('a lease that ends while its break is prepared is not confused with the next one', async (t) => {
@@ -242,7 +268,7 @@ test('a lease that ends while its break is prepared is not confused with the nex
   await take(server, 'Order/1', { owner: 'bob' });
   const confirm = dialog.getByRole('button', { name: 'Break this lease' });
   await confirm.evaluate((button) => button.click()); // it may know already, and be disabled
-  await dialog.getByText(/This lease has ended meanwhile \(.*\)\. Nothing was broken\./).waitFor();
+  await dialog.getByText(/This lease has already ended \(.*\)\. Nothing was broken\./).waitFor();
   assert.equal((await server.ask('GET', '/v1/locks/Order/1')).holders[0].owner, 'bob');
 });
 
@@ -255,7 +281,7 @@ test('a knock reaches the holder', async (t) => {
   await dialog.getByLabel('Your name').fill('olivia');
   await dialog.getByLabel('Message').fill('the customer is on the phone');
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await page.getByText('1 told.').first().waitFor();
+  await page.getByText('Holders told: 1.').first().waitFor();
   const { knocks } = await server.ask('GET', '/v1/locks/Order/1', undefined, { 'Lock-Token': lease.lock_id });
   assert.equal(knocks[0].by, 'olivia');
   assert.equal(knocks[0].message, 'the customer is on the phone');
@@ -263,7 +289,7 @@ test('a knock reaches the holder', async (t) => {
   await release(server, 'Order/1', lease);
   await page.getByText('Nobody holds this key.').waitFor();
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await page.getByText('Nobody holds it any more.').first().waitFor();
+  await page.getByText('Nobody holds the lock any more.').first().waitFor();
   await page.getByRole('button', { name: 'Knock…' }).waitFor({ state: 'hidden' });
   await dialog.waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1', 'focus is not lost');
@@ -286,7 +312,7 @@ test('all leases of an owner are released once the owner is typed', async (t) =>
   await dialog.getByLabel(/Type the owner/).fill('alice');
   await dialog.getByRole('button', { name: 'Release 2 leases' }).click();
   await page.getByText('2 leases released.').first().waitFor();
-  await page.getByText('This owner holds nothing now.').waitFor();
+  await page.getByText('This owner holds no lease now.').waitFor();
   assert.deepEqual(
     (await server.ask('GET', '/v1/locks')).locks.map(({ owner }) => owner),
     ['alicia'],
@@ -383,7 +409,7 @@ test('every page is accessible in light and dark, and fits a phone', async (t) =
       await row(page, 'Order/1').waitFor();
       await look('owner');
       await page.goto(`${server.url}/#/activity`);
-      await page.getByText('Hottest keys').waitFor();
+      await page.getByText('Busiest keys').waitFor();
       await page.locator('.chart svg').first().waitFor();
       await look('activity');
       await page.goto(`${server.url}/#/server`);
@@ -428,13 +454,13 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
   const signOut = () => page.getByRole('button', { name: 'Sign out' }).first().click();
 
   await signIn('nonsense');
-  await page.getByText('The server does not know this token.').waitFor();
+  await page.getByText('The server does not accept this token.').waitFor();
   await picture(page, 'sign in');
   assert.deepEqual(await accessibilityProblems(page), []);
   assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0);
 
   await signIn(secretOf('user'));
-  await page.getByText('This token lacks the role “see”').waitFor();
+  await page.getByText('This token does not have the role “see”').waitFor();
   assert.equal(await page.locator('.status').isVisible(), false, 'signed in, and shown nothing');
   await signOut();
 
@@ -443,7 +469,7 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
   const breaking = page.getByRole('button', { name: /^Break the lease/ });
   assert.equal(await breaking.getAttribute('aria-disabled'), 'true');
   await breaking.click({ force: true });
-  await page.getByText('Your token lacks the role “break”.').first().waitFor();
+  await page.getByText('Your token does not have the role “break”.').first().waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0);
   await page.getByText('Live', { exact: true }).waitFor();
   await page.reload();
@@ -454,7 +480,7 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
   await row(page, 'Order/1').waitFor();
   await page.goto(`${server.url}/#/owner/carol`);
   const releasing = page.getByRole('button', { name: 'Release all…' });
-  assert.equal(await releasing.getAttribute('title'), 'Your token speaks only for shop.');
+  assert.equal(await releasing.getAttribute('title'), 'Your token can act only for shop.');
   await page.goto(`${server.url}/#/owner/shop`);
   await row(page, 'Order/1').waitFor();
   assert.equal(await releasing.getAttribute('aria-disabled'), null);
@@ -479,7 +505,7 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
 test('it speaks Korean', async (t) => {
   const server = await startServer(t);
   const page = await openConsole(t, server, { locale: 'ko-KR' });
-  await page.getByText('잠긴 것이 없습니다.').waitFor();
+  await page.getByText('잠금이 없습니다.').waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'ko');
   await page.getByRole('button', { name: 'English' }).click();
   await page.getByText('Nothing is locked.').waitFor();

@@ -22,10 +22,10 @@ test('two people and one customer: marked, refused, waits, knocks, gets it, save
   await lee.reads('Kim has been editing this since');
   await lee.press('Wait in line');
   await lee.reads('You are next.');
-  await lee.press('Ask for it');
+  await lee.press('Ask for the lock');
   await lee.page.getByLabel('Message to Kim').fill('Five minutes only?');
   await lee.press('Send');
-  await lee.reads('Kim has been asked.');
+  await lee.reads('Your request was sent to Kim.');
   await picture(lee.page, 'customers-waiting');
 
   await kim.reads('Lee would like to edit this: “Five minutes only?”');
@@ -90,7 +90,7 @@ test('offline and back: the form waits read-only with its draft', async (t) => {
   // The page gives up a little before its time is over: back by then, it would go on.
   await lee.row('Hansen Fisk').getByText('Kim edits').waitFor({ state: 'detached' });
   await kim.context.setOffline(false);
-  await kim.press('Take it again');
+  await kim.press('Take the lock again');
   await kim.is('held');
   await kim.press('Save');
   await kim.reads('Saved.');
@@ -112,7 +112,7 @@ test('a reload keeps the lock, a second tab is another owner, and closing lets g
   const second = at(await kim.context.newPage(), kim.context);
   await second.page.goto(app.url + '/customers');
   await second.edit('Eastern Tea');
-  await second.reads('You are editing this in another tab or window');
+  await second.reads('You have been editing this in another tab or window');
   await second.page.close();
 
   await lee.row('Eastern Tea').getByText('Kim edits').waitFor();
@@ -193,7 +193,7 @@ test('a lost form can be compared with the latest, and left', async (t) => {
   await lee.is('held');
   await kim.context.setOffline(false);
   await kim.reads('Lee is editing it now.');
-  const latest = kim.page.getByRole('link', { name: 'Open the latest in a new tab' });
+  const latest = kim.page.getByRole('link', { name: 'Open the latest version in a new tab' });
   const [other] = await Promise.all([kim.context.waitForEvent('page'), latest.click()]);
   await other.getByText('It is being edited by Lee').waitFor();
   await other.close();
@@ -268,7 +268,7 @@ test('hostile names and messages are only text', async (t) => {
   await kim.edit('<script>');
   await kim.reads('has been editing this since');
   await unharmed(kim);
-  await kim.press('Ask for it');
+  await kim.press('Ask for the lock');
   await kim.page.getByLabel(/^Message to/).fill(evil);
   await kim.press('Send');
   await mallory.reads('Kim would like to edit this');

@@ -21,12 +21,12 @@ test('lost to its expiry: the draft is kept, and a save is held back until it is
   await alice.is('lost');
   await eventually(async () => (await editor.holders()).length === 0);
   editor.site.rule = () => undefined;
-  await alice.reads('Your time was up.');
+  await alice.reads('Your lock has expired.');
   await alice.reads('What you typed is still here');
   await alice.save({ force: true });
   await alice.notes.press('Enter');
   assert.equal(await alice.notes.inputValue(), 'a careful text');
-  await alice.button('Take it again').click();
+  await alice.button('Take the lock again').click();
   await alice.is('held');
   await alice.save();
   await alice.page.getByText('saved by alice').waitFor();
@@ -40,17 +40,17 @@ test('lost to somebody who had it in between: told so, and not taken again over 
   await alice.is('held');
   await alice.notes.fill('mine');
   await breakIt(editor);
-  await alice.reads('admin has ended your edit: “maintenance”');
+  await alice.reads('admin broke your lock: “maintenance”');
   const bob = await editor.open('bob');
   await bob.is('held');
   await bob.notes.fill('his');
   await bob.save();
   await bob.page.getByText('saved by bob').waitFor();
-  await alice.button('Take it again').click();
-  await alice.reads('bob has taken it over');
+  await alice.button('Take the lock again').click();
+  await alice.reads('Your lock ended, and bob took it.');
   assert.equal(await alice.notes.inputValue(), 'mine');
   assert.equal(await alice.notes.isEditable(), false);
-  const latest = alice.panel.getByRole('link', { name: 'Open the latest in a new tab' });
+  const latest = alice.panel.getByRole('link', { name: 'Open the latest version in a new tab' });
   const [other] = await Promise.all([alice.context.waitForEvent('page'), latest.click()]);
   await at(other).notes.waitFor();
   assert.equal(await at(other).notes.inputValue(), 'his');
@@ -61,7 +61,7 @@ test('a break is seen by the displaced holder, with who and why', async (t) => {
   const alice = await editor.open('alice');
   await alice.is('held');
   await breakIt(editor, 'carol', 'payroll runs tonight');
-  await alice.reads('carol has ended your edit: “payroll runs tonight”');
+  await alice.reads('carol broke your lock: “payroll runs tonight”');
   assert.equal(await alice.notes.isEditable(), false);
   assert.match(await alice.panel.getByRole('alert').textContent(), /payroll runs tonight/);
 });
@@ -114,7 +114,7 @@ test('what the page had made read-only stays so', async (t) => {
   await alice.name.evaluate((input) => (input.readOnly = true));
   await breakIt(editor);
   await alice.is('lost');
-  await alice.button('Take it again').click();
+  await alice.button('Take the lock again').click();
   await alice.is('held');
   assert.equal(await alice.name.isEditable(), false);
   assert.equal(await alice.notes.isEditable(), true);
@@ -142,15 +142,15 @@ test('an idle person is warned, may stay, and loses it with the draft kept', asy
   const editor = await startEditor(t, { attributes: { 'idle-after': '8s', 'idle-warning': '7s' } });
   const alice = await editor.open('alice');
   await alice.notes.fill('half of it');
-  await alice.reads('Are you still there?');
+  await alice.reads('You seem to be away.');
   await alice.page.evaluate(() => document.addEventListener('leasehold-held', () => (window.stays = true)));
   await alice.button('I am still here').click();
   await alice.page.waitForFunction(() => window.stays);
-  await alice.reads('Are you still there?');
-  await alice.reads('You were away, so this was let go.');
+  await alice.reads('You seem to be away.');
+  await alice.reads('You were away, so your lock was released.');
   assert.equal(await alice.notes.inputValue(), 'half of it');
   assert.deepEqual(await editor.holders(), []);
-  await alice.button('Take it again').click();
+  await alice.button('Take the lock again').click();
   await alice.is('held');
 });
 
@@ -163,7 +163,7 @@ test('focus stays where the person is', async (t) => {
   await alice.is('lost');
   assert.equal(await alice.notes.evaluate((area) => area === document.activeElement), true);
   // By keyboard alone: back to the panel, and on.
-  const retake = alice.button('Take it again');
+  const retake = alice.button('Take the lock again');
   await retake.focus();
   await alice.page.keyboard.press('Enter');
   await alice.is('held');
@@ -178,7 +178,7 @@ test('what changes is read aloud once, urgent things at once', async (t) => {
   assert.match(await alice.panel.getByRole('status').textContent(), /You are editing this/);
   await breakIt(editor);
   await alice.is('lost');
-  assert.match(await alice.panel.getByRole('alert').textContent(), /admin has ended your edit/);
+  assert.match(await alice.panel.getByRole('alert').textContent(), /admin broke your lock/);
   assert.equal(await alice.panel.getByRole('status').textContent(), '');
 });
 
@@ -196,7 +196,7 @@ test('what others do again and again is not read aloud again', async (t) => {
     new MutationObserver((changes) => changes.forEach(({ target }) => window.said.push(target.textContent)))
       .observe(root.querySelector('[role=status]'), { childList: true, characterData: true, subtree: true });
   });
-  await bob.reads('Unless it is prolonged, this ends at');
+  await bob.reads('The lock expires at');
   await bob.page.waitForFunction(() => window.told >= 3);
   assert.deepEqual(await bob.page.evaluate(() => window.said), []);
 });
@@ -376,7 +376,7 @@ for (const colorScheme of ['light', 'dark']) {
     const bob = await open('Bob');
     await bob.is('refused');
     await look(bob, 'refused');
-    await bob.button('Ask for it').click();
+    await bob.button('Ask for the lock').click();
     await look(bob, 'asking-for-it');
     await bob.button('Wait in line').click();
     await bob.reads('You are next.');
@@ -394,7 +394,7 @@ for (const colorScheme of ['light', 'dark']) {
     await failed.is('failed');
     await look(failed, 'failed');
     const carol = await open('Carol');
-    await carol.button('Ask for it').click();
+    await carol.button('Ask for the lock').click();
     await carol.page.keyboard.press('Enter');
     await bob.reads('Carol would like to edit this');
     await look(bob, 'knocked');

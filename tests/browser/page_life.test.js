@@ -61,10 +61,10 @@ test('a duplicate of the tab is an owner of its own', async (t) => {
     alice.page.evaluate(() => void window.open(location.href)),
   ]);
   const second = at(popup);
-  await second.reads('You are editing this in another tab or window');
+  await second.reads('You have been editing this in another tab or window');
   assert.notEqual(await second.guard('owner'), await alice.guard('owner'));
   await popup.reload();
-  await second.reads('You are editing this in another tab or window');
+  await second.reads('You have been editing this in another tab or window');
   assert.equal(await alice.guard('isHeld'), true);
 });
 
@@ -121,7 +121,7 @@ test('offline and back in time: nothing is lost', async (t) => {
   await alice.is('held');
   const fence = await alice.guard('lease.fence');
   await alice.context.setOffline(true);
-  await alice.reads('The server does not answer. This stays yours for another');
+  await alice.reads('The server does not answer. Your lock is valid for another');
   assert.equal(await alice.name.isEditable(), true);
   await alice.context.setOffline(false);
   await alice.is('held');
@@ -134,13 +134,13 @@ test('offline for too long: read-only, the draft kept, and taken again', async (
   await alice.is('held');
   await alice.notes.fill('a long thought');
   await alice.context.setOffline(true);
-  await alice.reads('The server cannot be reached, and your time is up.');
+  await alice.reads('The server cannot be reached, and your lock has expired.');
   assert.equal(await alice.notes.isEditable(), false);
   assert.equal(await alice.notes.inputValue(), 'a long thought');
   await eventually(async () => (await editor.holders()).length === 0);
   await alice.context.setOffline(false);
-  await alice.reads('Your time was up.');
-  await alice.button('Take it again').click();
+  await alice.reads('Your lock has expired.');
+  await alice.button('Take the lock again').click();
   await alice.is('held');
   await alice.save();
   await alice.page.getByText('saved by alice').waitFor();
@@ -187,7 +187,7 @@ test('a page that slept asks before it claims anything', async (t) => {
   await eventually(() => Date.now() > stopped + 6000);
   await eventually(async () => (await editor.server.ask('POST', editor.path, { owner: 'bob' })).status === 201);
   renderers.forEach(wake);
-  await alice.reads('bob has taken it over after your time was up.');
+  await alice.reads('Your lock ended, and bob took it.');
   await alice.reads('bob is editing it now.');
   const seen = await alice.page.evaluate(() => window.seen);
   assert.deepEqual(seen.filter((what) => what.startsWith('awake')), ['awake, held: false']);

@@ -38,10 +38,10 @@ test('one knocks; the other asks for five more minutes, then finishes and hands 
   await alice.is('held');
   await alice.notes.fill('Called twice.');
   const bob = await editor.open('bob');
-  await bob.button('Ask for it').click();
+  await bob.button('Ask for the lock').click();
   await bob.page.getByLabel('Message to alice').fill('She is on the phone: <b>now</b>');
   await bob.page.keyboard.press('Enter');
-  await bob.reads('alice has been asked.');
+  await bob.reads('Your request was sent to alice.');
 
   await alice.reads('bob would like to edit this: “She is on the phone: <b>now</b>”');
   assert.match(await alice.panel.getByRole('status').textContent(), /bob would like to edit this/);

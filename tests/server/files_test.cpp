@@ -10,6 +10,8 @@
 namespace leasehold::testing {
 namespace {
 
+using namespace std::chrono_literals;
+
 class ServedFiles : public ServerTest {
 protected:
     Client client_ = server_.connect();

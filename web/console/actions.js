@@ -63,12 +63,45 @@ function openDialog({ title, body, confirm, danger = false, submit, onClose = ()
   return { dialog, say, button };
 }
 
-function field(label, hint, input) {
+// `more` stands beside the hint.
+function field(label, hint, input, more = null) {
   const id = `field-${Math.random().toString(36).slice(2)}`;
   input.id = id;
-  const help = hint ? h('span', { class: 'hint', id: `${id}-hint` }, hint) : null;
+  const help = hint || more ? h('span', { class: 'hint', id: `${id}-hint` }, hint, more) : null;
   if (help) input.setAttribute('aria-describedby', help.id);
   return h('div', { class: 'field' }, h('label', { for: id }, label), input, help);
+}
+
+const textBytes = 1024; // the server's limit for a reason and for a message, in UTF-8
+
+// Shows below an input how much more of its text the server accepts. `excess` is in bytes.
+class Room {
+  #input;
+  element = h('span', { class: 'room' });
+
+  constructor(input) {
+    this.#input = input;
+    input.addEventListener('input', () => this.#show());
+    this.#show();
+  }
+
+  get excess() {
+    return new TextEncoder().encode(this.#input.value.trim()).length - textBytes;
+  }
+
+  // Complains and returns false if the text is too long.
+  check(complain) {
+    if (this.excess <= 0) return true;
+    this.#input.focus();
+    complain(t('tooLong', { n: number(this.excess) }));
+    return false;
+  }
+
+  #show() {
+    const { excess } = this;
+    setText(this.element, excess > 0 ? t('bytesOver', { n: number(excess) }) : t('bytesLeft', { n: number(-excess) }));
+    setAttribute(this.#input, 'aria-invalid', excess > 0 ? 'true' : null);
+  }
 }
 
 // A lease as a list of what is known of it.
@@ -140,7 +173,8 @@ export class Actions {
   openBreak(lease) {
     const time = new TimeLeft();
     time.update(lease);
-    const reason = h('input', { type: 'text', maxlength: '500', required: true, autocomplete: 'off' });
+    const reason = h('input', { type: 'text', required: true, autocomplete: 'off' });
+    const room = new Room(reason);
     const name = h('input', {
       type: 'text',
       maxlength: '100',
@@ -155,7 +189,7 @@ export class Actions {
       body: [
         h('p', {}, t('breakLead')),
         preview,
-        field(t('reason'), t('reasonHint'), reason),
+        field(t('reason'), t('reasonHint'), reason, room.element),
         named
           ? h('p', { class: 'hint' }, t('signedInAs', { name: this.#access.name }))
           : field(t('byName'), t('byHint'), name),
@@ -171,6 +205,7 @@ export class Actions {
           reason.focus();
           return complain(t('reasonMissing'));
         }
+        if (!room.check(complain)) return false;
         if (!named && !name.value.trim()) {
           name.focus();
           return complain(t('nameMissing'));
@@ -208,12 +243,8 @@ export class Actions {
   }
 
   openKnock(key) {
-    const message = h('input', {
-      type: 'text',
-      maxlength: '200',
-      placeholder: t('messageHint'),
-      autocomplete: 'off',
-    });
+    const message = h('input', { type: 'text', placeholder: t('messageHint'), autocomplete: 'off' });
+    const room = new Room(message);
     const name = h('input', {
       type: 'text',
       maxlength: '100',
@@ -226,7 +257,7 @@ export class Actions {
         h('p', { class: 'dialog-key' }, keyName(key)),
         h('p', {}, t('knockLead')),
         field(t('byName'), null, name),
-        field(t('message'), null, message),
+        field(t('message'), null, message, room.element),
       ],
       confirm: t('send'),
       submit: async (complain) => {
@@ -234,6 +265,7 @@ export class Actions {
           name.focus();
           return complain(t('nameMissing'));
         }
+        if (!room.check(complain)) return false;
         sessionStorage.setItem(namePlace, name.value.trim());
         const body = { owner: name.value.trim(), message: message.value.trim() || t('messageHint') };
         try {
