@@ -1,11 +1,11 @@
-// Time on two clocks: the steady one may stand still while a laptop sleeps, and the wall clock can be
-// set. Something is over as soon as either says so.
+// Time on two clocks. The steady clock may stop while a laptop sleeps, and the wall clock can be set. A
+// deadline has passed as soon as one of the two clocks says so.
 
 export function now() {
   return { steady: performance.now(), wall: Date.now() };
 }
 
-/** When `ms` will have passed since `from`. */
+/** The moment `ms` after `from`. */
 export class Deadline {
   #steady;
   #wall;
@@ -15,7 +15,7 @@ export class Deadline {
     this.#wall = from.wall + ms;
   }
 
-  /** Milliseconds left, negative when it is over. */
+  /** Milliseconds left; negative after the deadline. */
   get left() {
     return Math.min(this.#steady - performance.now(), this.#wall - Date.now());
   }

@@ -1,4 +1,4 @@
-// A page that plays an application: what it saves is kept in this browser.
+// A demonstration without an application: it saves to the storage of this browser.
 import './leasehold-guard.js';
 
 const parameters = new URLSearchParams(location.search);
@@ -13,7 +13,7 @@ document.documentElement.lang = parameters.get('lang') ?? 'en';
 document.querySelector('#who').textContent = owner;
 for (const [name, value] of Object.entries(customer)) form.elements.namedItem(name).value = value;
 
-// An application checks the lock where it saves; this one has nothing but the page.
+// A real application checks the lock on its server when it saves.
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (!element.guard.isHeld) return;

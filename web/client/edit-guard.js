@@ -1,20 +1,20 @@
-import { Asker } from './asker.js';
 import { Deadline, never, over } from './clock.js';
+import { HeldLease } from './held-lease.js';
+import { KeyClient } from './key-client.js';
 import { Knocks } from './knocks.js';
-import { Line } from './line.js';
 import { NoAnswer } from './locks.js';
 import { second, withDefaults } from './options.js';
 import { Page } from './page.js';
-import { Tenure } from './tenure.js';
 import { Timer } from './timer.js';
+import { WaitingLine } from './waiting-line.js';
 
 const retry = 3 * second;
 const holding = new Set(['held', 'expiring']);
 const resting = new Set(['released', 'failed']);
 const denials = { 401: 'unauthorized', 403: 'forbidden' };
-const unsure = new Set(['unconfirmed', ...Object.values(denials)]);  // reasons of a loss that may be none
+const unsure = new Set(['unconfirmed', ...Object.values(denials)]);  // with these reasons the lease may still be ours
 
-/** What an EditGuard tells; `detail` holds the particulars. */
+/** An event of an EditGuard. */
 export class GuardEvent extends Event {
   constructor(type, detail) {
     super(type);
@@ -23,38 +23,46 @@ export class GuardEvent extends Event {
 }
 
 /**
- * One person's work on one thing. Takes the lock, keeps it while the person works, and tells the page
- * truthfully how it stands. `state` is the latest of these events, `detail` its particulars:
+ * One person's work on one thing. Takes the lock, keeps it while the person works, and reports its state to
+ * the page. `state` is the name of the latest of these events, `detail` is its detail:
  *
- *   asking    it is not known yet, or not any more        { error? }
- *   held      the lock is this page's                     { lease, stale }
- *   expiring  it will be lost soon, unless                { why: 'unconfirmed' | 'idle' | 'cap', left }
- *   lost      it is this page's no longer                 { reason, by, why, holders }
- *   refused   somebody else has it                        { holders }
- *   free      the one who had it is done                  {}
- *   waiting   in line for it                              { ahead, holders, error? }
- *   released  this page has let it go                     {}
- *   failed    it cannot be asked for like this            { error }
+ *   asking    the state of the lock is not known           { error? }
+ *   held      this page holds the lock                     { lease, stale }
+ *   expiring  this page will lose the lock soon            { why: 'unconfirmed' | 'idle' | 'cap', left }
+ *   lost      this page no longer holds the lock           { reason, by, why, holders }
+ *   refused   somebody else holds the lock                 { holders }
+ *   free      nobody holds the lock any more               {}
+ *   waiting   this page is in line for the lock            { ahead, holders, error? }
+ *   released  this page has released the lock              {}
+ *   failed    the request itself is wrong                  { error }
  *
- * and, without a change of the state:
+ * One event does not change the state:
  *
- *   knocked   others would like to have it                { knocks, again }
+ *   knocked   others ask for the lock                      { knocks, again }
+ *
+ * How it works:
+ *   1. A timer, and events of the page (shown, online, ...), call #step(). Only one step runs at a time.
+ *   2. While the lock is held, a step renews or checks the lease when that is due, and releases it when the
+ *      person is idle or the cap is reached. Otherwise a step asks who holds the lock.
+ *   3. Every answer is compared with #turn. If the person has done something else since the request was sent,
+ *      the answer is ignored, and a lease that it granted is released.
+ *   4. A lease whose time is over on one of our clocks is not held any more, until the server confirms it.
  */
 export class EditGuard extends EventTarget {
   #options;
-  #asker;
+  #client;
   #state = 'asking';
   #detail = {};
-  #turn = 0;  // grows with every change of mind: an answer to an older question does not count
+  #turn = 0;  // grows when pending requests no longer matter: their answers are ignored
   #ended = false;
   #away = false;  // between pagehide and pageshow
 
-  #tenure = null;  // the latest
+  #held = null;  // the latest HeldLease, also after it was lost
   #lookIn = never;
-  #question = null;  // what is being asked in the state asking
+  #question = null;  // the request of the state asking, to be sent again
   #line = null;
-  #stale = false;  // others had it after this page was made
-  #leaving = false;  // whoever saves the page ends the lease with it
+  #stale = false;  // others held the lock after this page was loaded
+  #leaving = false;  // the form was sent: the application releases the lease
   #knocks = new Knocks();
 
   #stepping = false;
@@ -63,8 +71,8 @@ export class EditGuard extends EventTarget {
   #page;
 
   /**
-   * Takes the lock, or learns who has it: look at `state`. With a `lockId` it keeps the lease that
-   * the page was served with instead of taking one.
+   * Takes the lock, or finds out who holds it: see `state`. With a `lockId` it keeps the lease that the page
+   * was served with.
    */
   static async hold(options) {
     const guard = new EditGuard(options);
@@ -72,11 +80,11 @@ export class EditGuard extends EventTarget {
     return guard;
   }
 
-  /** For those who want to listen before they hold: nothing is asked until start(). */
+  /** Sends nothing until start() is called, so that you can add listeners before. */
   constructor(options) {
     super();
     this.#options = withDefaults(options);
-    this.#asker = new Asker(this.#options);
+    this.#client = new KeyClient(this.#options);
     this.#page = new Page({
       active: () => this.touch(),
       woken: () => this.#step(),
@@ -88,69 +96,69 @@ export class EditGuard extends EventTarget {
 
   async start() {
     const { lockId } = this.#options;
-    return this.#ask(() => (lockId ? this.#asker.renew(lockId) : this.#asker.try()));
+    return this.#ask(() => (lockId ? this.#client.renew(lockId) : this.#client.try()));
   }
 
-  get key() { return this.#asker.key; }
+  get key() { return this.#client.key; }
   get state() { return this.#state; }
   get detail() { return this.#detail; }
   /** user/session/tab. */
-  get owner() { return this.#asker.owner; }
-  /** The lease, also after it was lost; null if there was none. */
-  get lease() { return this.#tenure?.lease ?? null; }
-  /** Whether the lock is certainly ours at this moment. */
-  get isHeld() { return this.#holding && this.#tenure.left > 0; }
-  /** The secret of the lease, for the form that saves; empty unless the lock is ours. */
+  get owner() { return this.#client.owner; }
+  /** The latest lease, also after it was lost; null before the first one. */
+  get lease() { return this.#held?.lease ?? null; }
+  /** Whether this page certainly holds the lock at this moment. */
+  get isHeld() { return this.#holding && this.#held.left > 0; }
+  /** The secret of the lease, for the form that saves; empty unless the lock is held. */
   get lockId() { return this.isHeld ? this.lease.lock_id : ''; }
-  /** Milliseconds for which the lock is certainly ours. */
-  get left() { return this.#holding ? Math.max(0, this.#tenure.left) : 0; }
-  /** Milliseconds until it is let go for want of activity, or because the cap is reached. */
-  get idleLeft() { return this.#holding ? this.#tenure.idleLeft : 0; }
-  get capLeft() { return this.#holding ? this.#tenure.capLeft : 0; }
-  /** Who has knocked at this lease, latest last. */
+  /** Milliseconds for which the lock is certainly held. */
+  get left() { return this.#holding ? Math.max(0, this.#held.left) : 0; }
+  /** Milliseconds until the lock is released because the person is idle, or because of the cap. */
+  get idleLeft() { return this.#holding ? this.#held.idleLeft : 0; }
+  get capLeft() { return this.#holding ? this.#held.capLeft : 0; }
+  /** The knocks at this lease, the latest last. */
   get knocks() { return this.#knocks.all; }
 
-  /** The person is there. Key presses and the like in the page say so by themselves. */
+  /** Records activity of the person. Key presses and clicks in the page call it. */
   touch() {
     if (!this.#holding) return;
-    this.#tenure.touch();
+    this.#held.touch();
     if (this.#state === 'expiring' && this.#detail.why === 'idle') this.#settle();
   }
 
-  /** Asks now. True where the server answers that the lock is ours. */
+  /** Asks the server now. True if it answers that this page holds the lock. */
   async confirm() {
     if (!this.#holding) return false;
     const { lock_id: lockId } = this.lease;
-    return this.#aboutOurs((options) => this.#asker.check(lockId, options), 'checked');
+    return this.#askAboutLease((options) => this.#client.check(lockId, options), 'checked');
   }
 
-  /** Lets go, so that the next one can begin. */
+  /** Releases the lock. */
   async release() {
     const lockIds = this.#lockIds();
-    this.#changeMind();
+    this.#forgetPending();
     this.#become('released');
-    await this.#asker.end(lockIds);
+    await this.#client.end(lockIds);
   }
 
-  /** The application ends the lease as it saves: call it when the form is sent. */
+  /** Call it when the form is sent and the application releases the lease with the save. */
   handOver() {
     this.#leaving = true;
   }
 
-  /** Takes the lock again after a loss, only if nobody else had it meanwhile. */
+  /** Takes the lock again after a loss, only if nobody else held it in between. */
   retake() {
     return this.#take(this.lease?.fence);
   }
 
-  /** Takes the lock whatever happened meanwhile: `stale` tells whether what the page shows may be old. */
+  /** Takes the lock even if others held it in between; `stale` tells whether they did. */
   take() {
     return this.#take();
   }
 
-  /** Waits in line for a lock that somebody else has, first come, first served. */
+  /** Waits in line for the lock, first come, first served. */
   async wait() {
     if (this.#ended || this.#holding || this.#line) return this.#holding;
-    this.#changeMind();
+    this.#forgetPending();
     this.#become('waiting', { holders: this.#detail.holders ?? [] });
     this.#lookIn = new Deadline(second / 4);
     this.#setTimer();
@@ -162,38 +170,38 @@ export class EditGuard extends EventTarget {
   async stopWaiting() {
     if (!this.#line) return;
     const lockIds = this.#lockIds();
-    this.#changeMind();
+    this.#forgetPending();
     this.#become('refused', { holders: this.#detail.holders });
-    await this.#asker.end(lockIds);
+    await this.#client.end(lockIds);
     await this.#look();
   }
 
-  /** Asks whoever has the lock to finish. False if nobody has it any more. */
+  /** Asks the holder to finish. False if nobody holds the lock any more. */
   async knock(message) {
     try {
-      await this.#asker.knock(message);
+      await this.#client.knock(message);
       return true;
     } catch (error) {
-      if (error.status === 429) return true;  // asked a moment ago
+      if (error.status === 429) return true;  // the holder was asked a moment ago
       if (error.code !== 'not_held') throw error;
       this.#askSoon();
       return false;
     }
   }
 
-  /** The person has heard a knock and needs a little longer. Others read `note`; `knocked` comes again. */
+  /** The person needs a little longer after a knock. Others see `note`; `knocked` is dispatched again. */
   async fiveMore(note) {
     if (!this.#holding) return;
     this.touch();
-    this.#tenure.remindAfter(this.#options.fiveMore);
+    this.#held.remindAfter(this.#options.fiveMore);
     this.#setTimer();
     if (!note || !this.lease.owner) return;
-    await this.#aboutOurs((options) => this.#asker.remark(this.lease, note, options));
+    await this.#askAboutLease((options) => this.#client.remark(this.lease, note, options));
   }
 
-  /** The end of this object: nothing more is asked or told. The lease is left to its ttl. */
+  /** Ends this object: no more requests and events. The lease lives on until its ttl is over. */
   close() {
-    this.#changeMind();
+    this.#forgetPending();
     this.#ended = true;
     this.#timer.stop();
     this.#page.close();
@@ -205,12 +213,12 @@ export class EditGuard extends EventTarget {
 
   async #take(since) {
     if (this.#ended || this.#holding || this.#state === 'asking') return this.#holding;
-    this.#changeMind();
-    await this.#ask(() => this.#asker.try({ since }));
+    this.#forgetPending();
+    await this.#ask(() => this.#client.try({ since }));
     return this.#holding;
   }
 
-  // Nothing is claimed until there is an answer.
+  // The lock counts as not held until the answer arrives.
   async #ask(question) {
     this.#question = question;
     this.#become('asking');
@@ -225,7 +233,7 @@ export class EditGuard extends EventTarget {
       if (turn === this.#turn) this.#accept(answer);
       else this.#decline(answer);
     } catch (error) {
-      if (turn === this.#turn) this.#stayUnknowing(error);
+      if (turn === this.#turn) this.#handleNoAnswer(error);
     }
   }
 
@@ -235,16 +243,16 @@ export class EditGuard extends EventTarget {
     else this.#refuse(answer.refused);
   }
 
-  // What was granted to a try that is no longer wanted.
+  // Releases a lease that was granted after the person had changed their mind.
   #decline(answer) {
-    if (answer.lock_id && answer.lock_id === answer.drawn) void this.#asker.end([answer.lock_id]);
+    if (answer.lock_id && answer.lock_id === answer.drawn) void this.#client.end([answer.lock_id]);
   }
 
-  #stayUnknowing(error) {
-    const denial = this.#tenure && denials[error.status];
+  #handleNoAnswer(error) {
+    const denial = this.#held && denials[error.status];
     if (denial) return this.#lose({ reason: denial, why: error.message });
     if (!(error instanceof NoAnswer) || !error.passing) return this.#become('failed', { error });
-    if (this.#tenure) return this.#lose({ reason: 'unconfirmed', why: error.message });
+    if (this.#held) return this.#lose({ reason: 'unconfirmed', why: error.message });
     this.#become('asking', { error });
     this.#lookIn = new Deadline(Math.max(retry, error.retryAfter));
     this.#setTimer();
@@ -254,7 +262,7 @@ export class EditGuard extends EventTarget {
 
   async #standInLine() {
     const turn = this.#turn;
-    this.#line = new Line((wait, signal) => this.#asker.try({ wait, signal }), this.#options.longestWait);
+    this.#line = new WaitingLine((wait, signal) => this.#client.try({ wait, signal }), this.#options.longestWait);
     try {
       const answer = await this.#line.stand((error) => this.#tellIfNew('waiting', { ...this.#detail, error }));
       if (turn === this.#turn) this.#line = null;
@@ -269,28 +277,28 @@ export class EditGuard extends EventTarget {
 
   async #tellPlace() {
     const line = this.#line;
-    const { holders, waiting = [] } = await this.#asker.look();
+    const { holders, waiting = [] } = await this.#client.look();
     if (this.#line !== line || !line) return;
     const place = waiting.indexOf(this.owner);
     this.#tellIfNew('waiting', { holders, ahead: place < 0 ? undefined : place });
     if (place < 0) this.#lookIn = new Deadline(second);
   }
 
-  // ---- ours ----
+  // ---- while the lock is held ----
 
   #hold({ drawn, unchanged, ...lease }) {
     const stale = this.#stale && !unchanged && lease.fence !== this.lease?.fence;
     this.#stale = false;
     this.#leaving = false;
     this.#knocks.forget();
-    this.#asker.owner ??= lease.owner;
-    this.#tenure = new Tenure(lease, this.#options);
+    this.#client.owner ??= lease.owner;
+    this.#held = new HeldLease(lease, this.#options);
     this.#become('held', { lease, stale });
     this.#hear(lease);
   }
 
   #lose({ reason = 'unknown', by = '', why = '' }) {
-    this.#changeMind();
+    this.#forgetPending();
     if (reason === 'released' && this.#leaving) return this.#become('released');
     this.#stale = true;
     this.#become('lost', { reason, by, why, holders: [] });
@@ -305,64 +313,64 @@ export class EditGuard extends EventTarget {
   }
 
   async #keep() {
-    const tenure = this.#tenure;
-    const { lock_id: lockId } = tenure.lease;
-    // The time is up by one of our clocks: the server knows whether by the store's, too.
-    if (tenure.left <= 0) return this.#ask(() => this.#asker.renew(lockId));
-    if (tenure.end) return this.#letGo(tenure.end);
-    if (tenure.isToRemind) this.#remind();
-    if (tenure.isToRenew) {
-      await this.#aboutOurs((options) => this.#asker.renew(lockId, options));
+    const held = this.#held;
+    const { lock_id: lockId } = held.lease;
+    // The time is over on one of our clocks. The store's clock decides: ask the server.
+    if (held.left <= 0) return this.#ask(() => this.#client.renew(lockId));
+    if (held.end) return this.#giveUp(held.end);
+    if (held.isToRemind) this.#remind();
+    if (held.isToRenew) {
+      await this.#askAboutLease((options) => this.#client.renew(lockId, options));
     } else if (this.#lookIn.left <= 0) {
       this.#lookIn = new Deadline(this.#options.checkEvery);
-      await this.#aboutOurs((options) => this.#asker.check(lockId, options), 'checked');
+      await this.#askAboutLease((options) => this.#client.check(lockId, options), 'checked');
     }
     if (this.isHeld) this.#settle();
   }
 
-  // Whether it was answered that it is ours.
-  async #aboutOurs(ask, outcome = 'renewed') {
+  // Sends a request about our lease. True if the server answers that we hold it.
+  async #askAboutLease(ask, outcome = 'renewed') {
     const turn = this.#turn;
-    const tenure = this.#tenure;
+    const held = this.#held;
     const counts = () => turn === this.#turn && this.#holding;
     try {
-      const answer = await ask({ timeout: tenure.timeout });
+      const answer = await ask({ timeout: held.timeout });
       if (!counts()) return false;
       if (answer.refused) {
         this.#lose(answer.refused);
         return false;
       }
-      tenure[outcome](answer);
+      held[outcome](answer);
       this.#hear(answer);
       return true;
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       if (!counts()) return false;
       if (denials[error.status]) this.#lose({ reason: denials[error.status], why: error.message });
-      else tenure.unanswered(error);
+      else held.unanswered(error);
       return false;
     }
   }
 
-  // How certain it is that the lock stays ours.
+  // Reports a threat to the lease, or the end of it.
   #settle() {
-    const { threat } = this.#tenure;
+    const { threat } = this.#held;
     if (!threat && this.#state === 'expiring') this.#become('held', { lease: this.lease, stale: false });
     else if (threat && threat.why !== this.#detail.why) this.#become('expiring', threat);
   }
 
-  async #letGo(reason) {
+  async #giveUp(reason) {
     const lockIds = this.#lockIds();
     this.#lose({ reason });
-    await this.#asker.end(lockIds);
+    await this.#client.end(lockIds);
   }
 
-  // Of what is ours, or may be.
+  // Lock ids of the lease that we hold, and of one that we may have been granted.
   #lockIds() {
-    return [this.#holding ? this.lease.lock_id : null, this.#asker.drawn].filter(Boolean);
+    return [this.#holding ? this.lease.lock_id : null, this.#client.drawn].filter(Boolean);
   }
 
-  // ---- while it is not ours ----
+  // ---- while the lock is not held ----
 
   async #look() {
     this.#lookIn = new Deadline(this.#options.checkEvery);
@@ -371,7 +379,7 @@ export class EditGuard extends EventTarget {
       if (this.#line) return await this.#tellPlace();
       if (this.#state === 'lost' && unsure.has(this.#detail.reason)) return await this.#findOut();
       const turn = this.#turn;
-      const { holders } = await this.#asker.look();
+      const { holders } = await this.#client.look();
       if (turn !== this.#turn || resting.has(this.#state)) return;
       if (holders.length > 0) this.#stale = true;
       if (this.#state === 'lost') this.#tellIfNew('lost', { ...this.#detail, holders });
@@ -384,14 +392,14 @@ export class EditGuard extends EventTarget {
     }
   }
 
-  // Whether what could not be confirmed is ours after all.
+  // A lease that could not be confirmed may still be ours: renew it.
   async #findOut() {
     const turn = this.#turn;
-    const answer = await this.#asker.renew(this.lease.lock_id);
+    const answer = await this.#client.renew(this.lease.lock_id);
     if (turn === this.#turn && this.#state === 'lost') this.#accept(answer);
   }
 
-  // ---- one thing at a time ----
+  // ---- steps ----
 
   async #step() {
     if (this.#ended || this.#away) return;
@@ -415,26 +423,26 @@ export class EditGuard extends EventTarget {
     if (this.#stepping) return;
     const due = [];
     if (this.#page.visible || this.#state === 'asking') due.push(this.#lookIn.left);
-    if (this.#holding) due.push(this.#tenure.due);
+    if (this.#holding) due.push(this.#held.due);
     this.#timer.set(Math.min(...due, Infinity));
   }
 
   #askSoon() {
-    this.#tenure?.askSoon();
+    this.#held?.askSoon();
     if (this.#lookIn !== never) this.#lookIn = over;
     this.#step();
   }
 
-  // What was asked before no longer counts.
-  #changeMind() {
+  // Answers to pending requests are ignored from now on.
+  #forgetPending() {
     ++this.#turn;
-    this.#asker.drawAnew();
+    this.#client.drawAnew();
     const line = this.#line;
     this.#line = null;
     line?.leave();
   }
 
-  // ---- telling ----
+  // ---- events ----
 
   #hear({ knocks }) {
     const fresh = this.#knocks.fresh(knocks);
@@ -442,7 +450,7 @@ export class EditGuard extends EventTarget {
   }
 
   #remind() {
-    this.#tenure.remindAfter();
+    this.#held.remindAfter();
     this.#tell('knocked', { knocks: this.knocks, again: true });
   }
 
@@ -464,23 +472,23 @@ export class EditGuard extends EventTarget {
     this.dispatchEvent(new GuardEvent(type, detail));
   }
 
-  // ---- the page goes and comes ----
+  // ---- the page is hidden and shown ----
 
-  // Closed, reloaded or left: nobody can tell which. A reload comes back within seconds and finds its
-  // lease; after a close it is gone as soon.
+  // The page is closed, reloaded or left; a browser does not tell which. The lease is released after some
+  // seconds, unless a reload renews it before.
   #leave() {
-    if (!this.#leaving) void this.#asker.end(this.#lockIds(), { after: this.#options.closing, keepalive: true });
+    if (!this.#leaving) void this.#client.end(this.#lockIds(), { after: this.#options.closing, keepalive: true });
     this.#away = true;
     this.#timer.stop();
-    this.#changeMind();
+    this.#forgetPending();
   }
 
   async #renewOrRetake({ lock_id: lockId, fence: since }) {
-    const answer = await this.#asker.renew(lockId);
-    return answer.refused?.code === 'gone' ? this.#asker.try({ since }) : answer;
+    const answer = await this.#client.renew(lockId);
+    return answer.refused?.code === 'gone' ? this.#client.try({ since }) : answer;
   }
 
-  // From the back/forward cache, as it was left.
+  // The page returns from the back/forward cache.
   async #comeBack() {
     this.#away = false;
     this.#leaving = false;

@@ -4,25 +4,25 @@ import { ReadOnly } from './read-only.js';
 import { texts } from './texts.js';
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const told = ['asking', 'held', 'expiring', 'lost', 'refused', 'free', 'waiting', 'released', 'failed', 'knocked'];
+const events = ['asking', 'held', 'expiring', 'lost', 'refused', 'free', 'waiting', 'released', 'failed', 'knocked'];
 
 /**
- * <leasehold-guard key-type="Customer" key-id="7" owner="alice"> around a form: takes the lock, shows how it
- * stands, keeps the lock id in a hidden field, and makes the form read-only while the lock is not ours. README.md
- * lists the attributes. What the guard tells comes as leasehold-held, leasehold-lost and so on, with the
- * same particulars; leasehold-turn and leasehold-finish can be prevented.
+ * <leasehold-guard key-type="Customer" key-id="7" owner="alice"> around a form: takes the lock, shows its state,
+ * writes the lock id into a hidden field, and makes the form read-only while the lock is not held. README.md lists
+ * the attributes. Dispatches the guard's events as leasehold-held, leasehold-lost and so on. The events
+ * leasehold-turn and leasehold-finish can be prevented.
  */
 export class LeaseholdGuard extends HTMLElement {
-  /** By language; add to them, or change them, before the first element is there. */
+  /** By language. Change them before the first element is created. */
   static texts = texts;
 
   #guard = null;
   #panel = new Panel(this);
   #readOnly = new ReadOnly(this);
-  #edited = false;  // whether it was ours once: then there may be a draft
+  #edited = false;  // whether the lock was held once: the person may have typed something
   #ownTexts = {};
-  #ending = Promise.resolve();  // of the lease before
-  #sure = false;  // that the server answers: it just did
+  #ending = Promise.resolve();  // the release of the previous lease
+  #sure = false;  // the server has just confirmed the lock: the form may be sent
 
   constructor() {
     super();
@@ -32,7 +32,7 @@ export class LeaseholdGuard extends HTMLElement {
   /** The EditGuard; null before start(). */
   get guard() { return this.#guard; }
 
-  /** Texts of this element that differ: {held: '…'}. */
+  /** Texts of this element that differ from those of its language: {held: '…'}. */
   get texts() { return this.#ownTexts; }
   set texts(own) {
     this.#ownTexts = own;
@@ -41,7 +41,7 @@ export class LeaseholdGuard extends HTMLElement {
 
   get form() { return this.querySelector('form'); }
 
-  /** Whether the server answered lately, as far as is known. */
+  /** False while the server is known not to answer. */
   get isReachable() {
     const { state, detail } = this.#guard ?? {};
     return navigator.onLine && !(state === 'expiring' && detail.why === 'unconfirmed');
@@ -60,30 +60,30 @@ export class LeaseholdGuard extends HTMLElement {
     });
   }
 
-  /** Begins, or begins again with the attributes as they are now. */
+  /** Starts, or starts again with the current attributes. */
   async start() {
     this.stop();
     this.#edited = false;
     const guard = new EditGuard(this.#options());
     this.#guard = guard;
-    for (const type of told) guard.addEventListener(type, (event) => this.#hear(event));
+    for (const type of events) guard.addEventListener(type, (event) => this.#hear(event));
     this.#show();
     await this.#ending;
     if (this.#guard === guard) await guard.start();
   }
 
-  /** Lets go; nothing is shown or asked any more. */
+  /** Releases the lock and stops. */
   stop() {
     const guard = this.#guard;
     if (!guard) return;
     this.#guard = null;
-    // What comes next takes a lease of its own.
+    // The next start takes a new lease.
     if (this.#field()) this.#field().value = '';
     this.#ending = guard.release();
     guard.close();
   }
 
-  /** The person is done: sends the form, unless the page does something else. */
+  /** Sends the form, unless a listener prevents leasehold-finish. */
   finish() {
     const event = new CustomEvent('leasehold-finish', { bubbles: true, cancelable: true });
     if (this.dispatchEvent(event)) this.form?.requestSubmit();
@@ -114,7 +114,8 @@ export class LeaseholdGuard extends HTMLElement {
     };
   }
 
-  // A form that is sent where nobody answers takes the page with it, and what was typed.
+  // Sends the form only if the server answers. Otherwise the browser would leave the page, and what was
+  // typed would be lost.
   async #send(event) {
     const guard = this.#guard;
     if (event.defaultPrevented || !guard) return;
@@ -135,7 +136,7 @@ export class LeaseholdGuard extends HTMLElement {
     else if (type === 'held') this.#edited = true;
   }
 
-  // What the page shows is older than what the one before has saved.
+  // The page got the lock after somebody else, so it may show an old version: load it again.
   #takeTurn(detail) {
     const event = new CustomEvent('leasehold-turn', { bubbles: true, cancelable: true, detail });
     if (!this.dispatchEvent(event) || this.getAttribute('on-turn') === 'keep') {
@@ -169,13 +170,13 @@ export class LeaseholdGuard extends HTMLElement {
   }
 }
 
-// '5m', '90s', '250ms', 'never'; a bare number is in ms.
+// '5m', '90s', '250ms' or 'never'; a number without a unit is in milliseconds.
 function duration(element, name) {
   const text = element.getAttribute(name);
   if (text === null) return undefined;
   if (text === 'never') return Infinity;
   const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-  if (number === undefined) throw new TypeError(`<leasehold-guard>: ${name} cannot be "${text}"; 90s would be right`);
+  if (number === undefined) throw new TypeError(`<leasehold-guard>: ${name} expected a duration such as 90s, got "${text}"`);
   return Number(number) * units[unit];
 }
 

@@ -1,6 +1,6 @@
 import { Deadline, never, now } from './clock.js';
 
-/** The server gave no answer, or none about the lock: nothing is known. */
+/** The server did not answer, or its answer says nothing about the lock. */
 export class NoAnswer extends Error {
   constructor(message, { status = 0, code = 'unreachable', retryAfter = 0 } = {}) {
     super(message);
@@ -10,7 +10,7 @@ export class NoAnswer extends Error {
     this.retryAfter = retryAfter;  // ms
   }
 
-  /** Whether asking again may help: not where the request itself was wrong. */
+  /** Whether the same request may succeed later. False if the request itself is wrong. */
   get passing() {
     return this.code === 'busy' || [0, 408, 429].includes(this.status) || this.status >= 500;
   }
@@ -19,9 +19,9 @@ export class NoAnswer extends Error {
 const refusals = new Set(['held', 'gone']);
 
 /**
- * Asks a Leasehold server, or an application that answers the same routes. A "no" is a value,
- * `{refused: {code, ...}}`; no answer is a NoAnswer. Times are in milliseconds. Leases come as the server
- * has them, with `validFor.left`: for how long they are certain, counted from before the question.
+ * Sends requests to a Leasehold server, or to an application that answers the same routes. Returns a refusal
+ * as a value, `{refused: {code, ...}}`; throws NoAnswer. Times are in milliseconds. A lease has the fields of the
+ * server's answer and `validFor.left`: for how long it is certainly valid, counted from before the request.
  */
 export class Locks {
   #base;
@@ -44,7 +44,7 @@ export class Locks {
     return this.#ask('POST', this.#url(key), { body, timeout: this.#timeout + wait, ...options });
   }
 
-  /** Who holds it, and who waits: `{holders: [...], waiting: [owner, ...]}`. */
+  /** The holders and the owners in line: `{holders: [...], waiting: [owner, ...]}`. */
   holders(key) {
     return this.#ask('GET', this.#url(key));
   }
@@ -61,13 +61,13 @@ export class Locks {
     return this.#ask('PATCH', this.#url(key), { body: { extend_ms: by }, lockId });
   }
 
-  /** Ends it; with `after`, then, unless it is renewed before. */
+  /** Releases the lease. With `after`, releases it then, unless it is renewed before. */
   release(key, lockId, { after = 0, ...options } = {}) {
     const query = after > 0 ? '?after_ms=' + after : '';
     return this.#ask('DELETE', this.#url(key) + query, { lockId, ...options });
   }
 
-  /** Asks whoever has it to finish. */
+  /** Asks the holder to finish. */
   knock(key, { owner, message } = {}) {
     return this.#ask('POST', this.#url(key) + '/knock', { body: { owner, message } });
   }
@@ -129,7 +129,7 @@ function read(response, text, askedAt) {
   });
 }
 
-// Counted from before we asked: a slow answer must shorten our lease, never stretch it.
+// Counted from before the request: a slow answer must shorten the lease, never lengthen it.
 function withLifetime(answer, askedAt) {
   if (!('expires_at' in answer)) return answer;
   return { ...answer, validFor: answer.expires_at === null ? never : new Deadline(answer.remaining_ms, askedAt) };

@@ -1,11 +1,11 @@
-// What happens to the page around a guard; outside of browsers, nothing.
+// Reports events of the page around a guard. Does nothing outside of browsers.
 
 const activities = ['keydown', 'pointerdown', 'input', 'wheel', 'touchstart'];
 
 export class Page {
   #ending = new AbortController();
 
-  /** `tell` has: active, woken, online, hidden(event), shown. */
+  /** `tell` has the callbacks active, woken, online, hidden(event) and shown. */
   constructor(tell) {
     if (!globalThis.document) return;
     for (const type of activities) this.#on(document, type, tell.active, { passive: true, capture: true });

@@ -1,5 +1,5 @@
-// What <leasehold-guard> shows above the form: one line of words with a colour and a sign, what can be
-// done about it, and who knocks.
+// What <leasehold-guard> shows above the form: the state of the lock in words, with a colour and a sign; the
+// buttons; and the knocks.
 
 import { dress } from './style.js';
 import { textsFor } from './texts.js';
@@ -26,10 +26,10 @@ export class Panel {
   #t;
   #parts;
   #buttons = {};
-  #knocks = [];  // that the person has not answered yet
-  #asked = '';  // what came of knocking
-  #unsent = false;  // whether a form was held back for want of a connection
-  #said = '';  // aloud
+  #knocks = [];  // not answered yet
+  #asked = '';  // the result of this page's own knock
+  #unsent = false;  // whether the form was not sent because the server does not answer
+  #said = '';  // the last announcement to screen readers
   #ticking;
 
   constructor(host) {
@@ -39,7 +39,7 @@ export class Panel {
     this.#parts = this.#build(root);
   }
 
-  /** `news` is the event that just came. */
+  /** `news` is the type of the latest event. */
   show(guard, { news, edited, texts }) {
     this.#guard = guard;
     this.#edited = edited;
@@ -72,13 +72,13 @@ export class Panel {
     this.#render({ ...view, ...(this.#unsent && { tone: 'warn', sign: 'warn', urgent: true }) }, news);
   }
 
-  // While what is shown changes by itself.
+  // Updates a countdown every second.
   #tick() {
     clearInterval(this.#ticking);
     if (this.#guard.state === 'expiring' || this.#unsent) this.#ticking = setInterval(() => this.#update(), 1000);
   }
 
-  // ---- what there is to say ----
+  // ---- the words for each state ----
 
   #view() {
     const { state, detail } = this.#guard;
@@ -156,7 +156,7 @@ export class Panel {
     return this.#t.say('nowHeldBy', { name: this.#isOwn(holders) ? this.#t.say('you') : this.#names(holders) });
   }
 
-  // Until when all of them have it: it moves with every renewal, and is not read aloud.
+  // When the last of the leases expires. It changes with every renewal, so screen readers do not announce it.
   #until(holders) {
     const ends = holders.map(({ expires_at: end }) => (end ? Date.parse(end) : Infinity));
     const last = Math.max(...ends);
@@ -180,7 +180,7 @@ export class Panel {
     return nameOf(owner) || this.#t.say('somebody');
   }
 
-  // ---- how it is shown ----
+  // ---- rendering ----
 
   #render({ tone, sign, lines, small = [], actions, urgent = false }, news) {
     const { section, text, knock, knocks, ask } = this.#parts;
@@ -197,11 +197,11 @@ export class Panel {
     knock.hidden = this.#knocks.length === 0;
     fill(knocks, this.#knocks.map((one) => element('p', { textContent: this.#wordsOf(one) })));
     this.#announce(news, urgent, lines);
-    // Whoever stood on something that is gone now stands on what replaced it, not at the top of the page.
+    // If the focused button is gone, the focus moves to a button that is there, not to the top of the page.
     if (focused && !isShown(focused)) (Object.values(this.#buttons).find(isShown) ?? text).focus();
   }
 
-  // What was said last is not said again, but for what somebody did just now.
+  // Does not repeat the last announcement, except for the result of something that the person just did.
   #announce(news, urgent, lines) {
     const words = (news === 'knocked' ? this.#knocks.map((one) => this.#wordsOf(one)) : lines).join(' ');
     if (!news || (words === this.#said && news === this.#guard.state)) return;
@@ -223,7 +223,7 @@ export class Panel {
     messageLabel.data = this.#t.say('knockMessage', { name: this.#names(this.#guard.detail.holders ?? []) });
   }
 
-  // ---- what can be done ----
+  // ---- buttons ----
 
   #build(root) {
     const guard = () => this.#guard;
@@ -306,7 +306,7 @@ export class Panel {
   }
 }
 
-// Of user/session/tab the user, whatever stands before it.
+// The user in a path that ends in user/session/tab.
 function nameOf(owner) {
   const parts = owner.split('/');
   return parts[Math.max(0, parts.length - 3)];

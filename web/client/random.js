@@ -1,4 +1,4 @@
-// Browsers have `crypto` everywhere, Node 18 only as a module.
+// Browsers have `crypto` as a global; Node 18 has it only as a module.
 const nodesCrypto = 'node:crypto';
 
 async function randomBytes(count) {

@@ -1,6 +1,5 @@
-// Makes what is inside an element read-only without taking focus, values or the ability to copy away:
-// what can be read-only is, and the rest is held back from changing. A button with data-always, to
-// cancel for instance, is left alone.
+// Makes the form controls inside an element read-only. Everything can still be focused, read and copied.
+// Controls that HTML cannot make read-only ignore input instead. A button with data-always keeps working.
 
 const textual = 'textarea, input:not([type]), ' +
   ['text', 'search', 'url', 'tel', 'email', 'password', 'number', 'date', 'time', 'datetime-local', 'month', 'week']
@@ -44,12 +43,12 @@ export class ReadOnly {
 
   #holdBack(event) {
     const { type, target } = event;
-    if (target === this.#root) return;  // from its own panel
+    if (target === this.#root) return;  // the element's own panel
     if ((event.submitter ?? target).closest?.(always)) return;
     if (['beforeinput', 'submit', 'drop', 'paste', 'cut'].includes(type)) return stop(event);
     const control = target.closest?.(chosen) ?? target.closest?.('label')?.control?.closest(chosen);
     if (!control) return;
-    // Keys only change things; a click on a button sends, and on the rest changes.
+    // Tab, Escape and shortcuts do not change a control; other keys and clicks do.
     if (type === 'keydown' && (harmlessKeys.has(event.key) || event.ctrlKey || event.metaKey)) return;
     if (type === 'mousedown' && !control.matches('select, input[type="range" i], input[type="color" i]')) return;
     stop(event);

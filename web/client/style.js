@@ -1,5 +1,5 @@
-// How <leasehold-guard> looks. A constructed style sheet, which no content security policy refuses.
-// light-dark() follows the color-scheme of the page around it.
+// The style of <leasehold-guard>. Every content security policy allows a constructed style sheet. light-dark()
+// follows the color-scheme of the page.
 
 const rules = `
 :host { display: block; --radius: 0.5rem; }
@@ -66,7 +66,7 @@ button:hover, a:hover { filter: brightness(0.92); }
 @media print { section { display: none; } }
 `;
 
-// What is read-only in the form looks so, without any weight against the page's own rules.
+// The look of read-only controls. :where() has no specificity, so the rules of the page win.
 const outside = `
 :where(leasehold-guard[read-only]) :where(input, textarea, select):where([readonly], [aria-disabled="true"]) {
   background-color: color-mix(in srgb, currentColor 7%, transparent);

@@ -1,16 +1,16 @@
-// Who this tab is. A reload is the same tab; a duplicate is another one, although browsers copy the
+// The name of this tab. A reload keeps the name. A duplicated tab gets another one, although browsers copy the
 // session storage into it.
 
 import { drawName } from './random.js';
 
 const tabKey = 'leasehold.tab';
 const browserKey = 'leasehold.browser';
-const grace = 300;  // ms in which the page before a reload lets go
+const grace = 300;  // ms for the page before a reload to give up the name
 
 let mine;
 
-/** The name of this tab, the same after a reload and different in a duplicate; `given` where a server has
- *  named it already, for a form that was sent before the page knew. */
+/** The name of this tab: the same after a reload, different in a duplicate. `given` is the name that a server
+ *  has already used for a form that was sent before the page could tell. */
 export function tabName(given) {
   mine ??= findTabName(given);
   return mine;
@@ -24,7 +24,7 @@ async function findTabName(given) {
   return name;
 }
 
-/** The name of this browser, for those who give no session of their own. */
+/** The name of this browser: the session, if the page gives none. */
 export async function browserName() {
   const before = read('localStorage', browserKey);
   if (before) return before;
@@ -32,12 +32,12 @@ export async function browserName() {
   return read('localStorage', browserKey) ?? 'browser';
 }
 
-// Whether no other page of this browser has the name; ours while this page is open. Where a browser
-// cannot tell (pages without https), no page takes over a name: better a reload that waits for its own
-// lease than two tabs that share one.
+// Claims the name while this page is open. False if another page of this browser has it, or if the browser
+// cannot tell (pages without https): a reload that waits for its own lease is better than two tabs that
+// share one.
 async function claim(name) {
   const now = { ifAvailable: true };
-  // The grace is for the page before, not for a browser that is slow to answer.
+  // The last try is for a browser so slow that the grace was over before it asked.
   return (await take(name, now)) || (await take(name, { signal: AbortSignal.timeout(grace) })) || take(name, now);
 }
 
@@ -54,7 +54,7 @@ function take(name, options) {
   });
 }
 
-// A page in the back/forward cache has no name; it takes it again when it is shown again.
+// A page in the back/forward cache gives its name up, and claims it again when it is shown.
 globalThis.addEventListener?.('pageshow', async (event) => {
   if (event.persisted && mine && !(await claim(await mine))) mine = undefined;
 });
@@ -63,7 +63,7 @@ function read(storage, key) {
   try {
     return globalThis[storage]?.getItem(key);
   } catch {
-    return null;  // switched off
+    return null;  // storage is switched off
   }
 }
 

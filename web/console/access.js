@@ -1,5 +1,5 @@
-// What the token of this tab may do, so that the console can say it before it is tried. The server
-// decides in any case.
+// What the token of this tab may do. The console explains a missing right before the person tries; the
+// server decides in any case.
 
 import { get, Problem } from './api.js';
 
@@ -9,7 +9,7 @@ export class Access {
   owner = null;
   asksForToken = false;
 
-  // Throws Problem where the server wants another token.
+  // Throws Problem if the server requires another token.
   static async read(signal) {
     const access = new Access();
     try {
@@ -28,7 +28,7 @@ export class Access {
     return this.roles.includes(role);
   }
 
-  // Whether it may act in the name of this owner and everybody below.
+  // Whether the token may act for this owner and all owners below it.
   speaksFor(owner) {
     return this.owner === null || owner === this.owner || owner.startsWith(`${this.owner}/`);
   }

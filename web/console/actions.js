@@ -1,5 +1,5 @@
-// What the console can do to leases: break one, ask for one, release all of an owner. Each shows
-// exactly what it will do before it does it.
+// Actions on leases: break one, ask for one, release all of an owner. Each dialog shows exactly what it
+// will do.
 
 import { ask, get, lockPath, Problem, query } from './api.js';
 import { h, icon, placeOf, setAttribute, setText } from './dom.js';
@@ -10,7 +10,7 @@ import { keyName, moment, number, ownerName, t } from './words.js';
 
 const namePlace = 'leasehold.name';
 
-// A modal dialog around a form. `submit` resolves to true where it is done.
+// A modal dialog around a form. It closes if `submit` resolves to true.
 function openDialog({ title, body, confirm, danger = false, submit, onClose = () => {} }) {
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
   const button = h('button', { class: danger ? 'button danger' : 'button primary', type: 'submit' }, confirm);
@@ -49,7 +49,7 @@ function openDialog({ title, body, confirm, danger = false, submit, onClose = ()
   });
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // What it was opened from may be gone.
+    // The button that opened the dialog may be gone.
     if (document.activeElement === document.body) placeOf(opener)?.focus();
     if (document.activeElement === document.body) document.querySelector('main h1')?.focus();
     onClose();
@@ -63,7 +63,7 @@ function openDialog({ title, body, confirm, danger = false, submit, onClose = ()
   return { dialog, say, button };
 }
 
-// `more` stands beside the hint.
+// `more` is shown beside the hint.
 function field(label, hint, input, more = null) {
   const id = `field-${Math.random().toString(36).slice(2)}`;
   input.id = id;
@@ -104,7 +104,7 @@ class Room {
   }
 }
 
-// A lease as a list of what is known of it.
+// The facts about a lease as a list.
 export function leaseFacts(lease, time = null) {
   const fact = (name, ...value) => [h('dt', {}, name), h('dd', {}, ...value)];
   return h(
@@ -127,14 +127,14 @@ export class Actions {
   #toast;
   #done;
 
-  // `done()` is called after something was changed.
+  // `done()` is called after a change.
   constructor(access, toast, done) {
     this.#access = access;
     this.#toast = toast;
     this.#done = done;
   }
 
-  // A button that says why where it cannot be used; it stays reachable, so that everybody hears it.
+  // A button that cannot be used tells why. It can still be focused, so that screen readers announce it.
   #button(label, iconName, why, open, size = '') {
     const button = h(
       'button',

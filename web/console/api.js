@@ -1,4 +1,4 @@
-// How the console asks its server. The token lives in this tab's sessionStorage only.
+// Requests to the server. The token is kept in this tab's sessionStorage only.
 
 const tokenPlace = 'leasehold.token';
 
@@ -19,7 +19,7 @@ export const session = new (class extends EventTarget {
   }
 })();
 
-// The server's answer "no", a problem document.
+// The server refused: a problem document.
 export class Problem extends Error {
   constructor(status, document) {
     super(document?.detail || document?.title || `HTTP ${status}`);
@@ -29,7 +29,7 @@ export class Problem extends Error {
   }
 }
 
-// There was no answer.
+// The server did not answer.
 export class Unreachable extends Error {}
 
 export function headers(more = {}) {

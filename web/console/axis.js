@@ -1,4 +1,4 @@
-// Where a time axis has its ticks: at round moments of the day.
+// The ticks of a time axis, at round times of the day.
 
 import { hourMinute, hourMinuteSecond } from './words.js';
 

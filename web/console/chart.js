@@ -1,4 +1,4 @@
-// Numbers over time as SVG. Drawn anew for its width, so that text keeps its size.
+// Numbers over time as SVG. Redrawn when its width changes, so that text keeps its size.
 
 import { timeTicks } from './axis.js';
 import { h, svg } from './dom.js';
@@ -6,7 +6,7 @@ import { hourMinute, number, t } from './words.js';
 
 const margin = { left: 44, right: 10, top: 12, bottom: 24 };
 
-// A round number at or above it.
+// The next round number.
 function niceCeiling(value) {
   if (value <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -15,7 +15,7 @@ function niceCeiling(value) {
 
 const compact = (value) => (value >= 10_000 ? `${number(Math.round(value / 1000))}k` : number(value));
 
-// Several steps as one: the sum, or the highest.
+// Joins `count` values into one: their sum, or the highest.
 export function gather(values, count, how) {
   const groups = [];
   for (let end = values.length; end > 0; end -= count) {
@@ -41,7 +41,7 @@ export class Chart {
     this.#label = label;
     this.#kind = kind;
     this.#height = height;
-    this.element.style.height = `${height}px`; // from the start: nothing moves when it is drawn
+    this.element.style.height = `${height}px`; // before it is drawn: nothing moves later
     this.#observer.observe(this.element);
     this.element.addEventListener('pointermove', (event) => this.#point(event));
     this.element.addEventListener('pointerleave', () => this.#point(null));
@@ -204,7 +204,7 @@ export class Chart {
   }
 }
 
-// A line as large as a word, of `count` values; those that are missing are the oldest.
+// A line chart as small as a word, of the last `count` values.
 export function sparkline(values, count) {
   const width = 96;
   const height = 28;

@@ -1,15 +1,15 @@
-// The store's clock, as this page knows it: the times in answers are the store's, and the one of
-// this computer may be wrong.
+// An estimate of the store's clock. The times in answers are the store's, and the clock of this computer
+// may be wrong.
 
-let offset = null; // the store's ahead of performance.now(), in ms
+let offset = null; // ms from performance.now() to the store's time
 let spread = Infinity;
 
-// `asked` and `answered` are performance.now() around an answer that says `store_now`.
+// Call it with `store_now` of an answer, and performance.now() before and after the request.
 export function learn(storeNow, asked, answered = asked) {
   const then = Date.parse(storeNow);
   if (Number.isNaN(then)) return;
   const width = answered - asked;
-  // A quick answer tells more exactly than a slow one; an old one is worth less with time.
+  // A quick answer is more exact than a slow one, and an old one counts less with time.
   spread += 20;
   if (offset !== null && width > spread) return;
   spread = width;

@@ -1,4 +1,4 @@
-// The frame around the pages: who is signed in, which page is shown, and how the connection is.
+// The frame around the pages: sign-in, navigation, and the state of the connection.
 
 import { Access } from './access.js';
 import { Actions } from './actions.js';
@@ -24,12 +24,12 @@ const pages = {
 const themePlace = 'leasehold.theme';
 const themes = ['auto', 'light', 'dark'];
 
-let access = null; // of the token that is signed in
+let access = null; // of the token; null before sign-in
 let page = null;
-let gone = null; // why the server could not be asked, while it cannot
-let fresh = Date.now(); // when what is shown was true
+let gone = null; // the error while the server does not answer
+let fresh = Date.now(); // the time of the last successful reading
 
-// What is said to those who do not see it.
+// Announcements to screen readers.
 const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite' });
 function announce(text, also) {
   polite.textContent = '';
@@ -157,7 +157,7 @@ const focusTool = (name) => head.querySelector(`[data-tool=${name}]`)?.focus();
 function showStatus() {
   const name = gone ? 'offline' : live.status === 'stopped' && page?.filter === null ? 'live' : live.status;
   setAttribute(status, 'data-status', name);
-  status.hidden = name === 'stopped'; // a page that shows nothing of the server
+  status.hidden = name === 'stopped'; // this page shows no data of the server
   setText(status.querySelector('.status-text'), status.hidden ? '' : t(name));
   setAttribute(
     status,
@@ -222,7 +222,7 @@ function report(error) {
 }
 session.addEventListener('problem', ({ detail }) => report(detail));
 
-// --- what is shown
+// --- pages
 
 function leave() {
   page?.stop();

@@ -1,5 +1,5 @@
-// Elements from data. Strings become text, never markup: what people write into keys, owners and
-// notes is shown as they wrote it and cannot do anything.
+// Builds elements. Strings become text, never markup: keys, owners and notes are shown as people wrote
+// them and are never run.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -20,7 +20,7 @@ export const h = (tag, properties, ...children) => fill(document.createElement(t
 export const svg = (tag, properties, ...children) =>
   fill(document.createElementNS(SVG, tag), properties, children);
 
-// Sets the text only where it differs: a screen reader and a selection are not disturbed.
+// Changes the text only if it differs, which keeps a selection and does not disturb screen readers.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -30,8 +30,8 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
-// Makes `parent` hold exactly `wanted`, in this order, and moves no element that is in place: focus
-// and scroll stay where they are.
+// Makes `wanted` the children of `parent`, in this order. Does not move elements that are in place, so
+// focus and scroll position stay.
 export function arrange(parent, wanted) {
   const keep = new Set(wanted);
   for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
@@ -42,7 +42,7 @@ export function arrange(parent, wanted) {
   }
 }
 
-// Whoever comes back to something in `gone` finds `heir` in its place.
+// Focus that would return to something in `gone` goes to `heir`.
 const heirs = new WeakMap();
 export function leaveTo(gone, heir) {
   heirs.set(gone, heir);
@@ -73,7 +73,7 @@ const paths = {
   knock: 'M18 8a6 6 0 1 0-12 0c0 7-2 8-2 8h16s-2-1-2-8M10 20a2 2 0 0 0 4 0',
 };
 
-// A decoration: what it means is said in words beside it or in its button's label.
+// An icon is decoration: the text beside it or the button's label has the meaning.
 export const icon = (name) =>
   svg(
     'svg',

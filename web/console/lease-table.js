@@ -1,4 +1,4 @@
-// Live leases, page by page with the server's cursors: the page never holds more than it shows.
+// The live leases, page by page with the server's cursors. The browser holds only the leases it shows.
 
 import { get, query } from './api.js';
 import { arrange, h, icon, leaveTo, setAttribute, setText } from './dom.js';
@@ -9,18 +9,18 @@ import { TimeLeft } from './time-left.js';
 import { keyName, number, ownerName, t } from './words.js';
 
 const endedStays = 1_400;
-const longestSearch = 10; // requests
+const longestSearch = 10; // requests for one page
 const firstPlace = { after: null, page: 1 };
 const rowKey = (lease) => JSON.stringify([lease.type, lease.id, lease.fence]);
 
-// A place in the parameters of an address.
+// The place that the parameters of an address name.
 export const parametersOf = ({ after, page }) => (after ? { after, page } : {});
 export const placeIn = (parameters) => ({
   after: parameters.get('after'),
   page: Math.max(2, Number(parameters.get('page')) || 2),
 });
 
-// The row beside one that ends, unless that has ended, too.
+// A neighbour of an ended row that has not ended itself.
 function neighbourOf(row) {
   for (const side of ['nextElementSibling', 'previousElementSibling']) {
     for (let at = row[side]; at; at = at[side]) if (!at.classList.contains('ended')) return at;
@@ -89,14 +89,14 @@ class Row {
 export class LeaseTable {
   element;
   rows = new Map();
-  total = null; // live leases in all, where it is known: {n, atLeast}
+  total = null; // the number of live leases, if known: {n, atLeast}
 
   #actions;
   #filter = {};
-  #places = [firstPlace]; // of the pages before, and of this one
+  #places = [firstPlace]; // of the previous pages and of this one
   #next = null;
   #ending = new Map();
-  #events = new Map(); // how a row that is shown ended
+  #events = new Map(); // how a row ended, by its name
   #body = h('tbody', { role: 'rowgroup' });
   #count = h('span', { class: 'count' });
   #previousButton;
@@ -108,7 +108,7 @@ export class LeaseTable {
   #options;
   #loaded = false;
 
-  // `onPage({after, page})` is told where it is, `onRead(leases, {isAll})` what is there.
+  // Calls `onPage({after, page})` when it turns a page, `onRead(leases, {isAll})` after reading one.
   constructor(
     actions,
     { pageSize = 50, emptyText, onPage = () => {}, onRead = () => {}, onError = () => {} } = {},
@@ -169,7 +169,7 @@ export class LeaseTable {
     this.#stops.push(tick(() => this.#tick()));
   }
 
-  // What to show: {type, owner, scope, contains}, and from where on, as `onPage` was told.
+  // Shows the leases that match {type, owner, scope, contains}, from a place that `onPage` was called with.
   show(filter, place) {
     this.#filter = filter;
     this.#places = place?.after ? [firstPlace, place] : [firstPlace];
@@ -228,7 +228,7 @@ export class LeaseTable {
     }
   }
 
-  // A search finds less than a page in what one request looks through, where little matches.
+  // One request searches a limited number of leases. If few match, it takes several to fill a page.
   async #page(signal) {
     const leases = [];
     let next = this.#place.after;
@@ -258,8 +258,8 @@ export class LeaseTable {
       this.rows.set(name, row);
       elements.push(row.element);
     }
-    // What has ended stays for a moment, so that the eye can follow.
-    for (const [name, row] of before) this.#letGo(name, row);
+    // An ended row stays for a moment, so that people see what happened.
+    for (const [name, row] of before) this.#end(name, row);
     for (const [name, { row }] of this.#ending) {
       if (!elements.includes(row.element)) this.#putBack(row, elements);
       if (this.rows.has(name)) this.#ending.delete(name);
@@ -293,10 +293,10 @@ export class LeaseTable {
     ];
   }
 
-  #letGo(name, row) {
+  #end(name, row) {
     const how = this.#events.get(name) ?? 'nowEnded';
     this.#events.delete(name);
-    // Its button is no longer there, and will not be when a dialog that it opened is closed.
+    // Its button disappears. A dialog that the button opened gives the focus to the neighbour.
     const heir = neighbourOf(row.element)?.querySelector('a') ?? document.querySelector('main h1');
     if (heir) leaveTo(row.element, heir);
     if (row.element.contains(document.activeElement?.closest('button'))) heir?.focus();
@@ -306,7 +306,7 @@ export class LeaseTable {
     row.element.querySelector('.cell-time').setAttribute('data-how', t(how));
     this.#ending.set(name, { row });
     const forget = () => {
-      // Whoever is on it keeps the place until they move on.
+      // A row with the focus stays until the focus moves on.
       if (row.element.contains(document.activeElement)) return void setTimeout(forget, endedStays);
       this.#ending.delete(name);
       row.element.remove();
@@ -315,7 +315,7 @@ export class LeaseTable {
     setTimeout(forget, focused ? 3 * endedStays : endedStays);
   }
 
-  // Where it stood.
+  // Puts an ended row back at its old place.
   #putBack(row, elements) {
     const after = elements.indexOf(row.element.previousElementSibling);
     elements.splice(after + 1, 0, row.element);
@@ -339,7 +339,7 @@ export class LeaseTable {
       this.#count,
       this.rows.size === 0 ? '' : total ? t('rowsOf', { ...values, total }) : t('rows', values),
     );
-    // Whoever came by an address knows the way to the first page only.
+    // After opening an address of a later page, only the first page is known as a previous one.
     const jumps = this.#places.length === 2 && this.#place.page > 2;
     setText(this.#previousButton.querySelector('span'), t(jumps ? 'firstPage' : 'previous'));
     this.#previousButton.disabled = this.#places.length < 2;
@@ -348,7 +348,7 @@ export class LeaseTable {
       this.#places.length < 2 && !this.#next && this.rows.size === 0;
   }
 
-  // Whether an event changes what is shown; what it says of a row is shown at once.
+  // Whether the table must be read again after an event. Changes of one row are shown at once.
   #concerns(event) {
     const name = rowKey(event);
     const row = this.rows.get(name);

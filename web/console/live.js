@@ -1,22 +1,21 @@
-// What happens on the server, as it happens: /v1/events, read with fetch because that can carry the
-// token. Where there are no events, or none come through, the page is told to look every few
-// seconds.
+// The server's events: /v1/events, read with fetch because EventSource cannot send the token. If the server
+// has no events, the page reads its data again every few seconds.
 //
 //   'change'  an event, in `detail`
-//   'resync'  something may have been missed: read again
+//   'resync'  events may have been missed: read the data again
 //   'status'  `status` has changed
 
 import { headers, problemOf, query, session } from './api.js';
 import { learn } from './clock.js';
 
 const pollEvery = 3_000;
-const silence = 45_000; // the server says something more often than that
+const silence = 45_000; // the server sends something more often
 const hiddenPatience = 60_000;
 
 class Live extends EventTarget {
   status = 'connecting'; // 'live', 'polling', 'offline', 'paused', 'stopped'
   retryAt = 0;
-  lastNews = 0; // when this page last heard from the server; of performance.now()
+  lastNews = 0; // performance.now() of the last message from the server
 
   #filter = {};
   #run = null;
@@ -29,7 +28,7 @@ class Live extends EventTarget {
     window.addEventListener('online', () => this.retry());
   }
 
-  // Listens to what the filter lets through, from now on.
+  // Starts to listen to the events that match the filter.
   start(filter = {}) {
     if (this.#run && JSON.stringify(filter) === JSON.stringify(this.#filter)) return;
     this.#filter = filter;
@@ -42,7 +41,7 @@ class Live extends EventTarget {
     this.#become('stopped');
   }
 
-  // Now, instead of when it is due.
+  // Connects now instead of at the planned time.
   retry() {
     if (this.status === 'offline') this.#restart();
   }
@@ -117,8 +116,8 @@ class Live extends EventTarget {
     }
   }
 
-  // 'ended', 'absent' (no events here), 'refused' (the token is not enough). Throws where the
-  // connection fails.
+  // Returns 'ended', 'absent' (the server has no events) or 'refused' (the token lacks the right). Throws if
+  // the connection fails.
   async #stream(signal, connected) {
     const stop = new AbortController();
     const abort = () => stop.abort();

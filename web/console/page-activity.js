@@ -1,4 +1,4 @@
-// What this server did over time, and which keys are fought over.
+// What this server did over time, and which keys have the most tries.
 
 import { get, query } from './api.js';
 import { Chart, gather } from './chart.js';
@@ -9,7 +9,7 @@ import { replaceParameters } from './routes.js';
 import { readStatistics } from './statistics.js';
 import { keyName, moment, number, t } from './words.js';
 
-// How many of the server's steps make one bar, and how many bars there are.
+// `steps` of the server's make one bar; `count` bars fill the chart.
 const scales = { hour: { steps: 6, count: 60 }, day: { steps: 15, count: 96 } };
 
 function chartCard(title, hint, chart, names) {

@@ -1,4 +1,4 @@
-// One key: who holds it, who did, who was refused.
+// One key: its holders, its history, and the refused tries.
 
 import { get, lockPath, Problem, query } from './api.js';
 import { arrange, h, setAttribute, setText } from './dom.js';
@@ -56,7 +56,7 @@ class HolderCard {
   }
 }
 
-// The next first.
+// The owners in line, the next one first.
 function line(owners) {
   const names = owners.slice(0, 3).map(ownerName).join(', ');
   return owners.length > 3 ? `${names} ${t('andMore', { n: number(owners.length - 3) })}` : names;
@@ -120,7 +120,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
   knock.hidden = true;
   const free = h('li', { class: 'holder free' }, t('freeHint'));
   const data = { holders: [], past: [], refused: [], waiters: [], span: 'fit', next: null };
-  let before = null; // how it was, to say what has changed
+  let before = null; // the last announced state
 
   const draw = () =>
     timeline.update({
@@ -155,7 +155,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
     before = now;
     setText(waiting, waiters.length ? t('waitingHere', { owners: line(waiters) }) : '');
 
-    // What has just expired is told anew once somebody takes the key.
+    // The history of an expired lease changes when another owner takes the key.
     const nameOf = (lease) => `${lease.fence} ${lease.how}`;
     for (const lease of data.past) if (!rows.has(nameOf(lease))) rows.set(nameOf(lease), historyRow(lease));
     arrange(

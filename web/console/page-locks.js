@@ -1,4 +1,4 @@
-// All live leases: numbers at a glance, search, and the table.
+// All live leases: key figures, search, and the table.
 
 import { gather, sparkline } from './chart.js';
 import { h, icon, setText } from './dom.js';
@@ -8,7 +8,7 @@ import { keyHref, replaceParameters } from './routes.js';
 import { heldTotal, readStatistics, sum } from './statistics.js';
 import { number, t } from './words.js';
 
-const sparkSteps = 60; // of half a minute
+const sparkSteps = 60; // of half a minute each
 
 class Tile {
   #value = h('span', { class: 'tile-value' }, '–');
@@ -101,8 +101,8 @@ export function locksPage({ actions, parameters, report, announce }) {
     onError: report,
   });
   let asked = false;
-  let seen = null; // all of them, where the table shows all
-  let counted = null; // by the server, every few seconds
+  let seen = null; // the number of leases, if the table shows all of them
+  let counted = null; // the number that the server counted a few seconds ago
   const showTotal = () => {
     const total = seen ?? counted;
     tiles.held.say(total ? t(total.atLeast ? 'atLeast' : 'exactly', { n: number(total.n) }) : '–');
@@ -203,7 +203,7 @@ export function locksPage({ actions, parameters, report, announce }) {
   };
 }
 
-// Between two counts it was probably like before.
+// A missing count is taken to be the same as the one before.
 function filled(values) {
   let last = values.find((value) => value !== null) ?? 0;
   return values.map((value) => (last = value ?? last));

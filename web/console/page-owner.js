@@ -1,4 +1,4 @@
-// One owner: everything held in its name and below.
+// One owner: the leases of this owner and of all owners below it.
 
 import { h } from './dom.js';
 import { LeaseTable, parametersOf, placeIn } from './lease-table.js';

@@ -1,4 +1,4 @@
-// Whether the server, its store and its clock are well.
+// The health of the server, its store and its clock.
 
 import { problemOf, send } from './api.js';
 import { storeNow } from './clock.js';
@@ -8,7 +8,7 @@ import { Refresher, tick } from './refresh.js';
 import { readStatistics } from './statistics.js';
 import { duration, hourMinuteSecond, number, t } from './words.js';
 
-const noticeable = 1_000; // ms between two clocks
+const noticeable = 1_000; // ms, a difference between two clocks
 
 export function serverPage({ access, report }) {
   const ready = h('span', { class: 'chip' }, t('loading'));

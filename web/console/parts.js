@@ -1,4 +1,4 @@
-// What several pages are built of.
+// Parts that several pages share.
 
 import { arrange, h, icon } from './dom.js';
 import { keyHref, ownerHref } from './routes.js';
@@ -39,7 +39,7 @@ export function page({ fromLocks = false, heading, under = null, side = null, un
   );
 }
 
-// One of some: [[name, text], ...].
+// Buttons of which one is chosen: [[name, text], ...].
 export function choice(label, options, chosen, pick) {
   const buttons = options.map(([name, text]) =>
     h(
@@ -59,7 +59,7 @@ export function choice(label, options, chosen, pick) {
   return h('div', { class: 'segments', role: 'group', 'aria-label': label }, buttons);
 }
 
-// Hidden until there is something in it.
+// A table that is hidden while it is empty.
 export function plainTable(name, caption, heads, body) {
   return h(
     'table',
@@ -78,7 +78,7 @@ export function plainTable(name, caption, heads, body) {
   );
 }
 
-// Items as elements of `parent`, read anew and again: whoever is on one stays there.
+// Shows items as children of `parent`. Keeps unchanged elements and the focus when the items are read again.
 export class Items {
   #parent;
   #nameOf;

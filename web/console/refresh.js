@@ -1,5 +1,5 @@
-// Reading again: one reading at a time, never more often than is sensible, never for a page that
-// nobody sees.
+// Reads data again and again: one reading at a time, with a pause in between, and not while the page is
+// hidden.
 
 import { live } from './live.js';
 
@@ -16,7 +16,7 @@ export class Refresher {
   #took = 0;
   #unlisten;
 
-  // `read(signal)` reads and shows; `relevant(event)` says whether an event is a reason to.
+  // `read(signal)` reads and shows; `relevant(event)` tells whether an event requires a new reading.
   constructor(read, { every = 5_000, relevant = () => true } = {}) {
     this.#read = read;
     this.#every = every;
@@ -33,7 +33,7 @@ export class Refresher {
     };
   }
 
-  // Whatever is being read is about something that is not asked for any more.
+  // Drops the current reading and starts a new one.
   restart() {
     this.#run.abort();
     this.#run = new AbortController();
@@ -89,7 +89,7 @@ export class Refresher {
   }
 }
 
-// Calls every second, while somebody looks.
+// Calls back every second while the page is visible.
 const everySecond = new Set();
 setInterval(() => {
   if (document.hidden) return;

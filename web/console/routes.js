@@ -1,11 +1,11 @@
-// Where things are: #/, #/lock/{type}/{id}, #/owner/{owner}, #/activity, #/server.
+// The addresses of the pages: #/, #/lock/{type}/{id}, #/owner/{owner}, #/activity, #/server.
 
 const part = encodeURIComponent;
 
 export const keyHref = ({ type, id }) => `#/lock/${part(type)}/${part(id)}`;
 export const ownerHref = (owner) => `#/owner/${part(owner)}`;
 
-// {page, names, parameters}; nothing where there is no such page.
+// Returns {page, names, parameters}, or null if there is no such page.
 export function readHash(hash) {
   const [path, search = ''] = hash.replace(/^#/, '').split('?');
   let parts;
@@ -26,7 +26,7 @@ export function readHash(hash) {
   return null;
 }
 
-// The same page with other parameters, without a new entry in the tab's history.
+// Changes the parameters in the address without a new entry in the tab's history.
 export function replaceParameters(fields) {
   const path = location.hash.split('?')[0] || '#/';
   const parameters = new URLSearchParams();

@@ -1,10 +1,10 @@
-// The numbers of this server over time, read for whoever shows them.
+// The server's statistics over time.
 
 import { get, Problem } from './api.js';
 import { learn } from './clock.js';
 import { live } from './live.js';
 
-// Nothing where the server does not have them.
+// Returns null if the server has no statistics.
 export async function readStatistics(over, signal) {
   const asked = performance.now();
   try {
@@ -21,7 +21,7 @@ export async function readStatistics(over, signal) {
 export const latest = (values) => values.filter((value) => value !== null).at(-1) ?? null;
 export const sum = (values) => values.reduce((a, b) => a + b, 0);
 
-// {n, atLeast} of the live leases.
+// The number of live leases: {n, atLeast}.
 export function heldTotal(statistics) {
   const n = latest(statistics.series.held);
   return n === null ? null : { n, atLeast: statistics.held_complete === false };

@@ -1,10 +1,10 @@
-// How long a lease has to live, as a bar that shrinks and as text.
+// The time left of a lease, as a shrinking bar and as text.
 
 import { h, setAttribute, setText } from './dom.js';
 import { remaining } from './clock.js';
 import { countdown, t } from './words.js';
 
-// What a full bar stands for: what people usually ask for.
+// The length of a full bar: a common ttl.
 const usual = [10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400].map(
   (seconds) => seconds * 1000,
 );
@@ -26,7 +26,7 @@ export class TimeLeft {
     this.#expiresAt = lease.expires_at;
     const left = remaining(lease.expires_at);
     const whole = lease.expires_at === null ? 0 : Date.parse(lease.expires_at) - Date.parse(lease.granted_at);
-    // A lease that was renewed lives longer in all than its time to live.
+    // A renewed lease lives longer in all than its ttl.
     const guess = usual.find((ms) => ms >= left * 0.97 - 500) ?? left;
     this.#full = Math.max(1, Math.abs(whole - guess) < guess / 2 ? whole : guess);
     this.tick();

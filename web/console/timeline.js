@@ -1,4 +1,4 @@
-// Who held a key when: a lane for each owner, a bar for each lease, a mark for each refused try.
+// The history of a key: a lane for each owner, a bar for each lease, a mark for each refused try.
 
 import { timeTicks } from './axis.js';
 import { storeNow } from './clock.js';
@@ -6,7 +6,7 @@ import { h, svg } from './dom.js';
 import { duration, moment, ownerName, t } from './words.js';
 
 const lane = 30;
-const most = 10; // lanes; the others share one
+const most = 10; // lanes; further owners share one
 const names = 150;
 const bottom = 26;
 
@@ -44,7 +44,7 @@ export class Timeline {
     this.draw();
   }
 
-  // {owner, from, to, tone, text} of bars and marks, the latest first.
+  // The bars and marks, {owner, from, to, tone, text}, the latest first.
   #pieces() {
     const { past, holders, refused } = this.#data;
     const now = storeNow();
@@ -93,11 +93,11 @@ export class Timeline {
     const span =
       spans[this.#data.span] || Math.max(60_000, (now - Math.min(now - 60_000, ...moments)) * 1.04);
     const from = now - span;
-    // Room behind now for what a live lease still has, as far as it fits.
+    // Shows the time left of live leases to the right of now, if it fits.
     const to = now + span * 0.12;
 
     const visible = (piece) => (piece.to ?? piece.at) >= from;
-    // Those who hold it, those who did, and those who were refused, each the latest first.
+    // First the holders, then earlier holders, then refused owners; the latest first in each group.
     const latestOf = (pieces) => {
       const latest = new Map();
       for (const piece of pieces.filter(visible)) {

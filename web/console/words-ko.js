@@ -55,7 +55,7 @@ export const korean = {
   key: '키',
   holder: '잠금 소유자',
   mode: '모드',
-  timeLeft: '남은 시간',
+  timeLeft: '남은 유효 시간',
   note: '메모',
   waiters: '대기',
   fence: '펜스',

@@ -1,4 +1,4 @@
-// The words of the console, in English and Korean, and how numbers and times are written.
+// The words of the console in English and Korean, and the format of numbers and times.
 
 import { english } from './words-en.js';
 import { korean } from './words-ko.js';
@@ -41,7 +41,7 @@ export function duration(ms) {
   return `${Math.floor(s / 86400)}${name.d} ${Math.floor((s % 86400) / 3600)}${name.h}`;
 }
 
-// For a countdown: always as wide as it was a second ago.
+// For a countdown: the width does not change from second to second.
 export function countdown(ms) {
   if (ms === Infinity) return t('untilReleased');
   const s = Math.max(0, Math.ceil(ms / 1000));
@@ -53,7 +53,7 @@ export function countdown(ms) {
 
 const sameDay = (a, b) => a.toDateString() === b.toDateString();
 
-// "09:20:31", with the day where it is not today.
+// "09:20:31", with the date if it is not today.
 export function moment(text) {
   const date = new Date(text);
   const time = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false };

@@ -1,9 +1,9 @@
 import { Deadline, never, over } from './clock.js';
 
-const soonest = 1000;  // ms between two renewals
+const soonest = 1000;  // ms, the shortest time between two renewals
 
-/** A lease that is ours, and until when: by the server, by the person's activity, and in all. */
-export class Tenure {
+/** A lease that this page holds, with its deadlines: of the server, of the person's activity, and the cap. */
+export class HeldLease {
   #options;
   #lease;
   #valid;
@@ -11,7 +11,7 @@ export class Tenure {
   #idleIn;
   #capIn;
   #remindIn = never;
-  #trouble = null;  // the latest NoAnswer, until there is an answer
+  #trouble = null;  // the latest NoAnswer; null after an answer
 
   constructor(lease, options) {
     const heldFor = Date.parse(lease.store_now) - Date.parse(lease.granted_at);
@@ -22,17 +22,17 @@ export class Tenure {
   }
 
   get lease() { return this.#lease; }
-  /** Milliseconds: certainly ours, until idle, until the cap. */
+  /** Milliseconds until the lease may expire, until the person is idle, and until the cap. */
   get left() { return this.#valid.left; }
   get idleLeft() { return this.#idleIn.left; }
   get capLeft() { return this.#capIn.left; }
 
   get isToRenew() { return this.#renewIn.left <= 0; }
   get isToRemind() { return this.#remindIn.left <= 0; }
-  /** Why to let go, if so. */
+  /** The reason to release the lease now, if there is one. */
   get end() { return this.#capIn.left <= 0 ? 'cap' : this.#idleIn.left <= 0 ? 'idle' : undefined; }
 
-  /** What will end it, unless. */
+  /** What will end the lease soon, if anything. */
   get threat() {
     const { ttl, idleWarning } = this.#options;
     if (this.#trouble && this.left < ttl / 2) return { why: 'unconfirmed', left: this.left };
@@ -41,14 +41,14 @@ export class Tenure {
     return undefined;
   }
 
-  /** Milliseconds until something is to be done about it. */
+  /** Milliseconds until the next thing to do. */
   get due() {
     const { idleWarning } = this.#options;
     const warnings = [this.idleLeft, this.capLeft].map((left) => (left > idleWarning ? left - idleWarning : left));
     return Math.min(this.left, this.#renewIn.left, this.#remindIn.left, ...warnings);
   }
 
-  /** A question about it must be answered while it is certain. */
+  /** For a request about the lease: the answer must arrive before the lease may expire. */
   get timeout() {
     return Math.min(this.#options.timeout, this.#options.ttl / 3, this.left);
   }
@@ -60,7 +60,7 @@ export class Tenure {
     const { ttl, renewEvery } = this.#options;
     this.#confirm(lease);
     this.#renewIn = new Deadline(Math.min(renewEvery, Math.max(this.left / 2, soonest)));
-    // A renewal that gives less than it was asked for is the last one.
+    // The server grants less than we asked for when its own upper limit is reached: this renewal is the last.
     const capped = lease.remaining_ms !== null && lease.remaining_ms < 0.9 * ttl;
     if (capped && this.left < this.capLeft) this.#capIn = this.#valid;
   }
@@ -76,7 +76,7 @@ export class Tenure {
     if (this.isToRenew) this.#renewIn = new Deadline(Math.max(soonest, error.retryAfter, patient));
   }
 
-  /** The network is back. */
+  /** Call it when the network is back. */
   askSoon() {
     if (this.#trouble) this.#renewIn = over;
   }

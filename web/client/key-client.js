@@ -2,14 +2,14 @@ import { Locks } from './locks.js';
 import { drawLockId } from './random.js';
 import { browserName, tabName } from './tab.js';
 
-/** Asks the server about one key, in the name of user, session and tab. */
-export class Asker {
-  owner;  // not known before the first try
+/** Sends requests about one key, as the owner user/session/tab. */
+export class KeyClient {
+  owner;  // undefined before the first try
 
   #options;
   #key;
   #locks;
-  #draw = null;  // the lock id of a try that has no answer yet
+  #draw = null;  // the lock id of a try that is not answered yet
 
   constructor(options) {
     this.#options = options;
@@ -18,15 +18,15 @@ export class Asker {
   }
 
   get key() { return this.#key; }
-  /** Of a lease that may have been granted to us without our knowing. */
+  /** The lock id of a try that may have been granted although its answer was lost. */
   get drawn() { return this.#draw; }
 
-  /** The next try is another one. */
+  /** The next try draws a new lock id. */
   drawAnew() {
     this.#draw = null;
   }
 
-  // The same lock id until there is an answer: asking again after a lost one is then harmless.
+  // Keeps the lock id until a try is answered: sending the same try again is harmless.
   async try({ since, wait, signal } = {}) {
     await this.#identify();
     const drawn = (this.#draw ??= await drawLockId());
@@ -41,7 +41,7 @@ export class Asker {
     return this.#locks.renew(this.#key, lockId, ttl, { maxHold, ...options });
   }
 
-  /** Renews a lease and lets others read this of it. */
+  /** Renews a lease and changes its note. */
   remark({ owner }, note, options) {
     return this.#locks.tryLock(this.#key, { ...this.#wanted, owner, note, ...options });
   }
@@ -50,12 +50,12 @@ export class Asker {
     return this.#locks.check(this.#key, lockId, options);
   }
 
-  /** Who has it, and who waits. */
+  /** The holders of the key, and the owners in line for it. */
   look() {
     return this.#locks.holders(this.#key);
   }
 
-  /** The server need not answer: the ttl ends them as well. */
+  /** Releases leases. Ignores failures: the ttl ends a lease as well. */
   end(lockIds, options) {
     const ended = lockIds.map((lockId) => this.#locks.release(this.#key, lockId, options).catch(() => {}));
     return Promise.all(ended);
@@ -74,7 +74,7 @@ export class Asker {
   async #identify() {
     if (this.owner) return;
     const { owner, session, tab } = this.#options;
-    if (!owner) return;  // it keeps a lease that it did not take
+    if (!owner) return;  // this page keeps a lease that the application took
     this.owner = [owner, session ?? (await browserName()), tab ?? (await tabName())].join('/');
   }
 }

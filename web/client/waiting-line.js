@@ -1,18 +1,20 @@
 import { Timer } from './timer.js';
 
-const retry = 3000;  // ms
+const retry = 3000;  // ms between two requests while the server does not answer
 
 /**
- * A place in line. Each request is followed by the next before the server's patience with it ends, with
- * the same lock id: that keeps the place.
+ * A place in line for a key:
+ *   1. Send a waiting request.
+ *   2. Send the next one, with the same lock id, before the server ends the first. That keeps the place.
+ *   3. Repeat until a request is granted, fails for good, or leave() is called.
  */
-export class Line {
+export class WaitingLine {
   #ask;
   #longest;
   #leaving = new AbortController();
   #left = new Promise((resolve) => this.#leaving.signal.addEventListener('abort', () => resolve({})));
 
-  /** `ask(wait, signal)` tries once. */
+  /** `ask(wait, signal)` sends one waiting request. */
   constructor(ask, longest) {
     this.#ask = ask;
     this.#longest = longest;
@@ -22,7 +24,7 @@ export class Line {
     this.#leaving.abort();
   }
 
-  /** What ends the waiting; nothing if that is leave(). Tells of trouble on the way. */
+  /** Returns the final answer; undefined after leave(). Calls `tell` with each passing error. */
   async stand(tell) {
     const { signal } = this.#leaving;
     while (!signal.aborted) {
