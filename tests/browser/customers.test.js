@@ -14,7 +14,7 @@ test('two people and one customer: marked, refused, waits, knocks, gets it, save
   await kim.is('held');
   await kim.field('Phone').fill('+44 20 5550 9999');
   // The list tells by itself.
-  await lee.row('Baker Street Books').getByText('Kim edits').waitFor();
+  await lee.row('Baker Street Books').getByText('Kim is editing').waitFor();
   await picture(lee.page, 'customers-list');
   await picture(kim.page, 'customers-form');
 
@@ -53,7 +53,7 @@ test('without scripts: a save after the lock ran out keeps the draft and tells w
 
   await eventually(async () => {
     await lee.page.reload();
-    return (await lee.row('Delta Pumps').getByText('Kim edits').count()) === 0;
+    return (await lee.row('Delta Pumps').getByText('Kim is editing').count()) === 0;
   });
   await lee.edit('Delta Pumps');
   await lee.is('held');
@@ -62,13 +62,13 @@ test('without scripts: a save after the lock ran out keeps the draft and tells w
   await lee.reads('Saved.');
 
   await kim.press('Save');
-  await kim.reads('Not saved: the time of your lock was up.');
-  await kim.reads('has changed it meanwhile');
+  await kim.reads('Not saved: your lock had expired.');
+  await kim.reads('changed it in between');
   assert.equal(await kim.field('Note').inputValue(), 'Twenty minutes of typing.');
   assert.deepEqual(await kim.page.locator('main table tbody tr').allInnerTexts(), ['Phone\t+1 312 555 0144\t555-LEE\t–']);
   await picture(kim.page, 'customers-late');
 
-  await kim.press('Take the lock again and look it over');
+  await kim.press('Take the lock again and review');
   assert.equal(await kim.field('Phone').inputValue(), '555-LEE');
   await kim.press('Save');
   await kim.reads('Twenty minutes of typing.');
@@ -81,14 +81,14 @@ test('offline and back: the form waits read-only with its draft', async (t) => {
   const lee = await app.signIn('Lee');
   await kim.edit('Hansen Fisk');
   await kim.is('held');
-  await lee.row('Hansen Fisk').getByText('Kim edits').waitFor();
+  await lee.row('Hansen Fisk').getByText('Kim is editing').waitFor();
   await kim.field('Note').fill('Typed before the tunnel.');
   await kim.context.setOffline(true);
   await kim.is('lost');
   assert.equal(await kim.field('Note').isEditable(), false);
   assert.equal(await kim.field('Note').inputValue(), 'Typed before the tunnel.');
   // The page gives up a little before its time is over: back by then, it would go on.
-  await lee.row('Hansen Fisk').getByText('Kim edits').waitFor({ state: 'detached' });
+  await lee.row('Hansen Fisk').getByText('Kim is editing').waitFor({ state: 'detached' });
   await kim.context.setOffline(false);
   await kim.press('Take the lock again');
   await kim.is('held');
@@ -115,10 +115,10 @@ test('a reload keeps the lock, a second tab is another owner, and closing lets g
   await second.reads('You have been editing this in another tab or window');
   await second.page.close();
 
-  await lee.row('Eastern Tea').getByText('Kim edits').waitFor();
+  await lee.row('Eastern Tea').getByText('Kim is editing').waitFor();
   await kim.page.close();
   // Without a request from anybody: the mark disappears when the lock has ended.
-  await lee.row('Eastern Tea').getByText('Kim edits').waitFor({ state: 'detached' });
+  await lee.row('Eastern Tea').getByText('Kim is editing').waitFor({ state: 'detached' });
 });
 
 test('signed out under an open form: what was typed goes along to the sign-in, and on from there', async (t) => {
@@ -263,7 +263,7 @@ test('hostile names and messages are only text', async (t) => {
   await unharmed(mallory);
 
   await kim.page.reload();
-  await kim.row('<script>').getByText('M edits').waitFor();
+  await kim.row('<script>').getByText('M is editing').waitFor();
   await unharmed(kim);
   await kim.edit('<script>');
   await kim.reads('has been editing this since');
@@ -282,6 +282,8 @@ test('every page can be used by everybody', async (t) => {
     const kim = await app.signIn('Kim ' + colorScheme, look);
     const lee = await app.signIn('Lee ' + colorScheme, look);
     const check = async (who, name) => {
+      const times = await who.page.locator('time').evaluateAll((all) => all.map((time) => time.dateTime));
+      for (const time of times) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/, `${name}: valid HTML`);
       await picture(who.page, `customers-${name}-phone-${colorScheme}`);
       assert.deepEqual(await accessibilityProblems(who.page), [], name);
     };

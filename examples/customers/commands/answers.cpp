@@ -11,12 +11,12 @@ std::string_view reason_of(const leasehold::Refusal& refusal) {
     }
     switch (refusal.reason) {
         case leasehold::Gone::expired:
-        case leasehold::Gone::taken: return "Not saved: the time of your lock was up.";
-        case leasehold::Gone::released: return "Not saved: your lock had been let go.";
-        case leasehold::Gone::broken: return "Not saved: your lock was taken away.";
+        case leasehold::Gone::taken: return "Not saved: your lock had expired.";
+        case leasehold::Gone::released: return "Not saved: your lock had been released.";
+        case leasehold::Gone::broken: return "Not saved: your lock was broken.";
         case leasehold::Gone::unknown: break;
     }
-    return "Not saved: this form has no lock of yours.";
+    return "Not saved: this form does not have your lock.";
 }
 
 web::Fields loaded_of(const Visit& visit) {
@@ -27,7 +27,7 @@ web::Fields loaded_of(const Visit& visit) {
 
 std::string_view news(const Visit& visit) {
     if (visit.request.query.has("saved")) return "Saved.";
-    if (visit.request.query.has("knocked")) return "They have been asked to finish.";
+    if (visit.request.query.has("knocked")) return "Your request was sent.";
     return {};
 }
 

@@ -64,7 +64,7 @@ web::Response TakeNumber::process(Visit& visit) {
         return web::see_other("/counter?used=" + std::to_string(*number));
     }
     return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
-                               {.problem = "Not used: your time with the counter was up."}, 409);
+                               {.problem = "Not used: your lock on the counter had expired."}, 409);
 }
 
 web::Response PutNumberBack::process(Visit& visit) {

@@ -55,12 +55,12 @@ web::Response ReopenCustomer::process(Visit& visit) {
     auto opened = visit.work.customers().open(key_of<Customer>(id), Access::write);
     const Customer typed = web::customer_from(visit.request.form, id);
     if (!opened) {
-        auto form = answers::draft(visit, id, web::fields_of(typed), "It is taken at the moment.");
+        auto form = answers::draft(visit, id, web::fields_of(typed), "Somebody else has the lock at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::customer_form(visit.viewer(), form, 409);
     }
     if (!opened->object) return answers::not_found(visit);
-    auto form = answers::draft(visit, id, web::fields_of(typed), "Look it over before you save.");
+    auto form = answers::draft(visit, id, web::fields_of(typed), "Review it before you save.");
     form.lock = visit.page_lock(*opened->lease);
     answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
     return web::pages::customer_form(visit.viewer(), form);

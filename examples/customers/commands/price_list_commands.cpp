@@ -65,12 +65,12 @@ web::Response ReopenPriceList::process(Visit& visit) {
     const web::Fields& typed = visit.request.form;
     auto opened = visit.work.price_lists().open(the_key(), Access::write);
     if (!opened) {
-        auto form = answers::draft(visit, standard_prices, typed, "It is taken at the moment.");
+        auto form = answers::draft(visit, standard_prices, typed, "Somebody else has the lock at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::price_list_form(visit.viewer(), form, 409);
     }
     if (!opened->object) return answers::not_found(visit);
-    auto form = answers::draft(visit, standard_prices, typed, "Look it over before you save.");
+    auto form = answers::draft(visit, standard_prices, typed, "Review it before you save.");
     form.lock = visit.page_lock(*opened->lease);
     answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
     return web::pages::price_list_form(visit.viewer(), form);

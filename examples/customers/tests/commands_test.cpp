@@ -19,9 +19,9 @@ TEST_P(CommandTest, ListsCustomersAndMarksThoseThatAreEdited) {
     Person kim = person("Kim");
     Person lee = person("Lee");
     EXPECT_TRUE(kim.get("/customers").shows("Ahn &amp; Daughters"));
-    EXPECT_FALSE(kim.get("/customers").shows("Lee edits"));
+    EXPECT_FALSE(kim.get("/customers").shows("Lee is editing"));
     lee.post("/customers/1/edit");
-    EXPECT_TRUE(kim.get("/customers").shows("Lee edits"));
+    EXPECT_TRUE(kim.get("/customers").shows("Lee is editing"));
     EXPECT_EQ(kim.get("/customers/marks").body, R"({"1":"Lee"})");
 }
 
@@ -187,7 +187,7 @@ TEST_P(CommandTest, ASaveAfterATakeOverTellsWhatChangedAndByWhom) {
 
     const Page late = kim.send("/customers/1/save", form, "note", "Kim's words");
     EXPECT_EQ(late.status, 409);
-    EXPECT_TRUE(late.shows("<strong>Lee</strong> has changed it meanwhile"));
+    EXPECT_TRUE(late.shows("<strong>Lee</strong> changed it in between"));
     EXPECT_TRUE(late.shows("+82 2 555 0101"));
     EXPECT_TRUE(late.shows("555-LEE"));
     EXPECT_EQ(late.form().get("note"), "Kim's words");

@@ -50,26 +50,27 @@ Response FrontController::handle(Request request) {
         }
         return response;
     } catch (const leasehold::BadRequest&) {
-        return sorry(400, "That cannot be asked", "The request is not one of ours.");
+        return sorry(400, "Bad request", "The application cannot read this request.");
     } catch (const leasehold::StoreFault&) {
-        return sorry(503, "Not now", "The locks cannot be asked at the moment.");
+        return sorry(503, "Not now", "The locks cannot be checked at the moment.");
     } catch (const database::DatabaseError&) {
         return sorry(503, "Not now",
-                     "The database does not answer. If you were saving, nobody knows whether it "
-                     "was saved: try again to find out.");
+                     "The database does not answer. If you were saving, it is not known whether "
+                     "it was saved. Try again to find out.");
     } catch (const std::exception&) {
-        return sorry(500, "Something went wrong", "It was not your fault.");
+        return sorry(500, "Something went wrong",
+                     "The application made a mistake. You did nothing wrong.");
     }
 }
 
 Response FrontController::answer(Request& request) {
     if (!is_for_us(request)) {
-        return pages::problem(viewer_for(request, nullptr), 421, "Not here",
-                              "This server is not known by that name.");
+        return pages::problem(viewer_for(request, nullptr), 421, "Wrong address",
+                              "This server does not have that name.");
     }
     if (const Response* file = files_.find(request.path)) return *file;
     if (is_from_elsewhere(request)) {
-        return pages::problem(viewer_for(request, nullptr), 403, "Not from here",
+        return pages::problem(viewer_for(request, nullptr), 403, "Request refused",
                               "This request came from another site.");
     }
     if (request.path == "/sign-in") return sign_in(request);
@@ -136,16 +137,16 @@ Response FrontController::command(Request& request, const AppSession& session) {
         if (route.allowed.empty()) {
             return pages::problem(viewer, 404, "Not found", "There is nothing here.");
         }
-        Response response = pages::problem(viewer, 405, "Not like this",
-                                           "This page cannot be asked for in that way.");
+        Response response = pages::problem(viewer, 405, "Not possible",
+                                           "This page does not answer this kind of request.");
         response.headers.emplace_back("Allow", route.allowed);
         return response;
     }
     if (request.method == "POST" &&
         !is_same_secret(request.form.get("form_token"), session.form_token)) {
-        return pages::problem(viewer, 403, "Not sent",
-                              "This form is not one of your present session. Nothing was done.",
-                              &request);
+        return pages::problem(
+            viewer, 403, "Not sent",
+            "This form does not belong to your current session. Nothing was changed.", &request);
     }
     request.names = std::move(route.names);
     if (route.is_activity) sessions_.touch(session);

@@ -15,7 +15,7 @@ Response counter(const Viewer& viewer, const std::vector<leasehold::Holder>& hol
     }
     Html held;
     if (!holders.empty()) {
-        held = html("<p class=\"notice\">{} {}</p>\n", in(language, "It is open at"),
+        held = html("<p class=\"notice\">{} {}</p>\n", in(language, "It is being used by"),
                     names_of(viewer, holders));
     }
     return page(viewer, in(language, "Counter"),
@@ -27,8 +27,8 @@ Response counter(const Viewer& viewer, const std::vector<leasehold::Holder>& hol
 )",
                      told, held, in(language, "Invoice numbers"),
                      in(language,
-                        "Each number is given once and without a gap, so even looking at the next "
-                        "one is for one person at a time."),
+                        "Each number is used once and without gaps, so only one person at a time "
+                        "can look at the next one."),
                      post_button(viewer, "/counter/open", "Look at the next number", "main")),
                 status);
 }
@@ -47,10 +47,10 @@ Response counter_open(const Viewer& viewer, const Counter& counter, const PageLo
 )",
         in(language, "Invoice numbers"), session_fields(viewer), hidden("lock_id", lock.lock_id),
         hidden("number", std::to_string(counter.next)),
-        in(language, "The next number is yours to use or to put back:"), counter.next,
-        in(language, "Use this number"), in(language, "Put it back"));
+        in(language, "You can use the next number or put it back:"), counter.next,
+        in(language, "Use this number"), in(language, "Put the number back"));
     PageLock looking = lock;
-    looking.held_text = "The counter is yours. Nobody else can see the next number meanwhile.";
+    looking.held_text = "You have the counter. Nobody else can see the next number.";
     return page(viewer, in(language, "Counter"), guarded(viewer, looking, content));
 }
 

@@ -14,7 +14,7 @@ Html mark_of(const Viewer& viewer, const std::string& id,
         holders, id, [](const leasehold::Holder& h) { return std::string{h.key.id()}; });
     if (holder == holders.end()) return html(R"(<span class="mark" data-mark="{}"></span>)", id);
     return html(R"(<span class="mark held" data-mark="{}">{}</span>)", id,
-                say(viewer.language, "{} edits", user_of(holder->owner)));
+                say(viewer.language, "{} is editing", user_of(holder->owner)));
 }
 
 Html address_card(const Viewer& viewer, const Customer& customer, std::size_t position,
@@ -63,8 +63,8 @@ Html buttons(const Viewer& viewer, const Form& form) {
     }
     return html(R"(<button class="main" formaction="/customers/{}/reopen">{}</button>
 <a class="button quiet" href="/customers/{}">{}</a>)",
-                form.id, in(language, "Take the lock again and look it over"), form.id,
-                in(language, "Give up my changes"));
+                form.id, in(language, "Take the lock again and review"), form.id,
+                in(language, "Discard my changes"));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Response customer_list(const Viewer& viewer, const std::vector<CustomerLine>& li
 <ul class="list" data-marks="/customers/marks" data-edits="{}">
 {}</ul>
 )",
-                     in(language, "Customers"), in(language, "{} edits"), rows));
+                     in(language, "Customers"), in(language, "{} is editing"), rows));
 }
 
 Response customer(const Viewer& viewer, const Customer& customer,

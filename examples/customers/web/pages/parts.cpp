@@ -51,8 +51,8 @@ Response page(const Viewer& viewer, std::string_view title, const Html& body, in
 </body>
 </html>
 )",
-        code_of(language), title, shop, in(language, "To the content"), shop, navigation(viewer),
-        body, viewer.user.empty() ? "/sign-in" : "/customers",
+        code_of(language), title, shop, in(language, "Skip to the content"), shop,
+        navigation(viewer), body, viewer.user.empty() ? "/sign-in" : "/customers",
         language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
         language == Language::korean ? "English" : "한국어");
     return {.status = status, .body = whole.text()};
@@ -80,11 +80,14 @@ Html notice(const Viewer& viewer, std::string_view text) {
     return html("<p class=\"notice good\" role=\"status\">{}</p>\n", in(viewer.language, text));
 }
 
+// The time as "2026-11-16T09:20:31.123456Z". HTML allows at most three digits after the point.
 Html moment(const std::string& time) {
     constexpr std::size_t hour = 11;
-    const std::string_view short_form =
-        time.size() > hour ? std::string_view{time}.substr(hour, 5) : std::string_view{time};
-    return html(R"(<time datetime="{}">{} UTC</time>)", time, short_form);
+    constexpr std::size_t milliseconds_end = 23;
+    if (time.size() <= milliseconds_end) return html("{}", time);
+    const std::string_view whole{time};
+    return html(R"(<time datetime="{}Z">{} UTC</time>)", whole.substr(0, milliseconds_end),
+                whole.substr(hour, 5));
 }
 
 Html moment(leasehold::Time time) {
@@ -127,7 +130,7 @@ Html signed_out(const Viewer& viewer) {
 <button type="button" class="main">{}</button></div>
 )",
                 in(viewer.language, "You were signed out."),
-                in(viewer.language, "Everything you typed is kept: sign in and go on."),
+                in(viewer.language, "Everything you typed is kept. Sign in to continue."),
                 in(viewer.language, "Sign in"));
 }
 
@@ -156,7 +159,7 @@ Html setback(const Viewer& viewer, const Form& form) {
 <div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
 <tbody>{}</tbody></table></div>
 )",
-            say(language, "{} has changed it meanwhile, {}:",
+            say(language, "{} changed it in between, {}:",
                 html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at)),
             in(language, "Field"), in(language, "When you opened it"), in(language, "Now"),
             in(language, "You typed"), rows);

@@ -33,8 +33,7 @@ Html buttons(const Viewer& viewer, const Form& form) {
     }
     return html(R"(<button class="main" formaction="/price-list/reopen">{}</button>
 <a class="button quiet" href="/price-list">{}</a>)",
-                in(language, "Take the lock again and look it over"),
-                in(language, "Give up my changes"));
+                in(language, "Take the lock again and review"), in(language, "Discard my changes"));
 }
 
 }  // namespace
@@ -53,9 +52,9 @@ Response price_list(const Viewer& viewer, const std::vector<leasehold::Holder>& 
 )",
                      notice(viewer, message), held, in(language, "Price list"),
                      in(language,
-                        "Prices must be read fresh: while somebody reads them nobody can change "
-                        "them, and while somebody changes them nobody can read them. Any number "
-                        "of people can read at once."),
+                        "Prices must be up to date: while somebody reads them, nobody can change "
+                        "them, and while somebody changes them, nobody can read them. Any number "
+                        "of people can read at the same time."),
                      post_button(viewer, "/price-list/read", "Read", "main"),
                      post_button(viewer, "/price-list/edit", "Edit")));
 }
@@ -84,7 +83,7 @@ Response price_list_read(const Viewer& viewer, const PriceList& list, const Page
              say(language, "Version {}, by {}, {}", list.revision.version, list.revision.changed_by,
                  moment(list.revision.changed_at)));
     PageLock reading = lock;
-    reading.held_text = "You are reading this. Nobody can change it meanwhile.";
+    reading.held_text = "You are reading this. Nobody can change it.";
     return page(viewer, in(language, "Price list"), guarded(viewer, reading, content));
 }
 

@@ -18,7 +18,7 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
     Html until;
     if (!refusal.holders.empty() && refusal.holders.front().until != leasehold::never) {
         until = html(" <span class=\"small\">{}</span>",
-                     say(language, "Unless it is renewed, the lock ends {}.",
+                     say(language, "The lock expires at {} unless it is renewed.",
                          moment(refusal.holders.front().until)));
     }
     const Html body =
@@ -39,7 +39,7 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
              refusal_text(language, refusal.holders), held_by(viewer, refusal.holders), until,
              refusal.open_path, session_fields(viewer), in(language, "Try again"),
              refusal.view_path, in(language, "View only"), refusal.key.type(), refusal.key.id(),
-             session_fields(viewer), in(language, "Knock"));
+             session_fields(viewer), in(language, "Ask for the lock"));
     return page(viewer, refusal.title, body, 409);
 }
 

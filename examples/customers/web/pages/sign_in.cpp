@@ -16,12 +16,13 @@ Response sign_in(Language language, const Request& request, std::string_view pro
     if (!draft.empty()) {
         why = html("<p class=\"notice\" role=\"status\">{} {}</p>\n",
                    in(language, "You were signed out."),
-                   in(language, "Everything you typed is kept: sign in and go on."));
+                   in(language, "Everything you typed is kept. Sign in to continue."));
     }
     if (!problem.empty()) {
         why += html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", in(language, problem));
     }
-    const Html body = html(R"(<section class="card narrow">
+    const Html body =
+        html(R"(<section class="card narrow">
 <h1>{}</h1>
 <p>{}</p>
 {}<form method="post" action="/sign-in">{}{}
@@ -31,10 +32,9 @@ Response sign_in(Language language, const Request& request, std::string_view pro
 </form>
 </section>
 )",
-                           in(language, "Who are you?"),
-                           in(language, "A name is enough here: it is what the others see."), why,
-                           hidden("next", wanted), hidden("draft", draft), in(language, "Name"),
-                           request.form.get("name"), in(language, "Sign in"));
+             in(language, "Who are you?"), in(language, "A name is enough. Other people see it."),
+             why, hidden("next", wanted), hidden("draft", draft), in(language, "Name"),
+             request.form.get("name"), in(language, "Sign in"));
     const bool ok = problem.empty() && !was_working;
     return page(nobody, in(language, "Sign in"), body, ok ? 200 : was_working ? 401 : 422);
 }

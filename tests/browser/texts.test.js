@@ -1,0 +1,55 @@
+// The texts of the console, of the element and of the example: complete in every language, in one vocabulary.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { texts } from '../../web/client/texts.js';
+import { english } from '../../web/console/words-en.js';
+import { korean } from '../../web/console/words-ko.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path) => readFileSync(root + path, 'utf8');
+
+// The example's texts: pairs of an English and a Korean one, each in one or more C++ string literals.
+const literals = String.raw`((?:\s*"(?:[^"\\]|\\.)*")+)`;
+const joined = (code) => [...code.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
+const pairs = [...read('examples/customers/web/language.cpp').matchAll(new RegExp(`\\{${literals},${literals}\\}`, 'g'))];
+const example = Object.fromEntries(pairs.map(([, from, to]) => [joined(from), joined(to)]));
+
+const placeholders = (text) => (text.match(/\{\w*\}/g) ?? []).sort();
+
+for (const [name, en, ko] of [
+  ['the element', texts.en, texts.ko],
+  ['the console', english, korean],
+  ['the example', Object.fromEntries(Object.keys(example).map((text) => [text, text])), example],
+]) {
+  test(`${name} has every text in Korean, with the same placeholders`, () => {
+    assert.deepEqual(Object.keys(ko).sort(), Object.keys(en).sort());
+    assert.ok(Object.keys(en).length > 40);
+    for (const key of Object.keys(en)) {
+      assert.deepEqual(placeholders(ko[key]), placeholders(en[key]), key);
+      assert.notEqual(ko[key], '', key);
+    }
+  });
+}
+
+test('every word of the console is used, and every word used is there', () => {
+  const files = readdirSync(root + 'web/console').filter((name) => name.endsWith('.js') && !name.startsWith('words-'));
+  const code = files.map((name) => read('web/console/' + name)).join('\n');
+  for (const [, word] of code.matchAll(/\bt\('(\w+)'/g)) assert.ok(word in english, word);
+  // Some are named by a variable: an event, a mode, a column.
+  const named = new Set([...code.matchAll(/['`](\w+)['`]/g)].map(([, word]) => word));
+  const byServer = ['exclusive', 'shared', 'released', 'expired', 'taken', 'broken', 'unknown'];
+  const byPattern = Object.keys(english).filter((word) => word.endsWith('Hint'));
+  const unused = Object.keys(english).filter((word) => !named.has(word) && ![...byServer, ...byPattern, 'language'].includes(word));
+  assert.deepEqual(unused, []);
+});
+
+test('Korean texts use the words of the glossary', () => {
+  const rows = read('docs/glossary.md').split('\n').filter((line) => line.startsWith('|')).slice(2).map((line) => line.split('|').map((cell) => cell.trim()));
+  const avoided = rows.flatMap(([, , , , not]) => not.split(',').map((word) => word.trim())).filter(Boolean);
+  assert.ok(avoided.includes('임대') && avoided.length > 10);
+  const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example)];
+  for (const text of all) for (const word of avoided) assert.ok(!text.includes(word), `"${text}" says ${word}`);
+});
