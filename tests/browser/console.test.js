@@ -5,11 +5,13 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { accessibilityProblems } from './support/accessibility.js';
 import { person, picture } from './support/people.js';
 import { startServer } from './support/server.js';
+import { sideBySide } from './support/side_by_side.js';
 import { startSite } from './support/site.js';
+
+const test = sideBySide(3);
 
 const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { accessibilityProblems } from './support/accessibility.js';
 import { at, startCustomers } from './support/customers.js';
 import { picture } from './support/people.js';
+import { sideBySide } from './support/side_by_side.js';
 import { eventually } from './support/waiting.js';
+
+const test = sideBySide(3);
 
 test('two people and one customer: marked, refused, waits, knocks, gets it, saves', async (t) => {
   const app = await startCustomers(t);

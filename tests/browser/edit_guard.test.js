@@ -1,11 +1,13 @@
 // EditGuard without a browser: every state of it, against a real server.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { EditGuard, Locks } from '../../web/client/leasehold.js';
 import { startServer } from './support/server.js';
+import { sideBySide } from './support/side_by_side.js';
 import { startSite } from './support/site.js';
 import { become, eventually, next } from './support/waiting.js';
+
+const test = sideBySide(8);
 
 const key = { type: 'Order', id: '1' };
 const path = '/v1/locks/Order/1';

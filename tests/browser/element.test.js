@@ -1,11 +1,13 @@
 // <leasehold-guard>: what it shows, what it holds back, and how it reads aloud.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { accessibilityProblems } from './support/accessibility.js';
 import { at, startEditor } from './support/editor.js';
 import { person, picture } from './support/people.js';
+import { sideBySide } from './support/side_by_side.js';
 import { eventually } from './support/waiting.js';
+
+const test = sideBySide(3);
 
 async function breakIt(editor, by = 'admin', reason = 'maintenance') {
   const { holders: [{ fence }] } = await editor.lock();
@@ -315,7 +317,7 @@ test('speaks Korean, and what a page wants said otherwise', async (t) => {
   await alice.reads('편집 중입니다.');
   const bob = await editor.open('서연');
   await bob.reads('지민 님이');
-  await bob.button('차례 기다리기').click();
+  await bob.button('대기').click();
   await bob.reads('다음 차례입니다.');
   await picture(bob.page, 'waiting-ko');
   await alice.page.evaluate(() => (document.querySelector('leasehold-guard').texts = { held: '지금 당신 차례' }));

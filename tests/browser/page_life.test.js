@@ -1,11 +1,13 @@
 // What browsers do to pages, and what becomes of the lease.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { at, startEditor } from './support/editor.js';
 import { openBrowser } from './support/people.js';
+import { sideBySide } from './support/side_by_side.js';
 import { openWindow } from './support/tabs.js';
 import { eventually } from './support/waiting.js';
+
+const test = sideBySide(3);
 
 test('a reload finds its own lease again', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '60s' } });
