@@ -47,6 +47,14 @@ public:
         return values_[static_cast<std::size_t>(key)];
     }
 
+    // Calls the function with each enumerator and its value, in the order of the enum.
+    template <class Function>
+    constexpr void for_each(Function function) const {
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            function(static_cast<Enum>(i), values_[i]);
+        }
+    }
+
     [[nodiscard]] static constexpr std::size_t size() noexcept { return enum_size<Enum>; }
 
 private:

@@ -3,18 +3,25 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "server/access/rates.hpp"
-
 namespace leasehold::server {
 
+class Backend;
 class Metrics;
 class Observer;
+class Protocol;
 class TlsIdentity;
 class Tokens;
+
+// How often something may be done, and how often at once.
+struct Rate {
+    double per_second = 0;
+    double at_once = 0;
+};
 
 // Every size, time and number that a client can drive up, in one place.
 struct ServerOptions {
@@ -98,6 +105,10 @@ struct ServerOptions {
     Rate rate{};
     // How many requests without a valid token an address may make in a minute. 0: any number.
     std::size_t failed_tokens = 600;
+
+    // The protocols besides the native one. A protocol is made once the parts that it uses are
+    // there.
+    std::vector<std::function<std::unique_ptr<Protocol>(Backend&)>> protocols{};
 
     // Sees what happens; outlives the server.
     Observer* observer = nullptr;

@@ -18,9 +18,11 @@
 #include <vector>
 
 #include "server/monitoring/observer.hpp"
+#include "server/protocol/dispatcher.hpp"
 #include "server/transport/peers.hpp"
 #include "server/transport/tls.hpp"
 #include "server/transport/worker.hpp"
+#include "server/v1/native.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -28,10 +30,10 @@ namespace {
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// A connection that is one too many is told so, if that can be done without waiting for it.
-void turn_away(Socket socket) {
+// Answers a connection that is not served, if that is possible without waiting for the client.
+void turn_away(Socket socket, const Dispatcher& dispatcher) {
     std::string out;
-    print(out, overloaded("too many connections; try again in a moment"),
+    print(out, dispatcher.error({}, overloaded("too many connections; try again in a moment")),
           http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())),
           AfterReply::close, WithBody::yes);
     error_code ignored;
@@ -40,11 +42,19 @@ void turn_away(Socket socket) {
     socket.shutdown(Socket::shutdown_send, ignored);
 }
 
-// There is always an observer, which may look at nothing.
+// Makes sure that there is an observer.
 ServerOptions observed(ServerOptions options) {
-    static Observer nobody;
-    if (options.observer == nullptr) options.observer = &nobody;
+    static Observer ignores_everything;
+    if (options.observer == nullptr) options.observer = &ignores_everything;
     return options;
+}
+
+std::vector<std::unique_ptr<Protocol>> protocols_of(const ServerOptions& options,
+                                                    Backend& backend) {
+    std::vector<std::unique_ptr<Protocol>> protocols;
+    protocols.push_back(std::make_unique<v1::Native>(backend));
+    for (const auto& make : options.protocols) protocols.push_back(make(backend));
+    return protocols;
 }
 
 }  // namespace
@@ -54,7 +64,8 @@ public:
     Parts(LockManager& locks, ServerOptions options)
         : options_{observed(std::move(options))},
           workers_{hire()},
-          service_{locks, first(), options_} {
+          backend_{locks, first(), options_},
+          dispatcher_{protocols_of(options_, backend_), backend_, options_} {
         listen();
         const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (event < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
@@ -63,10 +74,10 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
-    [[nodiscard]] std::size_t waiting() const noexcept { return service_.room().waiting(); }
-    [[nodiscard]] std::size_t listening() const { return service_.reporter().listeners(); }
+    [[nodiscard]] std::size_t waiting() noexcept { return backend_.waiting_room().waiting(); }
+    [[nodiscard]] std::size_t listening() { return backend_.reporter().listeners(); }
 
-    void use(std::shared_ptr<const Tokens> tokens) { service_.use(std::move(tokens)); }
+    void use(std::shared_ptr<const Tokens> tokens) { backend_.use(std::move(tokens)); }
     void use(std::shared_ptr<const TlsIdentity> identity) {
         const std::lock_guard lock{identity_mutex_};
         identity_ = std::move(identity);
@@ -132,11 +143,11 @@ private:
             place = peers_.enter(name_of(socket.remote_endpoint(gone).address()));
             if (!place) {
                 options_.observer->happened(ConnectionEvent::turned_away);
-                if (!options_.identity) turn_away(std::move(socket));
+                if (!options_.identity) turn_away(std::move(socket), dispatcher_);
                 return;
             }
         }
-        worker.serve(std::move(socket), service_, identity(), std::move(place));
+        worker.serve(std::move(socket), dispatcher_, identity(), std::move(place));
     }
 
     Task<void> accept() {
@@ -163,7 +174,7 @@ private:
         }
         if (connections_ >= options_.connections) {
             options_.observer->happened(ConnectionEvent::turned_away);
-            if (!options_.identity) turn_away(std::move(socket));
+            if (!options_.identity) turn_away(std::move(socket), dispatcher_);
         } else {
             serve(worker, std::move(socket));
         }
@@ -181,7 +192,7 @@ private:
         error_code ignored;
         co_await stop_event_.async_wait(Event::wait_read, asio::redirect_error(use_task, ignored));
         acceptor_.close(ignored);
-        service_.close();
+        backend_.close();
         for (const auto& worker : workers_) worker->stop();
     }
 
@@ -189,7 +200,8 @@ private:
     Peers peers_{options_.connections_per_address};
     std::atomic<std::size_t> connections_{0};
     std::vector<std::unique_ptr<Worker>> workers_;
-    Service service_;
+    Backend backend_;
+    Dispatcher dispatcher_;
     Acceptor acceptor_{first()};
     Event stop_event_{first()};
     std::uint16_t port_ = 0;

@@ -11,7 +11,9 @@
 #include <leasehold/errors.hpp>
 
 #include "server/http/target.hpp"
+#include "server/protocol/route.hpp"
 #include "server/transport/request_reader.hpp"
+#include "server/v1/cursor.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -40,7 +42,7 @@ Read read(std::string_view bytes, std::size_t piece) {
     Read result;
     for (State state = reader.state();;) {
         if (state == State::refused) {
-            result.refused = reader.refusal().status;
+            result.refused = reader.problem()->status;
             return result;
         }
         if (state == State::whole) {
@@ -68,19 +70,18 @@ bool same(const HttpRequest& one, const HttpRequest& other) {
 
 // A key that a URL names comes out of a cursor as it went in.
 void look_at_target(const std::string& text) try {
-    const auto target = read_target(text);
-    if (!target) return;
-    require(!route_of(target->resource).empty());
-    require(!methods_of(target->resource).empty());
-    if (target->resource != Resource::lock) return;
-    const LockKey key = target->key();
-    require(holder_at(cursor_of({.key = key, .fence = 7})).key == key);
+    const Target target = read_target(text);
+    (void)read_query(target);
+    constexpr PathPattern lock = "/v1/locks/{type}/{id}";
+    if (!target.path || !lock.matches(*target.path)) return;
+    const LockKey key{*decoded(target.path->segments[2]), *decoded(target.path->segments[3])};
+    require(v1::holder_at(v1::cursor_of({.key = key, .fence = 7})).key == key);
 } catch (const BadRequest&) {
 }
 
 void look_at_cursor(const std::string& text) try {
-    const Holder holder = holder_at(text);
-    require(holder_at(cursor_of(holder)).key == holder.key);
+    const Holder holder = v1::holder_at(text);
+    require(v1::holder_at(v1::cursor_of(holder)).key == holder.key);
 } catch (const BadRequest&) {
 }
 

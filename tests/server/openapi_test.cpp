@@ -80,6 +80,10 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/healthz", "/healthz?x=1", {}, {}, 400);
     ask("GET", "/readyz", "/readyz", {}, {}, 200);
     ask("GET", "/metrics", "/metrics", {}, {}, 200);
+    ask("GET", "/", "/", {}, {}, 200);
+    ask("GET", "/console/{file}", "/console/console.js", {}, {}, 200);
+    ask("GET", "/console/{file}", "/console/nothing.js", {}, {}, 404);
+    ask("GET", "/client/{file}", "/client/leasehold.js", {}, {}, 200);
     ask("GET", "/metrics", "/metrics?x=1", {}, {}, 400);
 
     const Answer granted = lock(

@@ -51,6 +51,7 @@ const std::vector<Asked> routes{
     {"GET", "/readyz", "", "/readyz"},
     {"GET", "/openapi.json", "", "/openapi.json"},
     {"GET", "/", "", "/"},
+    {"GET", "/console/{file}", "", "/console/console.js"},
     {"GET", "/client/{file}", "", "/client/leasehold.js"},
 };
 

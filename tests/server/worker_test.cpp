@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/client.hpp"
+#include "server/v1/native.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -45,7 +46,10 @@ TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
     std::atomic<std::size_t> connections{0};
     server::Worker worker{options, connections};
     LockManager locks{memory::open()};
-    server::Service service{locks, worker.context(), options};
+    server::Backend backend{locks, worker.context(), options};
+    std::vector<std::unique_ptr<server::Protocol>> protocols;
+    protocols.push_back(std::make_unique<server::v1::Native>(backend));
+    server::Dispatcher dispatcher{std::move(protocols), backend, options};
 
     boost::asio::ip::tcp::acceptor acceptor{worker.context(),
                                             {boost::asio::ip::address_v4::loopback(), 0}};
@@ -54,7 +58,7 @@ TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
     acceptor.accept(socket);
     // The memory of one that has ended stays where it was.
     std::optional<server::Session> session;
-    session.emplace(std::move(socket), worker, service, nullptr);
+    session.emplace(std::move(socket), worker, dispatcher, nullptr);
     bool heard = false;
     session->watch([&] { heard = true; });
     session.reset();

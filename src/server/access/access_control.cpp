@@ -6,10 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/text.hpp"
-#include "server/http/bodies.hpp"
+#include "server/http/client_connection.hpp"
 #include "server/monitoring/observer.hpp"
-#include "server/transport/connection.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -18,36 +16,29 @@ namespace json = boost::json;
 
 constexpr std::size_t known_tokens = 100'000;
 constexpr std::size_t known_addresses = 10'000;
-constexpr std::size_t longest_token = 512;
-
-// What follows "Bearer", in any case; nothing where it is another scheme.
-std::optional<std::string_view> token_in(std::string_view authorization) {
-    const std::size_t space = authorization.find(' ');
-    if (lower(authorization.substr(0, space)) != "bearer") return std::nullopt;
-    std::string_view token = authorization.substr(std::min(space, authorization.size()));
-    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
-    if (token.empty() || token.size() > longest_token) return std::nullopt;
-    return token;
-}
 
 [[noreturn]] void refuse(const Denial& denied, json::object fields = {}) {
     if (!denied.role.empty()) fields["role"] = denied.role;
-    throw Refused{problem(403, "forbidden", denied.detail, std::move(fields))};
+    throw Refused{
+        {.status = 403, .code = "forbidden", .detail = denied.detail, .facts = std::move(fields)}};
 }
 
-Reply unauthorized(std::string_view detail, Shown shown) {
-    Reply reply = problem(401, "unauthorized", detail);
-    reply.fields = shown == Shown::yes
-                       ? "WWW-Authenticate: Bearer realm=\"leasehold\", error=\"invalid_token\"\r\n"
-                       : "WWW-Authenticate: Bearer realm=\"leasehold\"\r\n";
-    return reply;
+Problem unauthorized(std::string detail, std::string_view form, std::string_view challenge) {
+    return {.status = 401,
+            .code = "unauthorized",
+            .detail = std::move(detail.append(form)),
+            .fields = "WWW-Authenticate: " + std::string{challenge} + "\r\n"};
 }
 
 [[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
-    throw Refused{too_often("the token '" + token.name + "' asks more often than it may", wait)};
+    throw Refused{too_often("the token '" + token.name + "' exceeds its request rate", wait)};
 }
 
 }  // namespace
+
+std::string position_in_batch(std::size_t index, std::size_t requests) {
+    return requests == 1 ? "" : "requests[" + std::to_string(index) + "]: ";
+}
 
 AccessControl::AccessControl(const ServerOptions& options)
     : options_{options},
@@ -80,41 +71,52 @@ bool AccessControl::admits(const Token& token, const Request& wanted) {
     return known && !denial(*known, wanted);
 }
 
-void AccessControl::admit(HttpRequest& request, const Rule& rule, const Connection& connection) {
+void AccessControl::admit(HttpRequest& request, const Rule& rule, const Scheme& scheme,
+                          const ClientConnection& connection) {
     if (!options_.tokens || rule.need == Need::nothing) return;
-    request.token = identify(request, connection);
+    request.token = identify(request, scheme, connection);
     if (const auto denied = denial(*request.token, rule.need)) refuse(*denied);
     if (rule.pace == Pace::by_request) return;
     if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
 }
 
-void AccessControl::admit_again(HttpRequest& request, Need need) {
+void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& scheme) {
     if (!request.token) return;
     auto known = now(*request.token);
-    if (!known) throw Refused{unauthorized("this token is not known here any more", Shown::yes)};
+    if (!known) {
+        throw Refused{unauthorized("this server no longer accepts this token", {},
+                                   scheme.challenge_after_failure)};
+    }
     request.token = std::move(known);
     if (const auto denied = denial(*request.token, need)) refuse(*denied);
 }
 
 std::shared_ptr<const Token> AccessControl::identify(const HttpRequest& request,
-                                                     const Connection& connection) {
+                                                     const Scheme& scheme,
+                                                     const ClientConnection& connection) {
     if (!request.authorization) {
-        refuse_unknown("this server wants a token, as in Authorization: Bearer TOKEN", Shown::no,
+        refuse_unknown(unauthorized("this server wants a token, as in Authorization: ", scheme.form,
+                                    scheme.challenge),
                        connection);
     }
-    const auto shown = token_in(*request.authorization);
+    std::string space;
+    const auto shown = scheme.token_in(*request.authorization, space);
     if (!shown) {
-        refuse_unknown("the Authorization field must have the form: Bearer TOKEN", Shown::yes,
+        refuse_unknown(unauthorized("the Authorization field must have the form: ", scheme.form,
+                                    scheme.challenge_after_failure),
                        connection);
     }
     const auto all = tokens();
     const Token* const token = all->find(*shown);
-    if (token == nullptr) refuse_unknown("this token is not known here", Shown::yes, connection);
+    if (token == nullptr) {
+        refuse_unknown(unauthorized("this server does not know this token", {},
+                                    scheme.challenge_after_failure),
+                       connection);
+    }
     return {all, token};
 }
 
-void AccessControl::refuse_unknown(std::string_view detail, Shown shown,
-                                   const Connection& connection) {
+void AccessControl::refuse_unknown(Problem problem, const ClientConnection& connection) {
     const std::string address = connection.peer();
     options_.observer->turned_away(address);
     const double per_minute = static_cast<double>(options_.failed_tokens);
@@ -122,13 +124,11 @@ void AccessControl::refuse_unknown(std::string_view detail, Shown shown,
     if (per_minute > 0) {
         const auto wait = by_address_.take(address, rate, 1, Buckets::Moment::clock::now());
         if (wait) {
-            Reply reply =
-                too_often("too many requests without a valid token from your address", *wait);
-            reply.last = true;
-            throw Refused{std::move(reply)};
+            problem = too_often("too many requests without a valid token from your address", *wait);
+            problem.last = true;
         }
     }
-    throw Refused{unauthorized(detail, shown)};
+    throw Refused{std::move(problem)};
 }
 
 void AccessControl::admit(const HttpRequest& request, Request& wanted) {
@@ -153,7 +153,7 @@ void AccessControl::admit_all(const HttpRequest& request, std::span<Request> wan
         if (!first) first = std::move(denied);
     }
     if (!first) return;
-    first->detail = which_of(refused.at(0).as_uint64(), wanted.size()) + first->detail;
+    first->detail = position_in_batch(refused.at(0).as_uint64(), wanted.size()) + first->detail;
     json::object fields;
     fields["index"] = refused.at(0);
     fields["refused"] = std::move(refused);

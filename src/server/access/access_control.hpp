@@ -11,44 +11,48 @@
 
 #include "server/access/rates.hpp"
 #include "server/access/rules.hpp"
+#include "server/access/scheme.hpp"
 #include "server/http/message.hpp"
+#include "server/http/problem.hpp"
 #include "server/options.hpp"
 
 namespace leasehold::server {
 
-class Connection;
+class ClientConnection;
 
-// Whether a client has shown a token at all.
-enum class Shown : std::uint8_t { no, yes };
+// The words that name a request of a batch in front of an error; empty if it is the only one.
+[[nodiscard]] std::string position_in_batch(std::size_t index, std::size_t requests);
 
-// Lets requests in, or refuses them: the token, what it may do, and how often. Thread-safe.
-// Everything throws Refused where the answer is no. Without tokens everybody may do everything.
+// Decides which requests are allowed, by the client's token, its roles, the owner it acts for and
+// its rate. Thread-safe. Functions named admit and pass throw Refused for a request that is not
+// allowed. A server without tokens allows everything.
 class AccessControl {
 public:
-    // Outlive this.
+    // `options` outlive this.
     explicit AccessControl(const ServerOptions& options);
 
-    // From now on these are the tokens.
+    // Replaces the tokens.
     void use(std::shared_ptr<const Tokens> tokens);
 
-    // Whether a token that was shown once is still enough for this.
+    // Whether a token that was accepted earlier still is, and allows this.
     [[nodiscard]] bool admits(const Token& token, Need need);
     [[nodiscard]] bool admits(const Token& token, const Request& wanted);
 
-    // Whose request it is, which is noted in it, and whether that is enough for this.
-    void admit(HttpRequest& request, const Rule& rule, const Connection& connection);
+    // Identifies the client, notes its token in the request, and applies the rule.
+    void admit(HttpRequest& request, const Rule& rule, const Scheme& scheme,
+               const ClientConnection& connection);
 
-    // The same of one that was admitted before: the tokens may have changed since.
-    void admit_again(HttpRequest& request, Need need);
+    // Checks a request that was admitted before again, because the tokens may have changed.
+    void admit_again(HttpRequest& request, Need need, const Scheme& scheme);
 
-    // A request to the store that was made of one: the owner it speaks for, who signs it.
+    // Checks the owner that a request to the store names, and signs the request.
     static void admit(const HttpRequest& request, Request& wanted);
-    // In this owner's name.
+    // Checks that the token may act in this owner's name.
     static void admit(const HttpRequest& request, std::string_view owner);
-    // The same for all of a batch. The refusal names those that are refused.
+    // Checks all requests of a batch. The refusal lists the requests that are not allowed.
     static void admit_all(const HttpRequest& request, std::span<Request> wanted);
 
-    // Which of a batch's requests may go on now. Throws where that would be none.
+    // Which requests of a batch the token's rate allows now. Throws if it allows none of them.
     struct Open {
         bool asks = true;
         bool keeps = true;
@@ -61,13 +65,13 @@ public:
 
 private:
     [[nodiscard]] std::shared_ptr<const Tokens> tokens();
-    // As it is now; nothing where it was taken away.
+    // The token as it is now; nothing if it was removed.
     [[nodiscard]] std::shared_ptr<const Token> now(const Token& token);
     [[nodiscard]] std::shared_ptr<const Token> identify(const HttpRequest& request,
-                                                        const Connection& connection);
-    [[noreturn]] void refuse_unknown(std::string_view detail, Shown shown,
-                                     const Connection& connection);
-    // How long to wait, where it is too much.
+                                                        const Scheme& scheme,
+                                                        const ClientConnection& connection);
+    [[noreturn]] void refuse_unknown(Problem problem, const ClientConnection& connection);
+    // How long the token must wait; nothing if its rate allows this now.
     [[nodiscard]] std::optional<std::chrono::duration<double>> take(const Token& token, Pace pace,
                                                                     std::size_t amount);
 

@@ -7,13 +7,9 @@
 #include <string>
 #include <unordered_map>
 
-namespace leasehold::server {
+#include "server/options.hpp"
 
-// How often something may be done, and how often at once.
-struct Rate {
-    double per_second = 0;
-    double at_once = 0;
-};
+namespace leasehold::server {
 
 // Who does it too often: for each name a bucket that fills with its rate. Thread-safe. Knows at
 // most `most` names: when there are more, those not seen lately are forgotten, and else the

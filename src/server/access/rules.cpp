@@ -7,37 +7,6 @@
 namespace leasehold::server {
 namespace {
 
-struct Route {
-    Resource resource;
-    Method method;
-    Rule rule;
-};
-
-constexpr std::array routes{
-    Route{Resource::lock, Method::post, {Need::use, Pace::asks}},
-    Route{Resource::lock, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::lock, Method::patch, {Need::use, Pace::keeps}},
-    Route{Resource::lock, Method::del, {Need::use, Pace::keeps}},
-    Route{Resource::lock_knock, Method::post, {Need::use, Pace::asks}},
-    Route{Resource::lock_break, Method::post, {Need::break_, Pace::asks}},
-    Route{Resource::locks, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::owner_locks, Method::del, {Need::use, Pace::keeps}},
-    Route{Resource::history, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::statistics, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::refused, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::events, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::metrics, Method::get, {Need::see, Pace::asks}},
-    Route{Resource::token, Method::get, {Need::a_token, Pace::asks}},
-    // And what each of its requests needs.
-    Route{Resource::batch, Method::post, {Need::a_token, Pace::by_request}},
-    Route{Resource::health, Method::get, {Need::nothing, Pace::asks}},
-    Route{Resource::readiness, Method::get, {Need::nothing, Pace::asks}},
-    Route{Resource::description, Method::get, {Need::nothing, Pace::asks}},
-    Route{Resource::console, Method::get, {Need::nothing, Pace::asks}},
-    Route{Resource::console_file, Method::get, {Need::nothing, Pace::asks}},
-    Route{Resource::client_file, Method::get, {Need::nothing, Pace::asks}},
-};
-
 struct RuleOfRequest {
     Rule operator()(const TryLock&) const { return {Need::use, Pace::asks}; }
     Rule operator()(const TryLockAll&) const { return {Need::use, Pace::asks}; }
@@ -65,7 +34,7 @@ std::optional<Role> role_for(Need need) {
     return Role::break_;
 }
 
-// In whose name the request is made, where it is made in somebody's.
+// The owner in whose name the request is made.
 const std::string* owner_of(const Request& request) {
     if (const auto* one = std::get_if<TryLock>(&request)) return &one->owner;
     if (const auto* all = std::get_if<TryLockAll>(&request)) return &all->owner;
@@ -74,17 +43,6 @@ const std::string* owner_of(const Request& request) {
 }
 
 }  // namespace
-
-std::optional<Rule> rule_of(Resource resource, Method method, bool with_lock_token) {
-    // With the lease's secret it is a check, which the holder makes to keep it.
-    if (resource == Resource::lock && method == Method::get && with_lock_token) {
-        return Rule{Need::use_or_see, Pace::keeps};
-    }
-    const auto* const route = std::ranges::find_if(
-        routes, [&](const Route& one) { return one.resource == resource && one.method == method; });
-    if (route == routes.end()) return std::nullopt;
-    return route->rule;
-}
 
 Rule rule_of(const Request& request) {
     return std::visit(RuleOfRequest{}, request);

@@ -7,17 +7,16 @@
 #include <leasehold/store.hpp>
 
 #include "server/access/tokens.hpp"
-#include "server/http/message.hpp"
-#include "server/http/target.hpp"
 
-// Which role a request needs. Both tables are in access.cpp; what is in neither is not served.
+// Which role a request needs, and which rate counts it. The rules of URLs are in the protocols'
+// route tables; the rules of requests to the store, which a batch carries, are here.
 namespace leasehold::server {
 
-// `use_or_see`: either will do.
+// `use_or_see`: one of the two roles is enough.
 enum class Need : std::uint8_t { nothing, a_token, use, use_or_see, see, break_ };
 
-// Renewals and releases are counted apart from the rest, so that many tries never cost a lease.
-// `by_request`: when it is known what for.
+// Requests that keep or end a lease are counted apart from the others, so that many tries never
+// cost a lease. `by_request`: each request of the batch counts by its own rule.
 enum class Pace : std::uint8_t { asks, keeps, by_request };
 
 struct Rule {
@@ -25,24 +24,22 @@ struct Rule {
     Pace pace;
 };
 
-// Of a URL and a method; nothing where the URL does not take it.
-[[nodiscard]] std::optional<Rule> rule_of(Resource resource, Method method, bool with_lock_token);
-
-// Of a request to the store, as a batch has it.
+// The rule of a request to the store.
 [[nodiscard]] Rule rule_of(const Request& request);
 
-// Why this token may not do so; nothing where it may. The text goes to the client.
+// Why a token may not do something. The text goes to the client.
 struct Denial {
     std::string detail;
-    std::string_view role{};  // the one that is missing, where it is that
+    std::string_view role{};  // the missing role, if that is the reason
 };
+// Nothing if the token may.
 [[nodiscard]] std::optional<Denial> denial(const Token& token, Need need);
-// The same for speaking in this owner's name.
+// The same for acting in this owner's name.
 [[nodiscard]] std::optional<Denial> denial(const Token& token, std::string_view owner);
-// The same with the owner that the request speaks for.
+// The same for a request to the store: its rule, and the owner that it names.
 [[nodiscard]] std::optional<Denial> denial(const Token& token, const Request& request);
 
-// Who breaks a lease is written down: the token's name, whatever else the client says.
+// Writes the token's name into a request that breaks a lease, whatever the client wrote there.
 void sign(Request& request, const Token& token);
 
 }  // namespace leasehold::server

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/access/rates.hpp"
+#include "server/options.hpp"
 
 // Who asks: a client shows a token, the server knows only its digest.
 namespace leasehold::server {

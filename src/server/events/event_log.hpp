@@ -14,6 +14,7 @@
 #include <leasehold/store.hpp>
 
 #include "server/events/event.hpp"
+#include "server/http/body_stream.hpp"
 
 namespace leasehold::server {
 
@@ -79,27 +80,17 @@ private:
     bool closed_ = false;                         // guarded by mutex_
 };
 
-// One client's events. Everything but the wake is called by one thread.
-class EventStream {
+// One client's events. It ends when the server stops, and when the token is revoked. Every function
+// is called by one thread; on_news() says which one is not.
+class EventStream final : public BodyStream {
 public:
-    enum class State : std::uint8_t {
-        open,
-        lost,   // the client was too slow: it must come back
-        ended,  // the server is stopping, or the token may not listen any more
-    };
+    ~EventStream() override;
 
-    EventStream(const EventStream&) = delete;
-    EventStream& operator=(const EventStream&) = delete;
-    ~EventStream();
-
-    // Called, from any thread, when there is something new to take or the state has changed.
-    void on_news(std::function<void()> wake);
-
-    // Appends what is there for this client, perhaps not all of it at once.
-    State take(std::string& out);
-    [[nodiscard]] State state() const;
-    // Keeps the connection in use, and the client's place up to date.
-    void print_heartbeat(std::string& out) const;
+    void on_news(std::function<void()> wake) override;
+    State take(std::string& out) override;
+    [[nodiscard]] State state() const override;
+    // Also brings the client's place up to date.
+    void print_heartbeat(std::string& out) const override;
 
 private:
     friend class EventLog;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/http/accept_encoding.hpp"
+#include "server/http/problem.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -41,7 +42,7 @@ bool has_tag(std::string_view tags, std::string_view etag) {
 
 Reply asset_reply(std::string_view path, const HttpRequest& request) {
     const auto asset = std::ranges::find(assets, path, &Asset::path);
-    if (asset == assets.end()) return not_found();
+    if (asset == assets.end()) throw Refused{not_found()};
     const bool compressed = prefers_gzip(request.accept_encoding);
     const Asset::Representation& chosen = compressed ? asset->gzip : asset->plain;
     // The browser asks for each file again on each visit, which costs a 304. After an upgrade no

@@ -24,8 +24,9 @@ void refuse_token(const HttpRequest& request) {
 
 void refuse_unless_json(const HttpRequest& request) {
     if (media_type(request.content_type) == "application/json") return;
-    throw Refused{problem(415, "unsupported_media_type",
-                          "the body must be JSON, with Content-Type: application/json")};
+    throw Refused{{.status = 415,
+                   .code = "unsupported_media_type",
+                   .detail = "the body must be JSON, with Content-Type: application/json"}};
 }
 
 json::value json_body(HttpRequest& request, json::storage_ptr storage) {

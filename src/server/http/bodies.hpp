@@ -4,28 +4,25 @@
 #include <boost/json/value.hpp>
 
 #include "server/http/message.hpp"
+#include "server/http/problem.hpp"
 
 namespace leasehold::server {
 
-// Thrown where a request is refused with a reply of its own.
-struct Refused {
-    Reply reply;
-};
-
-// What a Content-Type names, or one part of an Accept field, without its parameters.
+// The media type in a Content-Type field, or in one part of an Accept field, without its
+// parameters.
 [[nodiscard]] std::string media_type(std::string_view field);
 
-// Throws BadRequest where it carries a lock id.
+// Throws BadRequest if the request has a Lock-Token.
 void refuse_token(const HttpRequest& request);
 
-// Throws Refused where the content type is not JSON's.
+// Throws Refused if the body's media type is not application/json.
 void refuse_unless_json(const HttpRequest& request);
 
-// The same, and BadRequest where the body is not JSON. Drops it once it is read.
+// The body. Throws Refused as above, and BadRequest if the body is not JSON. Frees the body's text.
 [[nodiscard]] boost::json::value json_body(HttpRequest& request,
                                            boost::json::storage_ptr storage = {});
 
-// The fields of the body, none where there is no body.
+// The fields of the body; none if there is no body.
 [[nodiscard]] boost::json::object optional_fields(HttpRequest& request,
                                                   boost::json::storage_ptr storage = {});
 

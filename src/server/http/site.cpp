@@ -15,14 +15,14 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 }
 
 bool is_for_us(const HttpRequest& request, const ServerOptions& options) {
-    // Only programs leave it out, and only in HTTP/1.0.
+    // Only HTTP/1.0 clients omit the field, and no browser is one.
     if (request.host.empty()) return true;
     const std::string host = host_in(request.host);
     return host == options.address || is_loopback(host) || contains(options.hosts, host);
 }
 
-bool only_reads(Method method) {
-    return method == Method::get || method == Method::head;
+bool only_reads(std::string_view method) {
+    return method == "GET" || method == "HEAD";
 }
 
 bool is_own_page(const HttpRequest& request) {
@@ -55,35 +55,38 @@ bool is_loopback(std::string_view host) {
     return ::inet_pton(AF_INET6, text.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-std::optional<Reply> site_refusal(const HttpRequest& request, const ServerOptions& options) {
-    // A page whose name was made to point at this machine still says its own name here. With
-    // tokens it gets nowhere.
+std::optional<Problem> site_refusal(const HttpRequest& request, const ServerOptions& options) {
+    // DNS rebinding: a page whose name was made to resolve to this machine still sends its own name
+    // as the host. Where tokens are needed, such a page has none.
     if (!options.tokens && !is_for_us(request, options)) {
-        return problem(421, "misdirected",
-                       "this server answers only to localhost and loopback addresses; another "
-                       "name it is known by must be in its setting 'hosts'");
+        return Problem{.status = 421,
+                       .code = "misdirected",
+                       .detail =
+                           "this server answers only to localhost and loopback addresses; list "
+                           "other names of the server in its setting 'hosts'"};
     }
     if (!request.origin || only_reads(request.method)) return std::nullopt;
     if (contains(options.cors_origins, *request.origin) || is_own_page(request)) {
         return std::nullopt;
     }
-    return problem(403, "cross_site",
-                   "pages of this origin may not ask this server; those that may are in its "
-                   "setting 'cors_origin'");
+    return Problem{.status = 403,
+                   .code = "cross_site",
+                   .detail =
+                       "pages of this origin may not send requests to this server; list origins "
+                       "that may in its setting 'cors_origin'"};
 }
 
 bool is_preflight(const HttpRequest& request, const ServerOptions& options) {
-    return request.method == Method::options && request.asks_permission && request.origin &&
+    return request.method == "OPTIONS" && request.asks_permission && request.origin &&
            contains(options.cors_origins, *request.origin);
 }
 
-Reply preflight_reply() {
-    return {.status = 204,
-            .fields =
-                "Access-Control-Allow-Methods: GET, HEAD, POST, PATCH, DELETE\r\n"
-                "Access-Control-Allow-Headers: Authorization, Content-Type, Last-Event-ID, "
-                "Lock-Token\r\n"
-                "Access-Control-Max-Age: 600\r\n"};
+Reply preflight_reply(std::string_view methods, std::string_view fields) {
+    Reply reply{.status = 204};
+    reply.fields.append("Access-Control-Allow-Methods: ").append(methods);
+    reply.fields.append("\r\nAccess-Control-Allow-Headers: ").append(fields);
+    reply.fields.append("\r\nAccess-Control-Max-Age: 600\r\n");
+    return reply;
 }
 
 void permit_origin(Reply& reply, const HttpRequest& request, const ServerOptions& options) {

@@ -5,27 +5,29 @@
 #include <string_view>
 
 #include "server/http/message.hpp"
+#include "server/http/problem.hpp"
 #include "server/options.hpp"
 
-// Where a request says it is going and where it says it comes from: what keeps the web pages that
-// somebody visits away from a server on the same machine.
+// Checks the Host and Origin fields, which keeps web pages that a user visits from sending requests
+// to a server on the user's own machine.
 namespace leasehold::server {
 
 // The host of a Host field: without its port and brackets, in lower case.
 [[nodiscard]] std::string host_in(std::string_view field);
 
-// localhost, or an address of this machine that no other machine reaches.
+// localhost, or a loopback address.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
-// Why the request is refused; nothing where it may pass.
-[[nodiscard]] std::optional<Reply> site_refusal(const HttpRequest& request,
-                                                const ServerOptions& options);
+// Why the request is refused. Nothing if it may pass.
+[[nodiscard]] std::optional<Problem> site_refusal(const HttpRequest& request,
+                                                  const ServerOptions& options);
 
-// A browser asks whether a page may make a request. The answer is yes.
+// Whether a browser asks for permission, on behalf of a page that has it, to send a request.
 [[nodiscard]] bool is_preflight(const HttpRequest& request, const ServerOptions& options);
-[[nodiscard]] Reply preflight_reply();
+// Grants it for these methods and request fields, each a comma-separated list.
+[[nodiscard]] Reply preflight_reply(std::string_view methods, std::string_view fields);
 
-// Adds what a browser wants to see before it hands the answer to a page.
+// Adds the fields that allow a browser to hand the reply to the page.
 void permit_origin(Reply& reply, const HttpRequest& request, const ServerOptions& options);
 
 }  // namespace leasehold::server

@@ -13,94 +13,36 @@
 
 #include <leasehold/errors.hpp>
 
-#include "wire/url.hpp"
+#include "core/text.hpp"
+#include "server/http/message.hpp"
 
 namespace leasehold::server {
 namespace {
 
 namespace urls = boost::urls;
 
-std::int64_t integer_of(std::string_view what, std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-        throw BadRequest{std::string{what} + " must be an integer"};
-    }
-    return value;
-}
-
-// A part of a path as a pattern has it: a word, or the name of something in braces.
-struct Pattern {
-    Resource resource;
-    std::array<std::string_view, 5> parts;
-};
-
-constexpr std::string_view any = "{}";
-constexpr std::array patterns{
-    Pattern{Resource::lock, {"v1", "locks", any, any}},
-    Pattern{Resource::batch, {"v1", "batch"}},
-    Pattern{Resource::locks, {"v1", "locks"}},
-    Pattern{Resource::lock_break, {"v1", "locks", any, any, "break"}},
-    Pattern{Resource::lock_knock, {"v1", "locks", any, any, "knock"}},
-    Pattern{Resource::owner_locks, {"v1", "owners", any, "locks"}},
-    Pattern{Resource::history, {"v1", "history"}},
-    Pattern{Resource::statistics, {"v1", "statistics"}},
-    Pattern{Resource::refused, {"v1", "refused"}},
-    Pattern{Resource::token, {"v1", "token"}},
-    Pattern{Resource::events, {"v1", "events"}},
-    Pattern{Resource::health, {"healthz"}},
-    Pattern{Resource::readiness, {"readyz"}},
-    Pattern{Resource::description, {"openapi.json"}},
-    Pattern{Resource::console, {}},
-    Pattern{Resource::console_file, {"console", any}},
-    Pattern{Resource::client_file, {"client", any}},
-    Pattern{Resource::metrics, {"metrics"}},
-};
-
-// The parts of a path, still encoded: a slash within a name is %2F.
-struct Path {
-    std::array<std::string_view, 5> parts;
-    std::size_t size = 0;
-};
-
-// Nothing where there are too many. The text begins with a slash.
+// Nothing if there are too many segments. The text begins with a slash.
 std::optional<Path> path_of(std::string_view text) {
     Path path;
     if (text == "/") return path;
     while (!text.empty()) {
-        if (path.size == path.parts.size()) return std::nullopt;
+        if (path.size == path.segments.size()) return std::nullopt;
         const std::size_t end = std::min(text.find('/', 1), text.size());
-        path.parts[path.size++] = text.substr(1, end - 1);
+        path.segments[path.size++] = text.substr(1, end - 1);
         text.remove_prefix(end);
     }
     return path;
 }
 
-bool matches(const Pattern& pattern, const Path& path) {
-    for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
-        if (pattern.parts[i].empty() != (i >= path.size)) return false;
-        if (pattern.parts[i] != any && pattern.parts[i] != path.parts[i]) return false;
-    }
-    return true;
-}
-
 constexpr std::size_t most_parameters = 16;
-constexpr auto not_a_target = "the request's target is not a path, perhaps with a query";
+constexpr auto not_a_target = "the request's target is not a path, optionally with a query";
 
 bool is_path(std::string_view text) {
     constexpr auto encoded = urls::pct_encoded_rule(urls::pchars + '/');
     return text.starts_with('/') && urls::grammar::parse({text.data(), text.size()}, encoded);
 }
 
-// Nothing where an escape is broken.
-std::optional<std::string> decoded(std::string_view text) {
-    if (!text.contains('%')) return std::string{text};
-    const auto view = urls::make_pct_string_view({text.data(), text.size()});
-    if (!view) return std::nullopt;
-    return view->decode();
-}
-
-// Throws BadRequest where it is no URL.
+// Throws BadRequest if the target is not a URL.
 urls::params_encoded_view parameters_in(std::string_view target) {
     const auto url = urls::parse_origin_form({target.data(), target.size()});
     if (!url) throw BadRequest{not_a_target};
@@ -110,8 +52,10 @@ urls::params_encoded_view parameters_in(std::string_view target) {
 }  // namespace
 
 void Query::add(std::string name, std::string value) {
-    if (parameters_.size() == most_parameters)
-        throw BadRequest{"the query has too many parameters"};
+    if (parameters_.size() == most_parameters) {
+        throw BadRequest{"the query has too many parameters; the limit is " +
+                         std::to_string(most_parameters)};
+    }
     const bool twice = std::ranges::any_of(
         parameters_, [&](const auto& parameter) { return parameter.first == name; });
     if (twice) throw BadRequest{"a parameter of the query is given twice"};
@@ -154,97 +98,64 @@ std::size_t Query::limit(std::size_t otherwise) const {
     return value ? static_cast<std::size_t>(*value) : otherwise;
 }
 
-void Query::refuse_all_but(std::initializer_list<std::string_view> known) const {
+void Query::refuse_all_but(std::span<const std::string_view> known) const {
     const bool fine = std::ranges::all_of(parameters_, [&](const auto& parameter) {
         return std::ranges::find(known, parameter.first) != known.end();
     });
     if (fine) return;
-    if (known.size() == 0) throw BadRequest{"this URL takes no query"};
+    if (known.empty()) throw BadRequest{"this URL takes no query"};
     std::string names;
     for (const std::string_view name : known) names.append(names.empty() ? "" : ", ").append(name);
     throw BadRequest{"the query has a parameter that is not known here; known are " + names};
 }
 
-LockKey Target::key() const {
-    return {names.at(0), names.at(1)};
-}
-
-std::optional<Target> read_target(std::string_view text) {
+Target read_target(std::string_view text) {
     const std::string_view path_text = text.substr(0, text.find('?'));
     if (!is_path(path_text)) throw BadRequest{not_a_target};
-    urls::params_encoded_view parameters;
-    if (path_text.size() < text.size()) parameters = parameters_in(text);
-    const auto path = path_of(path_text);
-    if (!path) return std::nullopt;
-    const auto* pattern =
-        std::ranges::find_if(patterns, [&](const Pattern& one) { return matches(one, *path); });
-    if (pattern == patterns.end()) return std::nullopt;
-
-    Target target{.resource = pattern->resource};
-    for (std::size_t i = 0; i < path->size; ++i) {
-        if (pattern->parts[i] == any) target.names.push_back(*decoded(path->parts[i]));
-    }
-    urls::encoding_opts as_form;
-    as_form.space_as_plus = true;
-    for (const auto& parameter : parameters) {
-        target.query.add(parameter.key.decode(as_form), parameter.value.decode(as_form));
-    }
+    Target target{.path = path_of(path_text)};
+    if (path_text.size() < text.size()) target.parameters = parameters_in(text);
     return target;
 }
 
-std::string_view route_of(Resource resource) noexcept {
-    switch (resource) {
-        case Resource::health: return "/healthz";
-        case Resource::readiness: return "/readyz";
-        case Resource::description: return "/openapi.json";
-        case Resource::batch: return "/v1/batch";
-        case Resource::lock: return "/v1/locks/{type}/{id}";
-        case Resource::lock_break: return "/v1/locks/{type}/{id}/break";
-        case Resource::lock_knock: return "/v1/locks/{type}/{id}/knock";
-        case Resource::locks: return "/v1/locks";
-        case Resource::owner_locks: return "/v1/owners/{owner}/locks";
-        case Resource::history: return "/v1/history";
-        case Resource::statistics: return "/v1/statistics";
-        case Resource::refused: return "/v1/refused";
-        case Resource::token: return "/v1/token";
-        case Resource::events: return "/v1/events";
-        case Resource::console: return "/";
-        case Resource::console_file: return "/console/{file}";
-        case Resource::client_file: return "/client/{file}";
-        case Resource::metrics: return "/metrics";
+Query read_query(const Target& target) {
+    Query query;
+    urls::encoding_opts as_form;
+    as_form.space_as_plus = true;
+    for (const auto& parameter : target.parameters) {
+        query.add(parameter.key.decode(as_form), parameter.value.decode(as_form));
     }
-    return {};
+    return query;
 }
 
-std::string_view methods_of(Resource resource) noexcept {
-    switch (resource) {
-        case Resource::batch:
-        case Resource::lock_break:
-        case Resource::lock_knock: return "POST";
-        case Resource::lock: return "GET, HEAD, POST, PATCH, DELETE";
-        case Resource::owner_locks: return "DELETE";
-        default: return "GET, HEAD";
+std::int64_t integer_of(std::string_view what, std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+        throw BadRequest{std::string{what} + " must be an integer"};
     }
+    return value;
 }
 
-std::string cursor_of(const Holder& last) {
-    std::string cursor = std::to_string(last.fence) + '/';
-    wire::append_encoded(cursor, last.key.type());
-    cursor.push_back('/');
-    wire::append_encoded(cursor, last.key.id());
-    return cursor;
+std::optional<std::string> decoded(std::string_view text) {
+    if (!text.contains('%')) return std::string{text};
+    const auto view = urls::make_pct_string_view({text.data(), text.size()});
+    if (!view) return std::nullopt;
+    return view->decode();
 }
 
-Holder holder_at(std::string_view cursor) {
-    const BadRequest refusal{"\"after\" must be the \"next\" of the page before"};
-    const std::size_t slash = cursor.find('/');
-    const std::size_t next = cursor.find('/', slash + 1);
-    if (slash == std::string_view::npos || next == std::string_view::npos) throw refusal;
-    const auto type = decoded(cursor.substr(slash + 1, next - slash - 1));
-    const auto id = decoded(cursor.substr(next + 1));
-    if (!type || !id) throw refusal;
-    return {.key = {*type, *id},
-            .fence = integer_of("the fence in \"after\"", cursor.substr(0, slash))};
+bool take_absolute_form(HttpRequest& request) {
+    std::string_view rest = request.target;
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (lower(rest.substr(0, scheme.size())) != scheme) continue;
+        rest.remove_prefix(scheme.size());
+        const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+        if (host.empty() || host.contains('@')) return false;
+        rest.remove_prefix(host.size());
+        request.host.assign(host);
+        request.target = (rest.starts_with('/') ? "" : "/") + std::string{rest};
+        return true;
+    }
+    return true;
 }
 
 }  // namespace leasehold::server

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <boost/container/static_vector.hpp>
+#include <boost/url/params_encoded_view.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,72 +14,61 @@
 
 #include <leasehold/store.hpp>
 
-// What a URL names.
+// What a request is about: the path and the query of its URL.
 namespace leasehold::server {
 
-enum class Resource : std::uint8_t {
-    health,
-    readiness,
-    description,
-    batch,
-    lock,         // of one key
-    lock_break,   // of one key
-    lock_knock,   // of one key
-    locks,        // all
-    owner_locks,  // of one owner
-    history,
-    statistics,
-    refused,
-    token,  // of who asks
-    events,
-    console,       // the page
-    console_file,  // what it loads
-    client_file,   // leasehold.js, for the pages of others
-    metrics,
-};
+struct HttpRequest;
 
-// The parameters behind the question mark, each taken by its name. Every function throws BadRequest
-// where the value is not what it must be.
+// The parameters after the question mark. Every function throws BadRequest for a value that it does
+// not accept.
 class Query {
 public:
-    void add(std::string name, std::string value);  // throws where it was given before
+    void add(std::string name, std::string value);  // throws if the name was added before
 
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
     [[nodiscard]] OwnerScope scope() const;
-    // The key that "type" and "id" name together; nothing where neither is given.
+    // The key that "type" and "id" name together. Nothing if both are absent.
     [[nodiscard]] std::optional<LockKey> key() const;
     // The number of rows of a page.
     [[nodiscard]] std::size_t limit(std::size_t otherwise) const;
 
-    // Throws where there is a parameter of another name.
-    void refuse_all_but(std::initializer_list<std::string_view> known) const;
+    // Throws if there is a parameter with another name.
+    void refuse_all_but(std::span<const std::string_view> known) const;
 
 private:
     std::vector<std::pair<std::string, std::string>> parameters_;
 };
 
-struct Target {
-    Resource resource;
-    // The type and the id, or the owner, or the file.
-    boost::container::static_vector<std::string, 2> names{};
-    Query query{};
+// The segments of a path, still encoded: a slash within a segment is %2F. The path "/" has none.
+struct Path {
+    static constexpr std::size_t most_segments = 8;
 
-    // Throws BadRequest where they make no key.
-    [[nodiscard]] LockKey key() const;
+    std::array<std::string_view, most_segments> segments{};
+    std::size_t size = 0;
 };
 
-// Nothing where there is no such resource. Throws BadRequest where it is no URL.
-[[nodiscard]] std::optional<Target> read_target(std::string_view text);
+// The parts of a request's target in origin form. Refers to the text that was read.
+struct Target {
+    std::optional<Path> path{};  // nothing if it has more segments than any route
+    boost::urls::params_encoded_view parameters{};
+};
 
-// Its URL, with the names of what it takes in braces.
-[[nodiscard]] std::string_view route_of(Resource resource) noexcept;
+// Throws BadRequest if the text is not a path, optionally with a query.
+[[nodiscard]] Target read_target(std::string_view text);
 
-// The methods a resource has, as an Allow field lists them.
-[[nodiscard]] std::string_view methods_of(Resource resource) noexcept;
+// Throws BadRequest for too many parameters, and for one that is given twice.
+[[nodiscard]] Query read_query(const Target& target);
 
-// A place in a list of locks, as text that a client hands back as it is.
-[[nodiscard]] std::string cursor_of(const Holder& last);
-[[nodiscard]] Holder holder_at(std::string_view cursor);  // throws BadRequest
+// The text of an encoded segment. Nothing if an escape is broken.
+[[nodiscard]] std::optional<std::string> decoded(std::string_view segment);
+
+// The integer that the text consists of. Throws BadRequest, which names `what`, for another text.
+[[nodiscard]] std::int64_t integer_of(std::string_view what, std::string_view text);
+
+// Splits a target in absolute form, "http://host/path", which RFC 9112 (3.2.2) demands that a
+// server accepts: the host replaces the Host field, the rest is the target. False if the host is
+// missing or malformed. Other targets stay as they are.
+[[nodiscard]] bool take_absolute_form(HttpRequest& request);
 
 }  // namespace leasehold::server

@@ -20,8 +20,7 @@
 
 #include <leasehold/lock_id.hpp>
 
-#include "server/http/message.hpp"
-#include "server/http/target.hpp"
+#include "core/enum_table.hpp"
 #include "server/monitoring/names.hpp"
 
 namespace leasehold::server {
@@ -55,22 +54,18 @@ std::string public_part(std::string text) {
     return text;
 }
 
-// Nothing for what is not worth a line.
-std::string_view line_of(ConnectionEvent event) {
-    switch (event) {
-        case ConnectionEvent::turned_away: return "connection turned away: too many are served";
-        case ConnectionEvent::accepting_paused:
-            return "accepting paused: a connection could not be opened, perhaps for lack of files";
-        case ConnectionEvent::no_handshake: return "connection cut: no TLS handshake";
-        case ConnectionEvent::slow_header: return "connection cut: its request's header was late";
-        case ConnectionEvent::slow_body: return "connection cut: its request's body was late";
-        case ConnectionEvent::slow_reader: return "connection cut: it did not take its answer";
-        case ConnectionEvent::accepted:
-        case ConnectionEvent::ended:
-        case ConnectionEvent::idle: break;
-    }
-    return {};
-}
+// The line of each event; empty for events that are not logged.
+constexpr EnumTable<ConnectionEvent, std::string_view> lines_of_events{
+    {{ConnectionEvent::accepted, ""},
+     {ConnectionEvent::ended, ""},
+     {ConnectionEvent::turned_away, "connection turned away: the limit of connections is reached"},
+     {ConnectionEvent::accepting_paused,
+      "accepting paused: a connection could not be opened, perhaps for lack of file descriptors"},
+     {ConnectionEvent::no_handshake, "connection cut: the TLS handshake failed"},
+     {ConnectionEvent::slow_header, "connection cut: the request's header was late"},
+     {ConnectionEvent::slow_body, "connection cut: the request's body was late"},
+     {ConnectionEvent::slow_reader, "connection cut: the client did not take its answer"},
+     {ConnectionEvent::idle, ""}}};
 
 bool is_plain(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -158,7 +153,7 @@ public:
 
     Seldom faults;
     Seldom strangers;
-    std::array<Seldom, connection_events> events;
+    EnumArray<ConnectionEvent, Seldom> events;
     std::atomic<bool> fault_told{false};  // and not yet that the store answers again
 
 private:
@@ -185,8 +180,8 @@ void Log::served(const Served& request) noexcept {
     const auto microseconds =
         std::chrono::duration_cast<std::chrono::microseconds>(request.took).count();
     write(LogLevel::debug, "request",
-          {{"method", name_of(request.method)},
-           {"route", request.resource ? route_of(*request.resource) : "unknown"},
+          {{"method", request.method},
+           {"route", request.route.empty() ? "unknown" : request.route},
            {"status", request.status},
            {"took_us", microseconds},
            {"bytes_in", request.bytes_in},
@@ -210,9 +205,9 @@ void Log::batch_applied(const Batch& batch) noexcept {
 }
 
 void Log::happened(ConnectionEvent event) noexcept {
-    const std::string_view message = line_of(event);
+    const std::string_view message = lines_of_events[event];
     if (message.empty()) return;
-    const auto count = lines_->events.at(static_cast<std::size_t>(event)).one_more();
+    const auto count = lines_->events[event].one_more();
     if (count) warning(message, {{"times", *count}});
 }
 

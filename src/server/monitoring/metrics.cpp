@@ -6,15 +6,14 @@
 #include <atomic>
 #include <utility>
 
-#include "server/http/message.hpp"
-#include "server/http/target.hpp"
+#include "core/enum_table.hpp"
 #include "server/monitoring/families.hpp"
 #include "server/monitoring/instruments.hpp"
+#include "server/monitoring/labelled.hpp"
 #include "server/monitoring/names.hpp"
 #include "server/monitoring/process_metrics.hpp"
 #include "server/options.hpp"
 #include "server/store/asking.hpp"
-#include "server/store/held_leases.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -33,20 +32,24 @@ constexpr std::array waits{10 * ms,   50 * ms, 100 * ms, 250 * ms, 500 * ms, 1 *
                            2500 * ms, 5 * s,   10 * s,   20 * s,   30 * s,   60 * s};
 constexpr std::array<std::uint64_t, 11> sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
-// Room for more of them.
-constexpr std::size_t resources = 32;
-constexpr std::size_t no_resource = resources - 1;
+// The route and the method of a request.
+using Call = std::pair<std::string_view, std::string_view>;
+struct HashOfCall {
+    std::size_t operator()(const Call& call) const noexcept {
+        const std::hash<std::string_view> hash;
+        return hash(call.first) * 31 + hash(call.second);
+    }
+};
+constexpr std::string_view no_route = "other";
 
-constexpr std::array methods{Method::get, Method::head,    Method::post, Method::patch,
-                             Method::del, Method::options, Method::other};
 constexpr std::array statuses{200U, 201U, 202U, 204U, 304U, 400U, 401U, 403U,
                               404U, 405U, 406U, 408U, 409U, 410U, 413U, 415U,
                               417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
 
-// The place of each status in `statuses`; of an unknown one the last.
-constexpr std::size_t largest_status = 600;
-constexpr auto places = [] {
-    std::array<std::uint8_t, largest_status> all{};
+// The index of each status in `statuses`. An unknown status has the last index.
+constexpr std::size_t status_limit = 600;
+constexpr auto index_of_status = [] {
+    std::array<std::uint8_t, status_limit> all{};
     all.fill(statuses.size() - 1);
     for (std::size_t i = 0; i + 1 < statuses.size(); ++i) {
         all.at(statuses.at(i)) = static_cast<std::uint8_t>(i);
@@ -54,18 +57,7 @@ constexpr auto places = [] {
     return all;
 }();
 
-// Those that are the store's; a client's lock id in use is none of its.
-constexpr std::array causes{Cause::unavailable, Cause::clock_leap, Cause::configuration,
-                            Cause::not_allowed, Cause::internal};
-constexpr std::array effects{Effect::none, Effect::unknown};
-constexpr std::array endings{Gone::unknown, Gone::expired, Gone::released, Gone::taken,
-                             Gone::broken};
-constexpr std::array lost_endings{Gone::expired, Gone::taken, Gone::broken};
-
-template <class Enum>
-constexpr std::size_t index(Enum value) {
-    return static_cast<std::size_t>(value);
-}
+using ByStatus = std::array<Count, statuses.size()>;
 
 template <class Number>
 double number(Number value) {
@@ -75,32 +67,32 @@ double number(Number value) {
 }  // namespace
 
 struct Metrics::Counts {
-    std::array<std::array<std::array<Count, statuses.size()>, methods.size()>, resources> requests;
-    std::array<Distribution<durations>, resources> took;
+    Labelled<Call, ByStatus, HashOfCall> requests;
+    Labelled<std::string_view, Distribution<durations>> took;  // by route
     Distribution<waits> waited;
     Count body_bytes;
     Count answer_bytes;
 
-    std::array<Count, connection_events> connections;
+    EnumArray<ConnectionEvent, Count> connections;
 
     Count granted;
     Count renewed;
     Count released;
     Count broken;
-    std::array<Count, endings.size()> lost;
+    EnumArray<Gone, Count> lost;
     Count held;
     Count busy;
-    std::array<Count, endings.size()> gone;
+    EnumArray<Gone, Count> gone;
 
     Distribution<sizes> batch_requests;
     Distribution<durations> batch_took;
-    std::array<std::array<Count, effects.size()>, causes.size()> faults;
+    EnumArray<Cause, EnumArray<Effect, Count>> faults;
     std::atomic<bool> store_answers{true};
     std::atomic<bool> offset_known{false};
     std::atomic<Duration::rep> offset{0};
 
     [[nodiscard]] double of(ConnectionEvent event) const {
-        return number(connections.at(index(event)).value());
+        return number(connections[event].value());
     }
     void count(const Request& request, const Lease& lease);
     void count(const Request& request, const Refusal& refusal);
@@ -131,8 +123,8 @@ void Metrics::Counts::count(const Request& request, const Refusal& refusal) {
         case Refusal::Kind::held: held.add(); break;
         case Refusal::Kind::busy: busy.add(); break;
         case Refusal::Kind::gone:
-            gone.at(index(refusal.reason)).add();
-            if (is_about_own_lease(request)) lost.at(index(refusal.reason)).add();
+            gone[refusal.reason].add();
+            if (is_about_own_lease(request)) lost[refusal.reason].add();
             break;
     }
 }
@@ -141,24 +133,21 @@ void Metrics::Counts::add_requests(Families& to) const {
     const auto total = to.counter("leasehold_requests_total", "Requests answered.");
     const auto duration = to.histogram(
         "leasehold_request_duration_seconds",
-        "From a request's last byte to its answer's first, without those that waited for a key.");
-    for (std::size_t r = 0; r < resources; ++r) {
-        const std::string route{r == no_resource ? "other" : route_of(static_cast<Resource>(r))};
-        for (std::size_t m = 0; m < methods.size(); ++m) {
-            for (std::size_t i = 0; i < statuses.size(); ++i) {
-                const auto requests_here = requests.at(r).at(m).at(i).value();
-                if (requests_here == 0) continue;
-                const unsigned status = statuses.at(i);
-                total.with(number(requests_here),
-                           {{"method", std::string{name_of(methods.at(m))}},
-                            {"route", route},
-                            {"status", status == 0 ? "other" : std::to_string(status)}});
-            }
+        "From a request's last byte to its answer's first, except tries that waited for a key.");
+    requests.for_each([&](const Call& call, const ByStatus& counts) {
+        for (std::size_t i = 0; i < statuses.size(); ++i) {
+            if (counts[i].value() == 0) continue;
+            total.with(number(counts[i].value()),
+                       {{"method", std::string{call.second}},
+                        {"route", std::string{call.first}},
+                        {"status", statuses[i] == 0 ? "other" : std::to_string(statuses[i])}});
         }
-        if (!took.at(r).empty()) duration.with(took.at(r).collect(nanoseconds), {{"route", route}});
-    }
+    });
+    took.for_each([&](std::string_view route, const Distribution<durations>& times) {
+        duration.with(times.collect(nanoseconds), {{"route", std::string{route}}});
+    });
     to.histogram("leasehold_wait_duration_seconds",
-                 "The same of tries that waited for their key, granted or not.")
+                 "The same for tries that waited for their key, granted or not.")
         .with(waited.collect(nanoseconds));
     to.counter("leasehold_request_body_bytes_total", "Bytes of requests' bodies.")
         .with(number(body_bytes.value()));
@@ -177,7 +166,7 @@ void Metrics::Counts::add_connections(Families& to, const ServerOptions& options
                "Connections beyond the limit, answered 503 and closed.")
         .with(of(ConnectionEvent::turned_away));
     to.counter("leasehold_accept_pauses_total",
-               "Times accepting paused for a moment: out of file descriptors, say.")
+               "Times accepting paused for a moment, for example for lack of file descriptors.")
         .with(of(ConnectionEvent::accepting_paused));
     const auto cut = to.counter("leasehold_connections_cut_total",
                                 "Connections that missed a deadline, or were idle for too long.");
@@ -200,39 +189,38 @@ void Metrics::Counts::add_leases(Families& to) const {
     total("leasehold_leases_broken_total", "Leases broken by administrators.", broken);
     const auto lost_ones =
         to.counter("leasehold_leases_lost_total",
-                   "Times a holder was told that its lease had ended without its doing.");
-    for (const Gone how : lost_endings) {
-        lost_ones.with(number(lost.at(index(how)).value()), {{"how", to_string(how)}});
+                   "Times a holder learned that its lease had ended without its doing.");
+    for (const Gone how : {Gone::expired, Gone::taken, Gone::broken}) {
+        lost_ones.with(number(lost[how].value()), {{"how", to_string(how)}});
     }
-    const auto refusals =
-        to.counter("leasehold_refusals_total",
-                   "Refusals that clients were told; of one that waited, the last.");
+    const auto refusals = to.counter("leasehold_refusals_total",
+                                     "Refusals sent to clients; a try that waited counts once.");
     refusals.with(number(held.value()), {{"kind", "held"}, {"reason", "none"}});
     refusals.with(number(busy.value()), {{"kind", "busy"}, {"reason", "none"}});
-    for (const Gone how : endings) {
-        refusals.with(number(gone.at(index(how)).value()),
-                      {{"kind", "gone"}, {"reason", to_string(how)}});
-    }
+    gone.for_each([&](Gone how, const Count& count) {
+        refusals.with(number(count.value()), {{"kind", "gone"}, {"reason", to_string(how)}});
+    });
 }
 
 void Metrics::Counts::add_store(Families& to, const StoreStatus& status) const {
     to.histogram("leasehold_store_batch_requests", "Requests that went to the store together.")
         .with(batch_requests.collect(1));
-    to.histogram("leasehold_store_batch_duration_seconds", "How long the store took for them.")
+    to.histogram("leasehold_store_batch_duration_seconds", "How long the store took for a batch.")
         .with(batch_took.collect(nanoseconds));
     const auto failed =
         to.counter("leasehold_store_faults_total",
-                   "Times the store could not answer; effect unknown: it may have acted.");
-    for (const Cause cause : causes) {
-        for (const Effect effect : effects) {
-            failed.with(
-                number(faults.at(index(cause)).at(index(effect)).value()),
-                {{"cause", std::string{name_of(cause)}}, {"effect", std::string{name_of(effect)}}});
-        }
-    }
-    to.gauge("leasehold_store_up", "1 if the store answered when it was asked last.")
+                   "Times the store could not answer; with effect unknown it may have acted.");
+    faults.for_each([&](Cause cause, const EnumArray<Effect, Count>& by_effect) {
+        // A lock id that is already in use is the client's mistake, not a fault of the store.
+        if (cause == Cause::lock_id_in_use) return;
+        by_effect.for_each([&](Effect effect, const Count& count) {
+            failed.with(number(count.value()), {{"cause", std::string{name_of(cause)}},
+                                                {"effect", std::string{name_of(effect)}}});
+        });
+    });
+    to.gauge("leasehold_store_up", "1 if the store answered the last batch.")
         .with(store_answers ? 1 : 0);
-    to.gauge("leasehold_store_info", "The store, and whether what it answered survives a crash.")
+    to.gauge("leasehold_store_info", "The store, and whether its answered changes survive a crash.")
         .with(1, {{"durability", to_string(status.durability)}, {"store", status.name}});
     if (!offset_known) return;
     const std::chrono::duration<double> ahead = Duration{offset.load()};
@@ -247,18 +235,21 @@ Metrics::Metrics(std::string version)
 
 Metrics::~Metrics() = default;
 
-void Metrics::served(const Served& request) noexcept {
-    const std::size_t resource = request.resource ? index(*request.resource) : no_resource;
-    const std::size_t status = places.at(std::min<std::size_t>(request.status, largest_status - 1));
-    counts_->requests.at(resource).at(index(request.method)).at(status).add();
+void Metrics::served(const Served& request) noexcept try {
+    const std::string_view route = request.route.empty() ? no_route : request.route;
+    const std::size_t status =
+        index_of_status[std::min<std::size_t>(request.status, status_limit - 1)];
+    counts_->requests[{route, request.method}][status].add();
     const auto took = static_cast<std::uint64_t>(request.took.count());
     if (request.waited) {
         counts_->waited.add(took);
     } else {
-        counts_->took.at(resource).add(took);
+        counts_->took[route].add(took);
     }
     counts_->body_bytes.add(request.bytes_in);
     counts_->answer_bytes.add(request.bytes_out);
+} catch (const std::bad_alloc&) {
+    // The first request of a route is not counted.
 }
 
 void Metrics::answered(const Request& request, const Outcome& outcome) noexcept {
@@ -284,11 +275,11 @@ void Metrics::batch_applied(const Batch& batch) noexcept {
 }
 
 void Metrics::store_failed(const StoreFault& fault) noexcept {
-    counts_->faults.at(index(fault.cause())).at(index(fault.effect())).add();
+    counts_->faults[fault.cause()][fault.effect()].add();
 }
 
 void Metrics::happened(ConnectionEvent event) noexcept {
-    counts_->connections.at(index(event)).add();
+    counts_->connections[event].add();
 }
 
 std::string Metrics::text(const Levels& now, const ServerOptions& options) const {
@@ -299,7 +290,7 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
     all.gauge("leasehold_build_info", "The version of Leasehold.").with(1, {{"version", version_}});
     counts_->add_requests(all);
     level("leasehold_requests_under_way",
-          "Requests being answered, with those that wait for a key.", now.requests);
+          "Requests being answered, including tries that wait for a key.", now.requests);
     counts_->add_connections(all, options);
     counts_->add_leases(all);
     if (now.held) {
@@ -307,7 +298,7 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
               "Live leases in the store, of all its servers, when they were counted last: at a "
               "scrape, not more often than every " +
                   std::to_string(options.leases_counted_every.count()) + " ms, and up to " +
-                  std::to_string(HeldLeases::most) + ".",
+                  std::to_string(HeldCount::most) + ".",
               now.held->leases);
         const std::chrono::duration<double> at = now.held->at.time_since_epoch();
         all.gauge("leasehold_leases_counted_timestamp_seconds",
@@ -323,8 +314,8 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
     level("leasehold_store_requests_under_way", "Requests that are with the store.",
           now.with_store);
     all.gauge("leasehold_queued_requests",
-              "Requests that queue for the store, which takes those that keep or end a "
-              "lease first.")
+              "Requests that queue for the store. Requests that keep or end a lease go "
+              "first.")
         .with(number(now.queued_keeps), {{"kind", "keep_or_end"}})
         .with(number(now.queued_tries), {{"kind", "try"}});
     level("leasehold_queued_tries_limit", "Tries that may queue; one more is answered 503.",

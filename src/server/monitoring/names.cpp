@@ -1,5 +1,6 @@
 #include "server/monitoring/names.hpp"
 
+#include "core/enum_table.hpp"
 #include "wire/words.hpp"
 
 namespace leasehold::server {
@@ -13,18 +14,17 @@ std::string_view name_of(StoreFault::Effect effect) noexcept {
 }
 
 std::string_view name_of(ConnectionEvent event) noexcept {
-    switch (event) {
-        case ConnectionEvent::accepted: return "accepted";
-        case ConnectionEvent::ended: return "ended";
-        case ConnectionEvent::turned_away: return "turned_away";
-        case ConnectionEvent::accepting_paused: return "accepting_paused";
-        case ConnectionEvent::no_handshake: return "no_handshake";
-        case ConnectionEvent::slow_header: return "slow_header";
-        case ConnectionEvent::slow_body: return "slow_body";
-        case ConnectionEvent::slow_reader: return "slow_reader";
-        case ConnectionEvent::idle: return "idle";
-    }
-    return {};
+    static constexpr EnumTable<ConnectionEvent, std::string_view> names{
+        {{ConnectionEvent::accepted, "accepted"},
+         {ConnectionEvent::ended, "ended"},
+         {ConnectionEvent::turned_away, "turned_away"},
+         {ConnectionEvent::accepting_paused, "accepting_paused"},
+         {ConnectionEvent::no_handshake, "no_handshake"},
+         {ConnectionEvent::slow_header, "slow_header"},
+         {ConnectionEvent::slow_body, "slow_body"},
+         {ConnectionEvent::slow_reader, "slow_reader"},
+         {ConnectionEvent::idle, "idle"}}};
+    return names[event];
 }
 
 }  // namespace leasehold::server

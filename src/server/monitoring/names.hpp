@@ -6,7 +6,7 @@
 
 #include "server/monitoring/observer.hpp"
 
-// What things are called in logs and metrics.
+// The names of enumerators in logs and metrics.
 namespace leasehold::server {
 
 [[nodiscard]] std::string_view name_of(StoreFault::Cause cause) noexcept;

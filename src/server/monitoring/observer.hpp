@@ -4,21 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <leasehold/store.hpp>
 
 namespace leasehold::server {
 
-enum class Method : std::uint8_t;    // http.hpp
-enum class Resource : std::uint8_t;  // target.hpp
-
-// A request that was answered. Nothing in it names what was locked, by whom, or with which secret.
+// A request that was answered. It names no key, no owner and no secret. The method and the route
+// are one of a few texts that live as long as the program.
 struct Served {
-    Method method{};
-    std::optional<Resource> resource{};  // nothing where there is no such one
-    std::string_view token{};  // the name of the one that was shown; empty where there was none
+    std::string_view method{};
+    std::string_view route{};  // "/v1/locks/{type}/{id}"; empty if no route has the URL
+    std::string_view token{};  // the name of the client's token; empty if it has none
     unsigned status = 0;
-    bool waited = false;              // it asked to wait for its key
+    bool waited = false;              // the request asked to wait for its key
     std::chrono::nanoseconds took{};  // from the request's last byte to the answer's first
     std::size_t bytes_in = 0;         // of the body
     std::size_t bytes_out = 0;        // of the whole answer
@@ -27,27 +26,26 @@ struct Served {
 // Requests that went to the store together.
 struct Batch {
     std::size_t requests = 0;
-    std::size_t faults = 0;  // of them, how many were not answered
+    std::size_t faults = 0;  // the number of them that the store did not answer
     std::chrono::nanoseconds took{};
-    // The store's clock ahead of this machine's; nothing where no answer tells, or one was
-    // looked at a moment ago.
+    // How far the store's clock is ahead of this machine's. Nothing if no answer says so, or if the
+    // offset was read a moment ago.
     std::optional<Duration> clock_offset{};
 };
 
 enum class ConnectionEvent : std::uint8_t {
     accepted,
     ended,
-    turned_away,       // one too many
-    accepting_paused,  // no more can be accepted now: out of file descriptors, say
-    no_handshake,      // cut: TLS did not come about, in time or at all
-    slow_header,       // cut: a deadline was missed
-    slow_body,
-    slow_reader,
-    idle,  // closed: nothing was asked for long enough
+    turned_away,       // the limit of connections was reached
+    accepting_paused,  // accepting failed, for example for lack of file descriptors
+    no_handshake,      // cut: the TLS handshake failed or was too slow
+    slow_header,       // cut: the header did not arrive in time
+    slow_body,         // cut: the body did not arrive in time
+    slow_reader,       // cut: the client did not take the answer in time
+    idle,              // closed: no request came for a while
 };
-inline constexpr std::size_t connection_events = 9;
 
-// Sees what a server does. Every function is called from any thread, often, and must not block.
+// Is told what a server does. Every function is called from any thread, often, and must not block.
 class Observer {
 public:
     Observer() = default;
@@ -61,13 +59,13 @@ public:
     virtual void batch_applied(const Batch&) noexcept {}
     virtual void store_failed(const StoreFault&) noexcept {}
     virtual void happened(ConnectionEvent) noexcept {}
-    // Somebody at this address has shown no valid token.
+    // A client at this address has shown no valid token.
     virtual void turned_away(std::string_view /*address*/) noexcept {}
-    // Something that nobody is answered for went wrong: out of memory, say. The server goes on.
+    // An error that no client is told of, for example lack of memory. The server goes on.
     virtual void failed(std::string_view /*what*/) noexcept {}
 };
 
-// Two of them.
+// Tells two observers.
 class BothObservers final : public Observer {
 public:
     // Both outlive this.

@@ -68,8 +68,9 @@ Task<std::optional<HeldCount>> HeldLeases::go_through_the_store() {
         const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
         if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();
-        if (holders->size() < page.limit || leases >= most) {
-            co_return HeldCount{std::min(leases, most), std::chrono::system_clock::now()};
+        if (holders->size() < page.limit || leases >= HeldCount::most) {
+            co_return HeldCount{std::min(leases, HeldCount::most),
+                                std::chrono::system_clock::now()};
         }
         page.after = holders->back();
     }

@@ -5,17 +5,16 @@
 #include <mutex>
 #include <optional>
 
-#include "server/monitoring/metrics.hpp"
+#include "server/monitoring/levels.hpp"
 #include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
 
 namespace leasehold::server {
 
-// Counts the live leases of the store: page by page, seldom, and never more than `most`, so that
-// whoever looks cannot keep the store busy. Thread-safe.
+// Counts the live leases of the store: page by page, seldom, and never more than HeldCount::most,
+// so that reading the count cannot keep the store busy. Thread-safe.
 class HeldLeases {
 public:
-    static constexpr std::size_t most = 200'000;
     // Counting takes no more than one part in so many of the time.
     static constexpr int seldom = 100;
     // How long an answer waits for a count that is under way.

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string_view>
 
+#include "server/http/target.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -16,20 +18,8 @@ namespace http = boost::beast::http;
 
 constexpr std::size_t first_buffer_bytes = 2048;
 
-Reply bad_framing(std::string_view detail) {
-    return problem(400, "bad_request", detail);
-}
-
-Method method_of(http::verb verb) {
-    switch (verb) {
-        case http::verb::get: return Method::get;
-        case http::verb::head: return Method::head;
-        case http::verb::post: return Method::post;
-        case http::verb::patch: return Method::patch;
-        case http::verb::delete_: return Method::del;
-        case http::verb::options: return Method::options;
-        default: return Method::other;
-    }
+Problem bad_framing(std::string_view detail) {
+    return {.status = 400, .code = "bad_request", .detail = std::string{detail}};
 }
 
 // The lines of a header, of which the last may still be on its way.
@@ -69,19 +59,19 @@ public:
         eager(true);
     }
 
-    std::optional<Reply> refusal;
+    std::optional<Problem> problem;
     bool expects_continue = false;
 
 private:
-    void refuse(beast::error_code& error, Reply reply) {
-        refusal = std::move(reply);
+    void refuse(beast::error_code& error, Problem why) {
+        problem = std::move(why);
         error = http::error::bad_field;
     }
 
-    void on_request_impl(http::verb method, beast::string_view, beast::string_view target,
+    void on_request_impl(http::verb, beast::string_view method, beast::string_view target,
                          int version, beast::error_code&) override {
         version_ = version;
-        request_.method = method_of(method);
+        request_.method.assign(method.data(), method.size());
         request_.target.assign(target.data(), target.size());
     }
     void on_response_impl(int, beast::string_view, int, beast::error_code&) override {}
@@ -115,8 +105,10 @@ private:
                 return once(content_type_, "Content-Type", error);
             case http::field::expect:
                 if (!beast::iequals(value, "100-continue")) {
-                    return refuse(error, problem(417, "bad_request",
-                                                 "the only expectation known is 100-continue"));
+                    return refuse(error,
+                                  {.status = 417,
+                                   .code = "bad_request",
+                                   .detail = "the only Expect this server knows is 100-continue"});
                 }
                 expects_continue = true;
                 return;
@@ -160,6 +152,9 @@ private:
         }
         if (transfer_encoding_ && version_ == 10) {
             return refuse(error, bad_framing("HTTP/1.0 has no Transfer-Encoding"));
+        }
+        if (!take_absolute_form(request_)) {
+            return refuse(error, bad_framing("the host of the request's target is malformed"));
         }
     }
     void on_body_init_impl(const boost::optional<std::uint64_t>&, beast::error_code&) override {}
@@ -219,7 +214,7 @@ bool RequestReader::take_expect_continue() {
 }
 
 RequestReader::State RequestReader::next() {
-    request_.method = Method::other;
+    request_.method.clear();
     request_.target.clear();
     request_.content_type.clear();
     request_.lock_token.reset();
@@ -246,9 +241,9 @@ RequestReader::State RequestReader::next() {
     return advance();
 }
 
-RequestReader::State RequestReader::refuse(Reply reply) {
-    refusal_ = std::move(reply);
-    return state_ = State::refused;
+RequestReader::State RequestReader::refuse(Problem problem) {
+    problem_ = std::move(problem);
+    return refuse();
 }
 
 std::optional<RequestReader::State> RequestReader::check_header() {
@@ -259,9 +254,10 @@ std::optional<RequestReader::State> RequestReader::check_header() {
         return std::nullopt;
     }
     if (filled_ >= options_.header_bytes) {
-        return refuse(problem(431, "header_too_large",
-                              "a request's header has at most " +
-                                  std::to_string(options_.header_bytes) + " bytes here"));
+        return refuse({.status = 431,
+                       .code = "header_too_large",
+                       .detail = "a request's header has at most " +
+                                 std::to_string(options_.header_bytes) + " bytes here"});
     }
     return state_ = State::header;
 }
@@ -291,14 +287,16 @@ std::optional<RequestReader::State> RequestReader::parse(std::size_t bytes) {
     const std::size_t used = parser_->put(boost::asio::buffer(buffer_.data(), bytes), error);
     filled_ -= used;
     std::memmove(buffer_.data(), buffer_.data() + used, filled_);
-    if (parser_->refusal) return refuse(*std::move(parser_->refusal));
+    if (parser_->problem) return refuse(*std::move(parser_->problem));
     if (error == http::error::body_limit) {
-        return refuse(problem(
-            413, "body_too_large",
-            "a request's body has at most " + std::to_string(options_.body_bytes) + " bytes here"));
+        return refuse({.status = 413,
+                       .code = "body_too_large",
+                       .detail = "a request's body has at most " +
+                                 std::to_string(options_.body_bytes) + " bytes here"});
     }
     if (error == http::error::bad_version) {
-        return refuse(problem(505, "bad_request", "this server speaks HTTP/1.1"));
+        return refuse(
+            {.status = 505, .code = "bad_request", .detail = "this server speaks HTTP/1.1"});
     }
     if (error && error != http::error::need_more) {
         return refuse(bad_framing("not valid HTTP: " + error.message()));

@@ -8,12 +8,13 @@
 #include <string>
 
 #include "server/http/message.hpp"
+#include "server/http/problem.hpp"
 #include "server/options.hpp"
 
 namespace leasehold::server {
 
-// Makes requests of the bytes of one connection, one after the other. Accepts only what can be read
-// in one way: everything else is refused with a reply, after which the connection must be closed.
+// Reads requests from the bytes of one connection, one after the other. Refuses bytes that two
+// readers could understand differently; the connection must be closed after that.
 class RequestReader {
 public:
     enum class State : std::uint8_t {
@@ -21,7 +22,7 @@ public:
         header,   // in the middle of a header
         body,     // in the middle of a body
         whole,    // request() is there
-        refused,  // refusal() says why
+        refused,  // problem() says why, unless refuse() was called
     };
 
     // `options` outlive this.
@@ -38,12 +39,13 @@ public:
 
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] HttpRequest& request() noexcept { return request_; }
-    [[nodiscard]] Reply& refusal() noexcept { return refusal_; }
+    // Why the bytes are refused.
+    [[nodiscard]] const std::optional<Problem>& problem() const noexcept { return problem_; }
 
     // Of the body, where the header tells.
     [[nodiscard]] std::optional<std::uint64_t> body_bytes() const;
-    // Does not read the rest of this request.
-    State refuse(Reply reply);
+    // Reads no more of this request.
+    State refuse() { return state_ = State::refused; }
 
     // The client waits for a word before it sends the body. True once.
     [[nodiscard]] bool take_expect_continue();
@@ -54,6 +56,7 @@ public:
 private:
     class Parser;
 
+    State refuse(Problem problem);
     State advance();
     // The whole header is there and can be read in one way.
     [[nodiscard]] std::optional<State> check_header();
@@ -67,7 +70,7 @@ private:
     bool header_checked_ = false;
     std::size_t header_size_ = 0;  // once it is checked
     HttpRequest request_;
-    Reply refusal_;
+    std::optional<Problem> problem_;
     std::unique_ptr<Parser> parser_;
 };
 

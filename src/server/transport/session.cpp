@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "server/access/tokens.hpp"
-#include "server/events/event_log.hpp"
 #include "server/transport/peers.hpp"
 #include "server/transport/worker.hpp"
 
@@ -37,8 +36,11 @@ struct Session::Watch {
     bool over = false;
 };
 
-Session::Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity)
-    : socket_{std::move(socket)}, worker_{worker}, service_{service}, reader_{worker.options()} {
+Session::Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity)
+    : socket_{std::move(socket)},
+      worker_{worker},
+      dispatcher_{dispatcher},
+      reader_{worker.options()} {
     if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
     error_code ignored;
     socket_.non_blocking(true, ignored);
@@ -126,8 +128,8 @@ void Session::happened(ConnectionEvent event) {
 void Session::tell_observer(const Reply& reply) {
     const auto& token = reader_.request().token;
     worker_.options().observer->served(
-        {.method = reader_.request().method,
-         .resource = reply.resource,
+        {.method = reply.method.empty() ? label_of_method(reader_.request().method) : reply.method,
+         .route = reply.route,
          .token = token ? std::string_view{token->name} : std::string_view{},
          .status = reply.status,
          .waited = reply.waited,
@@ -156,8 +158,10 @@ void Session::tell_to_use_tls() {
     tls_.reset();
     last_ = lingering_ = true;
     asked_at_ = Clock::now();
-    print_reply(
-        problem(400, "bad_request", "this server speaks TLS: its URL begins with https://"));
+    print_reply(dispatcher_.error(
+        reader_.request(), {.status = 400,
+                            .code = "bad_request",
+                            .detail = "this server speaks TLS: its URL begins with https://"}));
     (void)send_at_once();
 }
 
@@ -187,18 +191,18 @@ Task<void> Session::run() {
         asked_at_ = Clock::now();
         Reply reply;
         if (reader_.state() == State::refused) {
-            reply = std::move(reader_.refusal());
+            reply = std::move(refusal_);
             last_ = lingering_ = true;
         } else {
-            reply = co_await service_.answer(reader_.request(), *this);
-            if (!reader_.request().keep_alive || reply.events || reply.last) last_ = true;
+            reply = co_await dispatcher_.answer(reader_.request(), *this);
+            if (!reader_.request().keep_alive || reply.stream || reply.last) last_ = true;
         }
         print_reply(reply);
         co_await send_with_others();
         bool sent = unsent_ == 0;
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
-        if (sent && reply.events) co_await send_events(std::move(reply.events));
+        if (sent && reply.stream) co_await send_stream(std::move(reply.stream));
         // Whoever has sent more by now must not be reset before the answer is read.
         if (sent && last_) lingering_ = true;
         if (!sent || last_) break;
@@ -241,7 +245,10 @@ Task<bool> Session::receive() {
         if (error && expired_ && state != State::idle) {
             last_ = lingering_ = true;
             asked_at_ = Clock::now();
-            print_reply(problem(408, "request_timeout", "the request did not arrive in time"));
+            print_reply(dispatcher_.error(reader_.request(),
+                                          {.status = 408,
+                                           .code = "request_timeout",
+                                           .detail = "the request did not arrive in time"}));
             (void)send_at_once();
             co_return false;
         }
@@ -249,29 +256,37 @@ Task<bool> Session::receive() {
         state = reader_.received(bytes);
         if (state == State::body) state = admit_more();
     }
+    if (const auto& problem = reader_.problem()) {
+        refusal_ = dispatcher_.error(reader_.request(), *problem);
+    }
     co_return true;
 }
 
 State Session::admit_body() {
-    auto refusal = service_.refusal_before(reader_.body_bytes(), reader_.request(), *this);
-    return refusal ? reader_.refuse(*std::move(refusal)) : State::body;
+    auto refusal = dispatcher_.refusal_before_body(reader_.body_bytes(), reader_.request(), *this);
+    return refusal ? refuse(*std::move(refusal)) : State::body;
+}
+
+State Session::refuse(Reply refusal) {
+    refusal_ = std::move(refusal);
+    return reader_.refuse();
 }
 
 State Session::admit_more() {
     HttpRequest& request = reader_.request();
     if (request.body.size() <= HttpRequest::kept_body_bytes ||
-        request.body_share.grow_to(request.body.size(), service_.bodies())) {
+        request.body_share.grow_to(request.body.size(), dispatcher_.bodies())) {
         return State::body;
     }
     request.drop_body();
-    return reader_.refuse(
-        overloaded("too many large bodies are on their way; try again in a moment"));
+    return refuse(dispatcher_.error(
+        request, overloaded("too many large bodies are on their way; try again in a moment")));
 }
 
 void Session::print_reply(const Reply& reply) {
     out_.clear();
     print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
-          reader_.request().method == Method::head ? WithBody::no : WithBody::yes);
+          reader_.request().method == "HEAD" ? WithBody::no : WithBody::yes);
     tell_observer(reply);
 }
 
@@ -314,7 +329,7 @@ struct Session::News {
     bool gone = false;
 };
 
-Task<void> Session::send_events(std::shared_ptr<EventStream> events) {
+Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
     const Executor executor = co_await asio::this_coro::executor;
     const auto news = std::make_shared<News>(executor);
     const std::weak_ptr<News> seen{news};
@@ -324,25 +339,25 @@ Task<void> Session::send_events(std::shared_ptr<EventStream> events) {
             waiting->timer.cancel();
         }
     });
-    events->on_news([this, executor, seen, stream = events.get()] {
-        asio::post(executor, [this, seen, stream] {
+    stream->on_news([this, executor, seen, sent = stream.get()] {
+        asio::post(executor, [this, seen, sent] {
             const auto waiting = seen.lock();
             if (!waiting) return;
             waiting->timer.cancel();
-            if (phase_ == Phase::writing && stream->state() == EventStream::State::lost) cut();
+            if (phase_ == Phase::writing && sent->state() == BodyStream::State::lost) cut();
         });
     });
 
     error_code ignored;
     const auto heartbeat = worker_.options().events_heartbeat;
     auto next_heartbeat = Clock::now() + heartbeat;
-    auto state = EventStream::State::open;
-    while (state == EventStream::State::open && !news->gone) {
+    auto state = BodyStream::State::open;
+    while (state == BodyStream::State::open && !news->gone) {
         enter(Phase::answering, unbounded);
         out_.clear();
-        state = events->take(out_);
-        if (state == EventStream::State::lost) break;
-        if (out_.empty() && Clock::now() >= next_heartbeat) events->print_heartbeat(out_);
+        state = stream->take(out_);
+        if (state == BodyStream::State::lost) break;
+        if (out_.empty() && Clock::now() >= next_heartbeat) stream->print_heartbeat(out_);
         if (out_.empty()) {
             if (out_.capacity() > kept_reply_bytes) out_ = {};
             news->timer.expires_at(next_heartbeat);
@@ -354,7 +369,7 @@ Task<void> Session::send_events(std::shared_ptr<EventStream> events) {
         if (!sent) break;
         next_heartbeat = Clock::now() + heartbeat;
     }
-    events->on_news({});
+    stream->on_news({});
     (void)unwatch();
 }
 

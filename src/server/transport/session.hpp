@@ -8,11 +8,12 @@
 #include <span>
 #include <string>
 
+#include "server/http/body_stream.hpp"
 #include "server/monitoring/observer.hpp"
+#include "server/protocol/dispatcher.hpp"
 #include "server/tasks.hpp"
 #include "server/transport/request_reader.hpp"
 #include "server/transport/tls.hpp"
-#include "server/v1/service.hpp"
 
 namespace leasehold::server {
 
@@ -20,12 +21,12 @@ class Worker;
 
 // One connection: reads a request, has it answered, writes the answer, and again. Lives on the
 // thread of its worker.
-class Session final : public Connection,
+class Session final : public ClientConnection,
                       public boost::intrusive::list_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // Worker and service outlive this. With TLS where there is an identity.
-    Session(Socket socket, Worker& worker, Service& service, const TlsIdentity* identity);
+    // Worker and dispatcher outlive this. With TLS where there is an identity.
+    Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity);
     ~Session() override;
 
     [[nodiscard]] Task<void> run();
@@ -64,16 +65,17 @@ private:
     [[nodiscard]] Task<void> wait_until(Tls::Want want, boost::system::error_code& error);
     // A whole request, or one that is refused. False where the connection is to be closed instead.
     [[nodiscard]] Task<bool> receive();
-    // Whether the rest of the request, whose header is there, is read at all.
+    // Decides, once the header is there, whether the body is read.
     [[nodiscard]] RequestReader::State admit_body();
-    // The same where more of it has come.
+    // Decides, when more of a body has come, whether the rest is read.
     [[nodiscard]] RequestReader::State admit_more();
+    [[nodiscard]] RequestReader::State refuse(Reply refusal);
     // What does not fit into the socket's buffer is left; most answers fit.
     [[nodiscard]] Task<void> send_with_others();
     // False where the client is gone, or does not read.
     [[nodiscard]] Task<bool> send_rest();
-    // Sends events until the client is gone or lost, or the server stops.
-    [[nodiscard]] Task<void> send_events(std::shared_ptr<EventStream> events);
+    // Sends the stream until it ends or the client is gone.
+    [[nodiscard]] Task<void> send_stream(std::shared_ptr<BodyStream> stream);
     // The client reads our last words before the connection is reset.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
@@ -83,8 +85,9 @@ private:
     Socket socket_;
     std::unique_ptr<Tls> tls_;  // nothing where the connection is plain
     Worker& worker_;
-    Service& service_;
+    Dispatcher& dispatcher_;
     RequestReader reader_;
+    Reply refusal_;  // of the request that the reader refused
     std::string out_;
     std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;

@@ -40,8 +40,8 @@ void Worker::stop() {
     });
 }
 
-void Worker::serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
-                   std::shared_ptr<void> place) {
+void Worker::serve(Socket socket, Dispatcher& dispatcher,
+                   std::shared_ptr<const TlsIdentity> identity, std::shared_ptr<void> place) {
     ++connections_;
     options_.observer->happened(ConnectionEvent::accepted);
     auto ended = [place = std::move(place)](Worker* worker) {
@@ -49,9 +49,10 @@ void Worker::serve(Socket socket, Service& service, std::shared_ptr<const TlsIde
         worker->options_.observer->happened(ConnectionEvent::ended);
     };
     std::shared_ptr<void> counted{this, std::move(ended)};
-    asio::post(context_, [this, &service, socket = std::move(socket),
+    asio::post(context_, [this, &dispatcher, socket = std::move(socket),
                           identity = std::move(identity), counted = std::move(counted)]() mutable {
-        auto session = std::make_unique<Session>(std::move(socket), *this, service, identity.get());
+        auto session =
+            std::make_unique<Session>(std::move(socket), *this, dispatcher, identity.get());
         sessions_.push_back(*session);
         if (!open_) session->stop();
         if (!std::exchange(ticking_, true)) tick();

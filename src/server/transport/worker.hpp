@@ -30,7 +30,7 @@ public:
     // From any thread.
     void stop();
     // With TLS where there is an identity. The place is kept until the connection ends.
-    void serve(Socket socket, Service& service, std::shared_ptr<const TlsIdentity> identity,
+    void serve(Socket socket, Dispatcher& dispatcher, std::shared_ptr<const TlsIdentity> identity,
                std::shared_ptr<void> place);
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }

@@ -5,15 +5,16 @@
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
 #include "server/store/asking.hpp"
-#include "server/v1/service.hpp"
+#include "server/v1/native.hpp"
+#include "server/v1/problems.hpp"
 #include "wire/messages.hpp"
 
-namespace leasehold::server {
+namespace leasehold::server::v1 {
 namespace {
 
 constexpr std::string_view event_stream = "text/event-stream";
 
-// Whether one of the media ranges of an Accept field is this.
+// Whether an Accept field admits an event stream.
 bool accepts_events(std::string_view accept) {
     while (!accept.empty()) {
         const std::size_t comma = std::min(accept.find(','), accept.size());
@@ -43,11 +44,11 @@ Knock read_knock(HttpRequest& request) {
 
 }  // namespace
 
-Task<Reply> Service::knock(HttpRequest& request, const Target& target) {
-    refuse_token(request);
-    const LockKey key = target.key();
-    Knock knock = read_knock(request);
-    AccessControl::admit(request, knock.by);
+Task<Reply> Native::knock(RoutedRequest& request) {
+    refuse_token(request.http);
+    const LockKey key = request.key();
+    Knock knock = read_knock(request.http);
+    AccessControl::admit(request.http, knock.by);
     std::vector<Request> questions;
     questions.emplace_back(Holders{key});
     questions.push_back(what_time_is_it());
@@ -55,14 +56,16 @@ Task<Reply> Service::knock(HttpRequest& request, const Target& target) {
     const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
     const auto* time = std::get_if<Refusal>(&outcomes[1]);
     for (const Outcome& outcome : outcomes) {
-        if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return problem(*fault);
+        if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
     }
     if (holders->empty()) {
-        co_return problem(404, "not_held", "nobody holds this key: try to lock it");
+        throw Refused{
+            {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
     }
     knock.at = time->store_now;
-    if (const auto wait = knocks_.add(key, *holders, knock))
-        co_return too_often("the holder has just been asked: wait a moment", *wait);
+    if (const auto wait = knocks_.add(key, *holders, knock)) {
+        throw Refused{too_often("the holder has just been asked: wait a moment", *wait)};
+    }
     for (const Holder& holder : *holders) {
         reporter_.knocked({.kind = Event::Kind::knocked,
                            .lease = holder,
@@ -73,27 +76,29 @@ Task<Reply> Service::knock(HttpRequest& request, const Target& target) {
     co_return json_reply(202, wire::to_json(outcomes[0]));
 }
 
-void Service::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
+void Native::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
     const std::vector<Knock> knocks = knocks_.on(lease.key, lease.fence);
     if (!knocks.empty()) lease_json["knocks"] = to_json(knocks);
 }
 
-Task<Reply> Service::events(HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({"type", "id", "owner", "scope"});
-    if (!request.accept.empty() && !accepts_events(request.accept)) {
-        co_return problem(406, "not_acceptable", "events come as text/event-stream only");
+Task<Reply> Native::events(RoutedRequest& request) {
+    HttpRequest& http = request.http;
+    if (!http.accept.empty() && !accepts_events(http.accept)) {
+        throw Refused{{.status = 406,
+                       .code = "not_acceptable",
+                       .detail = "events come as text/event-stream only"}};
     }
-    EventFilter filter{.type = target.query.text("type"),
-                       .id = target.query.text("id"),
-                       .owner = target.query.text("owner"),
-                       .scope = target.query.scope()};
+    EventFilter filter{.type = request.query.text("type"),
+                       .id = request.query.text("id"),
+                       .owner = request.query.text("owner"),
+                       .scope = request.query.scope()};
     Reply reply{.content_type = event_stream, .open_ended = true};
-    if (request.method == Method::head) co_return reply;
-    auto opened = co_await reporter_.open(std::move(filter), request.last_event_id, request.token);
-    if (!opened) co_return problem(opened.error());
-    access_.admit_again(request, Need::see);
-    reply.events = *std::move(opened);
+    if (http.method == "HEAD") co_return reply;
+    auto opened = co_await reporter_.open(std::move(filter), http.last_event_id, http.token);
+    if (!opened) co_return reply_to(opened.error());
+    access_.admit_again(http, Need::see, bearer);
+    reply.stream = *std::move(opened);
     co_return reply;
 }
 
-}  // namespace leasehold::server
+}  // namespace leasehold::server::v1

@@ -9,10 +9,12 @@
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
 #include "server/monitoring/observer.hpp"
-#include "server/v1/service.hpp"
+#include "server/v1/cursor.hpp"
+#include "server/v1/native.hpp"
+#include "server/v1/problems.hpp"
 #include "wire/messages.hpp"
 
-namespace leasehold::server {
+namespace leasehold::server::v1 {
 namespace {
 
 namespace json = boost::json;
@@ -26,23 +28,23 @@ LockId lock_id_of(const HttpRequest& request) {
     return *id;
 }
 
-// How long to wait for the key.
+// How long the client waits for the key.
 Duration patience_in(wire::Fields& fields, const ServerOptions& options) {
     const auto patience = fields.optional_duration("wait_ms");
     if (!patience) return Duration::zero();
     if (*patience < Duration::zero() || *patience > options.longest_wait) {
         const auto longest = options.longest_wait.count();
-        throw Refused{problem(
-            400, "bad_request",
-            "the body: \"wait_ms\" must be at least 0 and at most " + std::to_string(longest),
-            {{"longest_wait_ms", longest}})};
+        throw Refused{{.status = 400,
+                       .code = "bad_request",
+                       .detail = "the body: \"wait_ms\" must be at least 0 and at most " +
+                                 std::to_string(longest),
+                       .facts = {{"longest_wait_ms", longest}}}};
     }
     return *patience;
 }
 
-// How long to wait before it is released.
+// How long the release is delayed.
 std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& options) {
-    query.refuse_all_but({"after_ms"});
     const std::chrono::milliseconds delay{query.integer("after_ms").value_or(0)};
     if (delay.count() < 0 || delay > options.longest_delay) {
         throw BadRequest{"\"after_ms\" must be at least 0 and at most " +
@@ -51,10 +53,10 @@ std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& op
     return delay;
 }
 
-// How many pages of the store one request for leases that contain a text looks through.
+// The number of the store's pages that one search for a text reads.
 constexpr std::size_t pages_searched = 20;
 
-// Whether the text is somewhere in what everybody may see. ASCII letters match in either case.
+// Whether the text is in the public fields. The case of ASCII letters does not matter.
 bool mentions(const Holder& holder, std::string_view text) {
     if (text.empty()) return true;
     const auto in = [&](std::string_view whole) {
@@ -64,7 +66,7 @@ bool mentions(const Holder& holder, std::string_view text) {
            in(holder.key.to_string());
 }
 
-// The fields of a body. A small one is taken apart without asking for memory.
+// The fields of a body. A small body is parsed without allocating memory.
 class Body {
 public:
     explicit Body(HttpRequest& request) : object_{optional_fields(request, &resource_)} {}
@@ -83,37 +85,36 @@ struct Wish {
     Duration patience;
 };
 
-Wish read_try(HttpRequest& request, const Target& target, const LockManager& locks,
-              const ServerOptions& options) {
-    // Who asks may have drawn the lock id, to be able to ask again after an unknown effect.
+Wish read_try(RoutedRequest& request, const LockManager& locks, const ServerOptions& options) {
+    // A client that drew the lock id itself can repeat the request after an unknown effect.
     std::optional<LockId> lock_id;
-    if (request.lock_token) lock_id = lock_id_of(request);
-    Body body{request};
+    if (request.http.lock_token) lock_id = lock_id_of(request.http);
+    Body body{request.http};
     const Duration patience = patience_in(body.fields(), options);
     TryLock wanted =
-        wire::try_from(body.fields(), target.key(), lock_id, locks.limits().default_ttl);
+        wire::try_from(body.fields(), request.key(), lock_id, locks.limits().default_ttl);
     body.fields().refuse_others();
     return {std::move(wanted), patience};
 }
 
-Request read_prolonging(HttpRequest& request, const Target& target, const LockManager& locks) {
-    const LockId lock_id = lock_id_of(request);
-    Body body{request};
+Request read_prolonging(RoutedRequest& request, const LockManager& locks) {
+    const LockId lock_id = lock_id_of(request.http);
+    Body body{request.http};
     wire::Fields& fields = body.fields();
     if (fields.has("extend_ms") == fields.has("ttl_ms")) {
         throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
     }
     Request wanted =
         fields.has("extend_ms")
-            ? Request{wire::extend_from(fields, target.key(), lock_id)}
-            : wire::renew_from(fields, target.key(), lock_id, locks.limits().default_ttl);
+            ? Request{wire::extend_from(fields, request.key(), lock_id)}
+            : wire::renew_from(fields, request.key(), lock_id, locks.limits().default_ttl);
     fields.refuse_others();
     return wanted;
 }
 
-Request read_break(HttpRequest& request, const Target& target) {
-    Body body{request};
-    Request wanted = wire::break_from(body.fields(), target.key());
+Request read_break(RoutedRequest& request) {
+    Body body{request.http};
+    Request wanted = wire::break_from(body.fields(), request.key());
     body.fields().refuse_others();
     return wanted;
 }
@@ -127,61 +128,64 @@ Reply printed(unsigned status, const Answer& answer) {
     return reply;
 }
 
-// A lease, or why there is none.
+// The reply with a lease, or with the reason why there is none.
 Reply reply_of(const Outcome& outcome, unsigned status = 200) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) return printed(status, *lease);
-    if (const auto* refusal = std::get_if<Refusal>(&outcome)) return problem(*refusal);
-    if (const auto* fault = std::get_if<StoreFault>(&outcome)) return problem(*fault);
+    if (const auto* refusal = std::get_if<Refusal>(&outcome)) return reply_to(*refusal);
+    if (const auto* fault = std::get_if<StoreFault>(&outcome)) return reply_to(*fault);
     return printed(status, outcome);
 }
 
 }  // namespace
 
-Task<Reply> Service::try_lock(HttpRequest& request, const Target& target, Connection& connection) {
-    Wish wish = read_try(request, target, locks_, options_);
-    AccessControl::admit(request, wish.request);
+Task<Reply> Native::try_lock(RoutedRequest& request) {
+    Wish wish = read_try(request, locks_, options_);
+    AccessControl::admit(request.http, wish.request);
     if (wish.patience == Duration::zero()) {
         const Outcome outcome = co_await store_.ask(std::move(wish.request));
         co_return reply_of(outcome, 201);
     }
     locks_.validate(wish.request);
     const Statistics::Waiting waiting{statistics_};
+    request.waited = true;
     auto asked = std::get<TryLock>(wish.request);
     std::function<bool()> welcome;
-    if (request.token) {
-        welcome = [this, &request, &wish] { return access_.admits(*request.token, wish.request); };
+    if (request.http.token) {
+        welcome = [this, &request, &wish] {
+            return access_.admits(*request.http.token, wish.request);
+        };
     }
-    const Outcome outcome =
-        co_await room_.wait(std::move(asked), wish.patience, connection, std::move(welcome));
+    const Outcome outcome = co_await waiting_room_.wait(std::move(asked), wish.patience,
+                                                        request.connection, std::move(welcome));
     admit_after_wait(request, wish.request, outcome);
     options_.observer->answered(wish.request, outcome);
     statistics_.answered(wish.request, std::get<TryLock>(wish.request).owner, outcome);
     Reply reply = reply_of(outcome, 201);
-    reply.waited = true;
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
         delayed_releases_.came_back(lease->lock_id);
         reply.if_unsent = [this, wanted = std::get<TryLock>(wish.request), granted = *lease] {
-            room_.give_back_unknown(wanted, granted);
+            waiting_room_.give_back_unknown(wanted, granted);
         };
     }
     co_return reply;
 }
 
-void Service::admit_after_wait(HttpRequest& request, Request& wanted, const Outcome& outcome) {
+void Native::admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome) {
     const auto* fault = std::get_if<StoreFault>(&outcome);
     if (fault != nullptr && fault->effect() == StoreFault::Effect::unknown) return;
     try {
-        access_.admit_again(request, Need::use);
-        AccessControl::admit(request, wanted);
-    } catch (Refused& refused) {
-        refused.reply.waited = true;
+        access_.admit_again(request.http, Need::use, bearer);
+        AccessControl::admit(request.http, wanted);
+    } catch (const Refused&) {
         const auto* lease = std::get_if<Lease>(&outcome);
-        if (lease != nullptr) room_.give_back_unknown(std::get<TryLock>(wanted), *lease);
+        if (lease != nullptr) {
+            waiting_room_.give_back_unknown(std::get<TryLock>(wanted), *lease);
+        }
         throw;
     }
 }
 
-Reply Service::reply_to_holder(const Outcome& outcome) const {
+Reply Native::reply_to_holder(const Outcome& outcome) const {
     const auto* lease = std::get_if<Lease>(&outcome);
     if (lease == nullptr || knocks_.on(lease->key, lease->fence).empty()) return reply_of(outcome);
     json::object body = wire::to_json(*lease);
@@ -189,63 +193,68 @@ Reply Service::reply_to_holder(const Outcome& outcome) const {
     return json_reply(200, body);
 }
 
-Task<Reply> Service::look(const HttpRequest& request, const Target& target) {
-    const LockKey key = target.key();
-    Request question = request.lock_token ? Request{Check{key, lock_id_of(request)}} : Holders{key};
+Task<Reply> Native::check(RoutedRequest& request) {
+    Request question = Check{request.key(), lock_id_of(request.http)};
     const Outcome outcome = co_await store_.ask(std::move(question));
-    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_to_holder(outcome);
-    const std::vector<std::string> waiting = co_await room_.line_for(key);
+    co_return reply_to_holder(outcome);
+}
+
+Task<Reply> Native::show_holders(RoutedRequest& request) {
+    const LockKey key = request.key();
+    Request question = Holders{key};
+    const Outcome outcome = co_await store_.ask(std::move(question));
+    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_of(outcome);
+    const std::vector<std::string> waiting = co_await waiting_room_.line_for(key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
     co_return json_reply(200, body);
 }
 
-Task<Reply> Service::prolong(HttpRequest& request, const Target& target) {
-    Request wanted = read_prolonging(request, target, locks_);
+Task<Reply> Native::prolong(RoutedRequest& request) {
+    Request wanted = read_prolonging(request, locks_);
     const Outcome outcome = co_await store_.ask(std::move(wanted));
     co_return reply_to_holder(outcome);
 }
 
-Task<Reply> Service::release(const HttpRequest& request, const Target& target) {
-    const auto delay = take_delay(target.query, options_);
-    const bool parts = delay.count() > 0;
-    const LockId lock_id = lock_id_of(request);
-    Request wanted = Release{target.key(), lock_id};
-    if (parts) {
-        wanted = Check{target.key(), lock_id};
-        delayed_releases_.announce(target.key(), lock_id);
+Task<Reply> Native::release(RoutedRequest& request) {
+    const auto delay = take_delay(request.query, options_);
+    const bool delayed = delay.count() > 0;
+    const LockId lock_id = lock_id_of(request.http);
+    Request wanted = Release{request.key(), lock_id};
+    if (delayed) {
+        wanted = Check{request.key(), lock_id};
+        delayed_releases_.announce(request.key(), lock_id);
     }
     const Outcome outcome = co_await store_.ask(std::move(wanted));
-    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && parts) {
+    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && delayed) {
         delayed_releases_.end_later(*lease, delay);
         co_return json_reply(202, wire::to_json(outcome));
     }
     const auto* refusal = std::get_if<Refusal>(&outcome);
-    if (parts && refusal != nullptr) delayed_releases_.came_back(lock_id);
+    if (delayed && refusal != nullptr) delayed_releases_.came_back(lock_id);
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
-    // What it was, whether it ended now or before.
+    // A lease that had ended before is not an error: releasing twice is harmless.
     if (ended) co_return printed(200, outcome);
     co_return reply_of(outcome);
 }
 
-Task<Reply> Service::break_lock(HttpRequest& request, const Target& target) {
-    refuse_token(request);
-    Request wanted = read_break(request, target);
-    AccessControl::admit(request, wanted);
+Task<Reply> Native::break_lock(RoutedRequest& request) {
+    refuse_token(request.http);
+    Request wanted = read_break(request);
+    AccessControl::admit(request.http, wanted);
     const Outcome outcome = co_await store_.ask(std::move(wanted));
     co_return reply_of(outcome);
 }
 
-Task<Reply> Service::list(const Target& target) {
-    target.query.refuse_all_but({"type", "owner", "scope", "contains", "after", "limit"});
-    List wanted{.type = target.query.text("type"),
-                .owner = target.query.text("owner"),
-                .scope = target.query.scope()};
-    if (const auto after = target.query.text("after")) wanted.after = holder_at(*after);
-    wanted.limit = target.query.limit(wanted.limit);
+Task<Reply> Native::list(RoutedRequest& request) {
+    List wanted{.type = request.query.text("type"),
+                .owner = request.query.text("owner"),
+                .scope = request.query.scope()};
+    if (const auto after = request.query.text("after")) wanted.after = holder_at(*after);
+    wanted.limit = request.query.limit(wanted.limit);
     const std::size_t page = wanted.limit;
-    const std::string contains = target.query.text("contains").value_or("");
+    const std::string contains = request.query.text("contains").value_or("");
     if (!contains.empty()) {
         locks_.validate(wanted);
         wanted.limit = locks_.limits().page_rows;
@@ -275,11 +284,11 @@ Task<Reply> Service::list(const Target& target) {
     co_return json_reply(200, body);
 }
 
-Task<json::array> Service::with_waiters(const std::vector<Holder>& holders) {
+Task<json::array> Native::with_waiters(const std::vector<Holder>& holders) {
     std::vector<LockKey> keys;
     keys.reserve(holders.size());
     for (const Holder& holder : holders) keys.push_back(holder.key);
-    const std::vector<std::size_t> waiters = co_await room_.waiting_for(std::move(keys));
+    const std::vector<std::size_t> waiters = co_await waiting_room_.waiting_for(std::move(keys));
     json::array rows;
     rows.reserve(holders.size());
     for (std::size_t i = 0; i < holders.size(); ++i) {
@@ -290,22 +299,20 @@ Task<json::array> Service::with_waiters(const std::vector<Holder>& holders) {
     co_return rows;
 }
 
-Task<Reply> Service::release_all(const HttpRequest& request, const Target& target) {
-    target.query.refuse_all_but({"scope"});
-    Request wanted = ReleaseAll{.owner = target.names.at(0), .scope = target.query.scope()};
-    AccessControl::admit(request, wanted);
+Task<Reply> Native::release_all(RoutedRequest& request) {
+    Request wanted = ReleaseAll{.owner = request.names[0], .scope = request.query.scope()};
+    AccessControl::admit(request.http, wanted);
     Outcome outcome = co_await store_.ask(std::move(wanted));
     if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
-        // Whoever ends them all need not be the one who held them.
+        // The client that ends the leases need not be their holder: it must not see the secrets.
         for (Lease& lease : *leases) lease.lock_id = {};
     }
     co_return reply_of(outcome);
 }
 
-Task<Reply> Service::history(const Target& target) {
-    target.query.refuse_all_but({"type", "id", "before", "limit"});
-    History wanted{.key = target.query.key(), .before = target.query.integer("before")};
-    wanted.limit = target.query.limit(wanted.limit);
+Task<Reply> Native::history(RoutedRequest& request) {
+    History wanted{.key = request.query.key(), .before = request.query.integer("before")};
+    wanted.limit = request.query.limit(wanted.limit);
     const std::size_t page = wanted.limit;
 
     Request question = std::move(wanted);
@@ -318,4 +325,4 @@ Task<Reply> Service::history(const Target& target) {
     co_return json_reply(200, body);
 }
 
-}  // namespace leasehold::server
+}  // namespace leasehold::server::v1

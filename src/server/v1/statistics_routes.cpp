@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "server/store/asking.hpp"
-#include "server/v1/service.hpp"
+#include "server/v1/native.hpp"
 #include "wire/json.hpp"
 
-namespace leasehold::server {
+namespace leasehold::server::v1 {
 namespace {
 
 namespace json = boost::json;
@@ -34,15 +34,14 @@ json::object to_json(const RefusedTries::Entry& entry) {
 
 }  // namespace
 
-Task<Reply> Service::statistics(const Target& target) {
-    target.query.refuse_all_but({"over"});
-    const Statistics::Span over = span_of(target.query);
-    const auto held = co_await count_held();
+Task<Reply> Native::statistics(RoutedRequest& request) {
+    const Statistics::Span over = span_of(request.query);
+    const auto held = co_await backend_.count_leases();
     std::vector<Request> question;
     question.push_back(what_time_is_it());
     const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(question));
     json::object body = statistics_.summary(over);
-    body["held_complete"] = !held || held->leases < HeldLeases::most;
+    body["held_complete"] = !held || held->leases < HeldCount::most;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
     if (const auto* answer = std::get_if<Refusal>(&outcomes.front())) {
@@ -53,17 +52,10 @@ Task<Reply> Service::statistics(const Target& target) {
     co_return json_reply(200, body);
 }
 
-Task<std::optional<HeldCount>> Service::count_held() {
-    const auto held = co_await held_.count();
-    if (held) statistics_.counted_held(held->leases);
-    co_return held;
-}
-
-Task<Reply> Service::refused(const Target& target) {
-    target.query.refuse_all_but({"type", "id", "limit"});
+Task<Reply> Native::refused(RoutedRequest& request) {
     constexpr std::size_t usual = 100;
     json::array entries;
-    for (const auto& entry : statistics_.refused(target.query.key(), target.query.limit(usual))) {
+    for (const auto& entry : statistics_.refused(request.query.key(), request.query.limit(usual))) {
         entries.emplace_back(to_json(entry));
     }
     json::object body;
@@ -71,4 +63,4 @@ Task<Reply> Service::refused(const Target& target) {
     co_return json_reply(200, body);
 }
 
-}  // namespace leasehold::server
+}  // namespace leasehold::server::v1

@@ -95,7 +95,7 @@ WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_contex
 
 WaitingRoom::~WaitingRoom() = default;
 
-Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, Connection& connection,
+Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnection& connection,
                                 std::function<bool()> welcome) {
     auto waiter =
         std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience, std::move(welcome));

@@ -14,9 +14,9 @@
 #include <leasehold/lock_manager.hpp>
 
 #include "server/events/reporter.hpp"
+#include "server/http/client_connection.hpp"
 #include "server/options.hpp"
 #include "server/tasks.hpp"
-#include "server/transport/connection.hpp"
 #include "server/waiting/kept_places.hpp"
 
 namespace leasehold::server {
@@ -39,8 +39,8 @@ public:
     // The place of one whose patience was over a moment ago is still there. `welcome`, if there is
     // one, says whether it may have the lease; called on any thread while it waits. Who is not
     // welcome any more is answered at once, with whatever comes of it.
-    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience, Connection& connection,
-                                     std::function<bool()> welcome);
+    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience,
+                                     ClientConnection& connection, std::function<bool()> welcome);
 
     // The owners of those who wait for the key, in their order, at most options.waiters_named.
     [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace leasehold::server {
+
+// The connection that a request came by, as the parts that answer requests see it. Every function
+// is called on the executor of the connection.
+class ClientConnection {
+public:
+    ClientConnection() = default;
+    ClientConnection(const ClientConnection&) = delete;
+    ClientConnection& operator=(const ClientConnection&) = delete;
+    virtual ~ClientConnection() = default;
+
+    // The client's address. For IPv6 it is the /64 network, which belongs to one client.
+    [[nodiscard]] virtual std::string peer() const = 0;
+
+    // Calls `gone`, at most once, when the client closes the connection.
+    virtual void watch(std::function<void()> gone) = 0;
+    // Stops watching. False if the client has closed the connection.
+    [[nodiscard]] virtual bool unwatch() = 0;
+};
+
+}  // namespace leasehold::server

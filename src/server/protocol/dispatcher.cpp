@@ -1,0 +1,172 @@
+#include "server/protocol/dispatcher.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/counted.hpp"
+#include "server/http/site.hpp"
+
+namespace leasehold::server {
+namespace {
+
+std::vector<std::unique_ptr<Protocol>> longest_prefix_first(
+    std::vector<std::unique_ptr<Protocol>> protocols) {
+    std::ranges::stable_sort(protocols, std::ranges::greater{},
+                             [](const auto& protocol) { return protocol->prefix().size(); });
+    return protocols;
+}
+
+// HEAD is a GET whose reply is sent without its body.
+bool answers(const Route& route, std::string_view method) {
+    return route.method == method || (route.method == "GET" && method == "HEAD");
+}
+
+Problem wrong_method(const Protocol& protocol, const PathPattern& path) {
+    const std::string allowed = methods_of(protocol.routes(), path);
+    return {.status = 405,
+            .code = "method_not_allowed",
+            .detail = "this URL takes " + allowed + " only",
+            .fields = "Allow: " + allowed + "\r\n"};
+}
+
+// The reply to the exception that is being handled.
+Reply error_of_exception(const Protocol& protocol) {
+    try {
+        throw;
+    } catch (const Refused& refused) {
+        return protocol.error(refused.problem);
+    } catch (const BadRequest& bad) {
+        return protocol.error(Problem{.status = 400, .code = "bad_request", .detail = bad.what()});
+    } catch (const StoreFault& fault) {
+        return protocol.error(fault);
+    } catch (const std::exception&) {
+        return protocol.error(Problem{.status = 500,
+                                      .code = "internal",
+                                      .detail = "the server could not answer this request"});
+    }
+}
+
+// Replaces a reply, except for what is known about its route.
+void replace(Reply& reply, Reply other) {
+    other.route = reply.route;
+    other.method = reply.method;
+    reply = std::move(other);
+}
+
+void check_site(const HttpRequest& request, const ServerOptions& options) {
+    if (auto refusal = site_refusal(request, options)) throw Refused{*std::move(refusal)};
+}
+
+}  // namespace
+
+struct Dispatcher::Match {
+    const Route* route;
+    Target target;
+
+    [[nodiscard]] RoutedRequest request(HttpRequest& request, ClientConnection& connection) const {
+        RoutedRequest routed{
+            .http = request, .query = read_query(target), .connection = connection};
+        std::size_t names = 0;
+        for (std::size_t i = 0; i < target.path->size; ++i) {
+            if (!route->path.is_name(i)) continue;
+            routed.names.at(names++) = *decoded(target.path->segments[i]);
+        }
+        return routed;
+    }
+};
+
+Dispatcher::Dispatcher(std::vector<std::unique_ptr<Protocol>> protocols, Backend& backend,
+                       const ServerOptions& options)
+    : protocols_{longest_prefix_first(std::move(protocols))},
+      backend_{backend},
+      options_{options},
+      bodies_{std::max(options.bodies_bytes, options.body_bytes)} {}
+
+Protocol& Dispatcher::protocol_of(std::string_view target) const {
+    const auto found = std::ranges::find_if(
+        protocols_, [&](const auto& protocol) { return target.starts_with(protocol->prefix()); });
+    // A target that cannot be read belongs to the protocol of all other URLs.
+    return found == protocols_.end() ? *protocols_.back() : **found;
+}
+
+Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {
+    return protocol_of(request.target).error(problem);
+}
+
+Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpRequest& request,
+                                         Reply& reply) const {
+    const Target target = read_target(request.target);
+    if (!target.path) throw Refused{not_found()};
+    const PathPattern* pattern = nullptr;
+    for (const Route& route : protocol.routes()) {
+        if (!route.path.matches(*target.path)) continue;
+        if (pattern == nullptr) pattern = &route.path;
+        reply.route = pattern->text();
+        if (!answers(route, request.method)) continue;
+        if (route.applies != nullptr && !route.applies(request)) continue;
+        reply.method = request.method == "HEAD" ? "HEAD" : route.method;
+        return {&route, target};
+    }
+    throw Refused{pattern == nullptr ? not_found() : wrong_method(protocol, *pattern)};
+}
+
+void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Route& route,
+                        const ClientConnection& connection) {
+    AccessControl& access = backend_.access();
+    if (std::exchange(request.let_in, true)) {
+        access.admit_again(request, route.rule.need, protocol.scheme());
+    } else {
+        access.admit(request, route.rule, protocol.scheme(), connection);
+    }
+}
+
+std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t> body_bytes,
+                                                     HttpRequest& request,
+                                                     const ClientConnection& connection) {
+    const Protocol& protocol = protocol_of(request.target);
+    Reply reply;
+    try {
+        check_site(request, options_);
+        const Match match = find_route(protocol, request, reply);
+        let_in(request, protocol, *match.route, connection);
+        if (body_bytes > 0U) protocol.check_body_type(request);
+        return std::nullopt;
+    } catch (...) {
+        replace(reply, error_of_exception(protocol));
+    }
+    permit_origin(reply, request, options_);
+    return reply;
+}
+
+Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connection) {
+    const Counted counted{backend_.requests_under_way()};
+    Protocol& protocol = protocol_of(request.target);
+    Reply reply;
+    std::optional<RoutedRequest> routed;
+    try {
+        check_site(request, options_);
+        if (is_preflight(request, options_)) {
+            reply = preflight_reply(methods_of(protocol.routes()), protocol.cors_fields());
+        } else {
+            const Match match = find_route(protocol, request, reply);
+            const Route& route = *match.route;
+            let_in(request, protocol, route, connection);
+            routed.emplace(match.request(request, connection));
+            if (!route.query.takes_any()) routed->query.refuse_all_but(route.query.names());
+            if (route.body == TakesBody::no && !request.body.empty()) {
+                throw BadRequest{"this request takes no body"};
+            }
+            replace(reply, co_await route.handler(protocol, *routed));
+        }
+    } catch (...) {
+        replace(reply, error_of_exception(protocol));
+    }
+    reply.waited = routed && routed->waited;
+    const Executor executor = co_await asio::this_coro::executor;
+    backend_.count_leases_if_due(executor);
+    permit_origin(reply, request, options_);
+    co_return reply;
+}
+
+}  // namespace leasehold::server

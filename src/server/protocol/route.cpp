@@ -1,0 +1,32 @@
+#include "server/protocol/route.hpp"
+
+namespace leasehold::server {
+namespace {
+
+bool lists(std::string_view methods, std::string_view method) {
+    return (", " + std::string{methods} + ",").contains(" " + std::string{method} + ",");
+}
+
+void add(std::string& methods, std::string_view method) {
+    if (lists(methods, method)) return;
+    methods.append(methods.empty() ? "" : ", ").append(method);
+    if (method == "GET") methods.append(", HEAD");
+}
+
+}  // namespace
+
+std::string methods_of(std::span<const Route> routes, const PathPattern& path) {
+    std::string methods;
+    for (const Route& route : routes) {
+        if (route.path == path) add(methods, route.method);
+    }
+    return methods;
+}
+
+std::string methods_of(std::span<const Route> routes) {
+    std::string methods;
+    for (const Route& route : routes) add(methods, route.method);
+    return methods;
+}
+
+}  // namespace leasehold::server

@@ -1,0 +1,46 @@
+#include "server/v1/native.hpp"
+
+#include <algorithm>
+
+#include "core/text.hpp"
+#include "server/http/bodies.hpp"
+#include "server/v1/problems.hpp"
+
+namespace leasehold::server::v1 {
+namespace {
+
+constexpr std::size_t longest_token = 512;
+
+// The text after "Bearer", which is written in any case.
+std::optional<std::string_view> bearer_token(std::string_view authorization, std::string&) {
+    const std::size_t space = authorization.find(' ');
+    if (lower(authorization.substr(0, space)) != "bearer") return std::nullopt;
+    std::string_view token = authorization.substr(std::min(space, authorization.size()));
+    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+    if (token.empty() || token.size() > longest_token) return std::nullopt;
+    return token;
+}
+
+}  // namespace
+
+const Scheme bearer{
+    .token_in = bearer_token,
+    .form = "Bearer TOKEN",
+    .challenge = R"(Bearer realm="leasehold")",
+    .challenge_after_failure = R"(Bearer realm="leasehold", error="invalid_token")"};
+
+Native::Native(Backend& backend) : backend_{backend} {}
+
+void Native::check_body_type(const HttpRequest& request) const {
+    refuse_unless_json(request);
+}
+
+Reply Native::error(const Problem& problem) const {
+    return reply_to(problem);
+}
+
+Reply Native::error(const StoreFault& fault) const {
+    return reply_to(fault);
+}
+
+}  // namespace leasehold::server::v1

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <vector>
+
+#include "server/protocol/backend.hpp"
+#include "server/protocol/protocol.hpp"
+
+namespace leasehold::server::v1 {
+
+// Bearer, as RFC 6750 has it.
+extern const Scheme bearer;
+
+// The native protocol: JSON under /v1, and the server's own pages beside it (probes, metrics, the
+// description, the console). Its table is in routes.cpp.
+class Native final : public Protocol {
+public:
+    // Outlives this.
+    explicit Native(Backend& backend);
+
+    [[nodiscard]] std::string_view prefix() const noexcept override { return "/"; }
+    [[nodiscard]] std::span<const Route> routes() const noexcept override { return table(); }
+    [[nodiscard]] static std::span<const Route> table() noexcept;
+    [[nodiscard]] const Scheme& scheme() const noexcept override { return bearer; }
+    [[nodiscard]] std::string_view cors_fields() const noexcept override {
+        return "Authorization, Content-Type, Last-Event-ID, Lock-Token";
+    }
+    void check_body_type(const HttpRequest& request) const override;
+    [[nodiscard]] Reply error(const Problem& problem) const override;
+    [[nodiscard]] Reply error(const StoreFault& fault) const override;
+
+private:
+    // The handlers of the routes.
+    struct Table;
+
+    // server_routes.cpp
+    [[nodiscard]] Task<Reply> healthy(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> ready(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> metrics(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> describe(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> console(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> console_file(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> client_file(RoutedRequest& request);
+    // The roles and the owner of the client's token.
+    [[nodiscard]] Task<Reply> token(RoutedRequest& request);
+
+    // batch_route.cpp
+    [[nodiscard]] Task<Reply> batch(RoutedRequest& request);
+
+    // lock_routes.cpp
+    [[nodiscard]] Task<Reply> try_lock(RoutedRequest& request);
+    // Refuses a client whose token was changed while it waited, and releases what it was granted
+    // unless the client may know of it. Does nothing if the effect is unknown: the client is told.
+    void admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome);
+    // The lease that its holder asked for, with the knocks on it.
+    [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
+    [[nodiscard]] Task<Reply> check(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> show_holders(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> prolong(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> release(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> break_lock(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> list(RoutedRequest& request);
+    // As JSON, each with the number of clients that wait for its key.
+    [[nodiscard]] Task<boost::json::array> with_waiters(const std::vector<Holder>& holders);
+    [[nodiscard]] Task<Reply> release_all(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> history(RoutedRequest& request);
+
+    // statistics_routes.cpp
+    [[nodiscard]] Task<Reply> statistics(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> refused(RoutedRequest& request);
+
+    // event_routes.cpp
+    [[nodiscard]] Task<Reply> events(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> knock(RoutedRequest& request);
+    // Adds the knocks on a lease that its holder asked for.
+    void put_knocks(boost::json::object& lease_json, const Lease& lease) const;
+
+    Backend& backend_;
+    LockManager& locks_ = backend_.locks();
+    const ServerOptions& options_ = backend_.options();
+    AccessControl& access_ = backend_.access();
+    Statistics& statistics_ = backend_.statistics();
+    StoreQueue& store_ = backend_.store();
+    Reporter& reporter_ = backend_.reporter();
+    Knocks& knocks_ = backend_.knocks();
+    WaitingRoom& waiting_room_ = backend_.waiting_room();
+    DelayedReleases& delayed_releases_ = backend_.delayed_releases();
+};
+
+}  // namespace leasehold::server::v1

@@ -1,0 +1,87 @@
+#include <boost/json/array.hpp>
+
+#include <string>
+
+#include "server/http/assets.hpp"
+#include "server/monitoring/metrics.hpp"
+#include "server/v1/description.hpp"
+#include "server/v1/native.hpp"
+#include "server/v1/problems.hpp"
+
+// The routes about the server itself: probes, metrics, the description, the console's files.
+namespace leasehold::server::v1 {
+
+namespace json = boost::json;
+
+Task<Reply> Native::healthy(RoutedRequest&) {
+    co_return Reply{.body = R"({"status":"ok"})"};
+}
+
+Task<Reply> Native::ready(RoutedRequest&) {
+    const auto failure = co_await backend_.readiness().failure();
+    if (failure) {
+        // Anyone may ask, so the text of the database's error is only in the log.
+        co_return reply_to(StoreFault{failure->effect, failure->cause,
+                                      "the store does not answer; the server's log says why"});
+    }
+    const StoreStatus status = locks_.status();
+    json::object store;
+    store["name"] = status.name;
+    store["durability"] = to_string(status.durability);
+    store["warnings"] = json::array(status.warnings.begin(), status.warnings.end());
+    json::object body;
+    body["status"] = "ready";
+    body["store"] = std::move(store);
+    co_return json_reply(200, body);
+}
+
+Task<Reply> Native::metrics(RoutedRequest&) {
+    if (options_.metrics == nullptr) throw Refused{not_found()};
+    auto held = co_await backend_.count_leases();
+    const StoreQueue::Queues queues = store_.queues();
+    const Levels now{.requests = backend_.requests_under_way(),
+                     .with_store = queues.under_way,
+                     .queued_keeps = queues.keeps,
+                     .queued_tries = queues.tries,
+                     .waiters = waiting_room_.waiting(),
+                     .lines = waiting_room_.lines(),
+                     .listeners = reporter_.listeners(),
+                     .held = held,
+                     .store = locks_.status()};
+    Reply reply{.body = options_.metrics->text(now, options_)};
+    reply.content_type = Metrics::content_type;
+    co_return reply;
+}
+
+Task<Reply> Native::describe(RoutedRequest&) {
+    co_return Reply{.body = std::string{description}};
+}
+
+Task<Reply> Native::console(RoutedRequest& request) {
+    co_return asset_reply("/", request.http);
+}
+
+Task<Reply> Native::console_file(RoutedRequest& request) {
+    co_return asset_reply("/console/" + request.names[0], request.http);
+}
+
+Task<Reply> Native::client_file(RoutedRequest& request) {
+    co_return asset_reply("/client/" + request.names[0], request.http);
+}
+
+Task<Reply> Native::token(RoutedRequest& request) {
+    const auto& shown = request.http.token;
+    const Token all_roles{.roles = {Role::use, Role::see, Role::break_}};
+    const Token& token = shown ? *shown : all_roles;
+    json::array roles;
+    for (const Role role : {Role::use, Role::see, Role::break_}) {
+        if (token.roles.has(role)) roles.emplace_back(name_of(role));
+    }
+    json::object body;
+    body["name"] = shown ? json::value(token.name) : json::value(nullptr);
+    body["roles"] = std::move(roles);
+    body["owner"] = token.owner.empty() ? json::value(nullptr) : json::value(token.owner);
+    co_return json_reply(200, body);
+}
+
+}  // namespace leasehold::server::v1
