@@ -1,3 +1,4 @@
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -73,7 +74,7 @@ std::string gunzip(std::string_view compressed) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "file.gz";
     std::ofstream{file, std::ios::binary} << compressed;
-    Finished command = run({.arguments = {"gzip", "-dc", file}}, 1min);
+    Finished command = run({.arguments = {"gzip", "-dc", file}}, std::chrono::minutes{1});
     EXPECT_EQ(command.exit_code, 0);
     return std::move(command.output);
 }
