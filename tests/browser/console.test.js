@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accessibilityProblems } from './support/accessibility.js';
+import { accessibilityProblems, problemsInLightAndDark } from './support/accessibility.js';
 import { person, picture } from './support/people.js';
 import { startServer } from './support/server.js';
 import { sideBySide } from './support/side_by_side.js';
@@ -383,41 +383,38 @@ test('every page is accessible in light and dark, and fits a phone', async (t) =
     reason: 'test',
     fence: (await server.ask('GET', '/v1/locks/Order/0')).holders[0].fence,
   });
-  for (const colorScheme of ['light', 'dark']) {
-    for (const size of [{ viewport: { width: 1280, height: 800 } }, phone]) {
-      const page = await openConsole(t, server, { colorScheme, reducedMotion: 'reduce', ...size });
-      const name = (what) => `${what}, ${colorScheme}, ${size.viewport.width}`;
-      const look = async (what) => {
-        assert.deepEqual(await accessibilityProblems(page), [], name(what));
-        const [wide, room] = await page.evaluate(() => [
-          document.documentElement.scrollWidth,
-          window.innerWidth,
-        ]);
-        assert.ok(wide <= room, `${name(what)} scrolls sideways: ${wide} > ${room}`);
-        await picture(page, `console ${name(what)}`);
-      };
-      await row(page, 'Order/1').waitFor();
-      await look('locks');
-      await page
-        .getByRole('button', { name: /^Break the lease/ })
-        .first()
-        .click();
-      await look('break');
-      await page.keyboard.press('Escape');
-      await page.goto(`${server.url}/#/lock/Order/0`);
-      await page.getByText('admin: test').first().waitFor();
-      await look('key');
-      await page.goto(`${server.url}/#/owner/alice`);
-      await row(page, 'Order/1').waitFor();
-      await look('owner');
-      await page.goto(`${server.url}/#/activity`);
-      await page.getByText('Busiest keys').waitFor();
-      await page.locator('.chart svg').first().waitFor();
-      await look('activity');
-      await page.goto(`${server.url}/#/server`);
-      await page.getByText('strong').waitFor();
-      await look('server');
-    }
+  for (const size of [{ viewport: { width: 1280, height: 800 } }, phone]) {
+    const page = await openConsole(t, server, { reducedMotion: 'reduce', ...size });
+    const look = async (what) => {
+      const name = `console-${what}-${size.viewport.width}`;
+      assert.deepEqual(await problemsInLightAndDark(page, name), []);
+      const [wide, room] = await page.evaluate(() => [
+        document.documentElement.scrollWidth,
+        window.innerWidth,
+      ]);
+      assert.ok(wide <= room, `${name} scrolls sideways: ${wide} > ${room}`);
+    };
+    await row(page, 'Order/1').waitFor();
+    await look('locks');
+    await page
+      .getByRole('button', { name: /^Break the lease/ })
+      .first()
+      .click();
+    await look('break');
+    await page.keyboard.press('Escape');
+    await page.goto(`${server.url}/#/lock/Order/0`);
+    await page.getByText('admin: test').first().waitFor();
+    await look('key');
+    await page.goto(`${server.url}/#/owner/alice`);
+    await row(page, 'Order/1').waitFor();
+    await look('owner');
+    await page.goto(`${server.url}/#/activity`);
+    await page.getByText('Busiest keys').waitFor();
+    await page.locator('.chart svg').first().waitFor();
+    await look('activity');
+    await page.goto(`${server.url}/#/server`);
+    await page.getByText('strong').waitFor();
+    await look('server');
   }
 });
 

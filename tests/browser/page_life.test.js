@@ -130,7 +130,7 @@ test('offline and back in time: nothing is lost', async (t) => {
   assert.equal(await alice.guard('lease.fence'), fence);
 });
 
-test('offline for too long: read-only, the draft kept, and taken again', async (t) => {
+test('offline for too long: read-only, the draft kept, no save, and the lock taken again', async (t) => {
   const editor = await startEditor(t, { attributes: { ttl: '10s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -142,11 +142,16 @@ test('offline for too long: read-only, the draft kept, and taken again', async (
   await eventually(async () => (await editor.holders()).length === 0);
   await alice.context.setOffline(false);
   await alice.reads('Your lock has expired.');
+  await alice.reads('What you typed is still here');
+  await alice.save({ force: true });
+  await alice.notes.press('Enter');
+  assert.equal(await alice.notes.inputValue(), 'a long thought');
   await alice.button('Take the lock again').click();
   await alice.is('held');
   await alice.save();
   await alice.page.getByText('saved by alice').waitFor();
   assert.equal(editor.record.notes, 'a long thought');
+  assert.deepEqual(editor.saved, ['alice'], 'saved once, and only with the lock');
 });
 
 // The processes of all pages of a browser, to be stopped as a laptop does that goes to sleep.
