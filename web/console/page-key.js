@@ -8,7 +8,7 @@ import { Refresher, tick } from './refresh.js';
 import { readStatistics } from './statistics.js';
 import { legend, spans, Timeline } from './timeline.js';
 import { TimeLeft } from './time-left.js';
-import { duration, keyName, moment, number, ownerName, t } from './words.js';
+import { duration, keyName, moment, number, ownerName, t, unit } from './words.js';
 
 class HolderCard {
   #time = new TimeLeft();
@@ -254,7 +254,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
           h('h2', {}, t('timeline')),
           choice(
             t('span'),
-            Object.keys(spans).map((name) => [name, name === 'fit' ? t('spanFit') : name]),
+            Object.keys(spans).map((name) => [name, name === 'fit' ? t('spanFit') : unit(name)]),
             data.span,
             (name) => {
               data.span = name;

@@ -28,6 +28,9 @@ const units = {
   ko: { d: '일', h: '시간', m: '분', s: '초', ms: 'ms' },
 };
 
+// unit('15m') is "15 min".
+export const unit = (text) => text.replace(/[a-z]+$/, (name) => units[language][name]);
+
 // The two largest units: "4 min 12 s".
 export function duration(ms) {
   const name = units[language];
