@@ -1,4 +1,4 @@
-// The console of a real server, as its people use it.
+// The console of a real server, as people use it.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -31,7 +31,7 @@ const release = (server, key, lease) =>
 
 const row = (page, text) => page.getByRole('row').filter({ hasText: text });
 
-test('the table follows what others take, prolong and release', async (t) => {
+test('the table follows leases that are taken, extended and released', async (t) => {
   const server = await startServer(t);
   const page = await openConsole(t, server);
   await page.getByText('Nothing is locked.').waitFor();
@@ -47,7 +47,7 @@ test('the table follows what others take, prolong and release', async (t) => {
   await server.ask('PATCH', '/v1/locks/Order/7', { ttl_ms: 3_000_000 }, { 'Lock-Token': lease.lock_id });
   await row(page, '49:').or(row(page, '50:00')).waitFor();
 
-  // Another in its place keeps nobody waiting.
+  // A new lease appears at once, without the delay of an ended row.
   await take(server, 'Order/8', { owner: 'bob' });
   await row(page, 'Order/8').waitFor();
   await release(server, 'Order/7', lease);
@@ -55,7 +55,7 @@ test('the table follows what others take, prolong and release', async (t) => {
   assert.equal(await row(page, 'Order/8').count(), 1);
 });
 
-test('an address that leads nowhere says so, and nothing of a connection', async (t) => {
+test('an unknown address shows a message and no connection status', async (t) => {
   const page = await openConsole(t, await startServer(t), { hash: '#/nonsense' });
   await page.getByRole('heading', { name: 'No such page' }).waitFor();
   assert.equal(await page.locator('.status').isVisible(), false);
@@ -63,7 +63,7 @@ test('an address that leads nowhere says so, and nothing of a connection', async
   await page.getByText('Live', { exact: true }).waitFor();
 });
 
-test('time left shrinks', async (t) => {
+test('the time left decreases', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { ttl_ms: 110_000 });
   const page = await openConsole(t, server);
@@ -81,7 +81,7 @@ test('time left shrinks', async (t) => {
   }, before);
 });
 
-test('who waits for a key is shown', async (t) => {
+test('the owners who wait for a key are shown', async (t) => {
   const server = await startServer(t);
   const lease = await take(server, 'Order/1', { owner: 'alice' });
   const waiting = server.ask('POST', '/v1/locks/Order/1', { owner: 'bob', wait_ms: 60_000 });
@@ -112,7 +112,7 @@ for (const [answer, goesBefore] of [
   ['comes after the news', 'tr:not(.ended)'],
   ['comes when the row is gone', 'tr'],
 ]) {
-  test(`whoever breaks a lease by keyboard keeps the place, where the answer ${answer}`, async (t) => {
+  test(`focus moves to the next row after a break by keyboard, if the answer ${answer}`, async (t) => {
     const server = await startServer(t);
     await take(server, 'Order/1', { owner: 'alice' });
     await take(server, 'Order/2', { owner: 'bob' });
@@ -134,7 +134,7 @@ for (const [answer, goesBefore] of [
   });
 }
 
-test('how many there are is never less than what is shown', async (t) => {
+test('the total is never smaller than the number of rows', async (t) => {
   const server = await startServer(t);
   const page = await openConsole(t, server);
   await page.getByText('Nothing is locked').first().waitFor();
@@ -145,7 +145,7 @@ test('how many there are is never less than what is shown', async (t) => {
   await page.waitForFunction(() => document.querySelector('.tile-value').innerText === '0');
 });
 
-test('focus stays in lists that are read anew', async (t) => {
+test('focus stays in lists that are read again', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { owner: 'alice' });
   await server.ask('POST', '/v1/locks/Order/1', { owner: 'bob' });
@@ -160,7 +160,7 @@ test('focus stays in lists that are read anew', async (t) => {
   }
 });
 
-test('a key tells who held it, who was refused, and what was broken', async (t) => {
+test('the page of a key shows holders, refused tries and breaks', async (t) => {
   const server = await startServer(t);
   const first = await take(server, 'Order/1', { owner: 'alice' });
   await server.ask('POST', '/v1/locks/Order/1', { owner: 'bob' });
@@ -186,7 +186,7 @@ test('a key tells who held it, who was refused, and what was broken', async (t) 
   await page.getByText('Held by dana', { exact: true }).waitFor();
 });
 
-test('a key tells of each lease that expired, whoever held it before', async (t) => {
+test('the page of a key shows each expired lease', async (t) => {
   const server = await startServer(t);
   const page = await openConsole(t, server, { hash: '#/lock/Order/1' });
   const past = page.getByRole('table', { name: 'History' });
@@ -197,7 +197,7 @@ test('a key tells of each lease that expired, whoever held it before', async (t)
   await row(past, 'alice').filter({ hasText: 'taken' }).waitFor();
 });
 
-test('a lease is broken with a preview, a reason and a name, and its holder sees it', async (t) => {
+test('a break needs a reason and a name, shows a preview, and is seen by the holder', async (t) => {
   const server = await startServer(t);
   const site = await startSite(t, server, {
     '/': '<!doctype html><title>Edit</title><script type="module" src="/page.js"></script><p id="state"></p>',
@@ -232,7 +232,7 @@ test('a lease is broken with a preview, a reason and a name, and its holder sees
   await row(admin, 'Order/1').waitFor({ state: 'detached' });
 });
 
-test('a reason may be as long as the server allows, in every alphabet', async (t) => {
+test('the length of a reason is limited in bytes, as on the server', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { owner: 'alice' });
   const page = await openConsole(t, server, { locale: 'ko-KR' });
@@ -258,7 +258,7 @@ test('a reason may be as long as the server allows, in every alphabet', async (t
   assert.equal((await server.ask('GET', '/v1/history')).history[0].why, longest);
 });
 
-test('a lease that ends while its break is prepared is not confused with the next one', async (t) => {
+test('a lease that ends while the break dialog is open is not confused with the next one', async (t) => {
   const server = await startServer(t);
   const lease = await take(server, 'Order/1', { owner: 'alice' });
   const page = await openConsole(t, server);
@@ -269,7 +269,7 @@ test('a lease that ends while its break is prepared is not confused with the nex
   await release(server, 'Order/1', lease);
   await take(server, 'Order/1', { owner: 'bob' });
   const confirm = dialog.getByRole('button', { name: 'Break this lease' });
-  await confirm.evaluate((button) => button.click()); // it may know already, and be disabled
+  await confirm.evaluate((button) => button.click()); // the page may know already, and have disabled the button
   await dialog.getByText(/This lease has already ended \(.*\)\. Nothing was broken\./).waitFor();
   assert.equal((await server.ask('GET', '/v1/locks/Order/1')).holders[0].owner, 'bob');
 });
@@ -297,7 +297,7 @@ test('a knock reaches the holder', async (t) => {
   assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1', 'focus is not lost');
 });
 
-test('all leases of an owner are released once the owner is typed', async (t) => {
+test('all leases of an owner are released after the owner is typed', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { owner: 'alice/web' });
   await take(server, 'Order/2', { owner: 'alice' });
@@ -321,7 +321,7 @@ test('all leases of an owner are released once the owner is typed', async (t) =>
   );
 });
 
-test('a server that goes and comes back is noticed, and what is old is marked', async (t) => {
+test('a server that stops and starts again is noticed, and old data is marked', async (t) => {
   const server = await startServer(t);
   await take(server, 'Order/1', { owner: 'alice' });
   const page = await openConsole(t, server);
@@ -333,13 +333,13 @@ test('a server that goes and comes back is noticed, and what is old is marked', 
   await page.getByRole('button', { name: 'Try now' }).waitFor();
   await server.start();
   await take(server, 'Order/2', { owner: 'bob' });
-  await page.locator('.banner button').evaluate((button) => button.click()); // it may be back by itself already
+  await page.locator('.banner button').evaluate((button) => button.click()); // the page may have reconnected already
   await row(page, 'Order/2').waitFor();
   await page.locator('body:not(.stale)').waitFor();
   assert.equal(await page.locator('.banner').isVisible(), false);
 });
 
-test('what people write is shown and never run', async (t) => {
+test('texts of people are shown and never run', async (t) => {
   const server = await startServer(t);
   const evil = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
   const path = `${encodeURIComponent('"><svg onload=window.hacked=1>')}/${encodeURIComponent(evil)}`;
@@ -437,7 +437,7 @@ async function startServerWithTokens(t, tokens) {
 const secretOf = (name) => `${name}-`.padEnd(43, 'x');
 const bearer = (name) => ({ Authorization: `Bearer ${secretOf(name)}` });
 
-test('whoever signs in can do what the token may do, and is told what not', async (t) => {
+test('the console allows what the token allows, and explains the rest', async (t) => {
   const server = await startServerWithTokens(t, [
     { name: 'looker', roles: ['see'] },
     { name: 'shop', roles: ['see', 'use'], owner: 'shop' },
@@ -496,12 +496,12 @@ test('whoever signs in can do what the token may do, and is told what not', asyn
   await page.getByText('Nothing is locked.').waitFor();
   const { history } = await server.ask('GET', '/v1/history', undefined, bearer('admin'));
   assert.equal(history[0].by, 'admin');
-  // The token is nowhere but in this tab.
+  // The token is kept in this tab only.
   assert.ok(!page.url().includes('admin'));
   assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes('admin-')), false);
 });
 
-test('it speaks Korean', async (t) => {
+test('the console is available in Korean', async (t) => {
   const server = await startServer(t);
   const page = await openConsole(t, server, { locale: 'ko-KR' });
   await page.getByText('잠금이 없습니다.').waitFor();

@@ -23,7 +23,7 @@ async function startBusyServer(t) {
   return server;
 }
 
-test('it loads compressed, with one style sheet, and every module once', async (t) => {
+test('the console loads compressed, with one style sheet, and each module once', async (t) => {
   const server = await startBusyServer(t);
   const { page } = await person(t, { locale: 'en-GB' });
   const devtools = await page.context().newCDPSession(page);

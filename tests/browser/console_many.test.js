@@ -1,4 +1,4 @@
-// The console where very much is locked.
+// The console of a server with thousands of leases.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ async function takeMany(server, count) {
   }
 }
 
-test('thousands of leases are paged, searched and filtered, and never all in the page', async (t) => {
+test('thousands of leases are paged, searched and filtered; the page holds only those it shows', async (t) => {
   const server = await startServer(t);
   await takeMany(server, many);
   const { page } = await person(t, { locale: 'en-GB' });

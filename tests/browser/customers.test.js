@@ -7,7 +7,7 @@ import { eventually } from './support/waiting.js';
 
 const test = sideBySide(3);
 
-test('two people and one customer: marked, refused, waits, knocks, gets it, saves', async (t) => {
+test('two people and one customer: the second is refused, waits, asks, gets the lock and saves', async (t) => {
   const app = await startCustomers(t);
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
@@ -15,7 +15,7 @@ test('two people and one customer: marked, refused, waits, knocks, gets it, save
   await kim.edit('Baker Street Books');
   await kim.is('held');
   await kim.field('Phone').fill('+44 20 5550 9999');
-  // The list tells by itself.
+  // The list shows it without a reload.
   await lee.row('Baker Street Books').getByText('Kim is editing').waitFor();
   await picture(lee.page, 'customers-list');
   await picture(kim.page, 'customers-form');
@@ -46,7 +46,7 @@ test('two people and one customer: marked, refused, waits, knocks, gets it, save
   await lee.reads('+44 20 5550 9999');
 });
 
-test('without scripts: a save after the lock ran out keeps the draft and tells what changed', async (t) => {
+test('without scripts: a save after the lock expired keeps the draft and shows what changed', async (t) => {
   const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim', { javaScriptEnabled: false });
   const lee = await app.signIn('Lee');
@@ -77,7 +77,7 @@ test('without scripts: a save after the lock ran out keeps the draft and tells w
   await kim.reads('555-LEE');
 });
 
-test('offline and back: the form waits read-only with its draft', async (t) => {
+test('offline and back: the form is read-only and keeps the draft', async (t) => {
   const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
@@ -89,7 +89,7 @@ test('offline and back: the form waits read-only with its draft', async (t) => {
   await kim.is('lost');
   assert.equal(await kim.field('Note').isEditable(), false);
   assert.equal(await kim.field('Note').inputValue(), 'Typed before the tunnel.');
-  // The page gives up a little before its time is over: back by then, it would go on.
+  // The page stops a little before the lease expires on the server. If it were online by then, it would continue.
   await lee.row('Hansen Fisk').getByText('Kim is editing').waitFor({ state: 'detached' });
   await kim.context.setOffline(false);
   await kim.press('Take the lock again');
@@ -99,7 +99,7 @@ test('offline and back: the form waits read-only with its draft', async (t) => {
   await kim.reads('Typed before the tunnel.');
 });
 
-test('a reload keeps the lock, a second tab is another owner, and closing lets go', async (t) => {
+test('a reload keeps the lock, a second tab is another owner, and closing releases the lock', async (t) => {
   const app = await startCustomers(t);
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
@@ -119,11 +119,11 @@ test('a reload keeps the lock, a second tab is another owner, and closing lets g
 
   await lee.row('Eastern Tea').getByText('Kim is editing').waitFor();
   await kim.page.close();
-  // Without a request from anybody: the mark disappears when the lock has ended.
+  // Nobody sends a request: the mark disappears when the lock has ended.
   await lee.row('Eastern Tea').getByText('Kim is editing').waitFor({ state: 'detached' });
 });
 
-test('signed out under an open form: what was typed goes along to the sign-in, and on from there', async (t) => {
+test('signed out with an open form: the draft survives the sign-in', async (t) => {
   const app = await startCustomers(t);
   const kim = await app.signIn('Kim');
   await kim.edit('Delta Pumps');
@@ -150,7 +150,7 @@ test('signed out under an open form: what was typed goes along to the sign-in, a
   await kim.reads('half an hour of typing');
 });
 
-test('a reload and the way back ask nothing twice, and a duplicate looks on', async (t) => {
+test('a reload and the back button send nothing twice, and a duplicate of the tab is read-only', async (t) => {
   const app = await startCustomers(t);
   const kim = await app.signIn('Kim');
   await kim.edit('Delta Pumps');
@@ -181,7 +181,7 @@ test('a reload and the way back ask nothing twice, and a duplicate looks on', as
   assert.deepEqual(posts.filter((url) => url.includes('/edit')), []);
 });
 
-test('a lost form can be compared with the latest, and left', async (t) => {
+test('a form that lost its lock can be compared with the latest version, and cancelled', async (t) => {
   const app = await startCustomers(t, { ttlS: 15 });
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
@@ -204,7 +204,7 @@ test('a lost form can be compared with the latest, and left', async (t) => {
   await lee.is('held');
 });
 
-test('prices: many read, one edits; the counter is for one', async (t) => {
+test('many read the prices, one edits them; one uses the counter', async (t) => {
   const app = await startCustomers(t);
   const kim = await app.signIn('Kim');
   const lee = await app.signIn('Lee');
@@ -241,7 +241,7 @@ test('prices: many read, one edits; the counter is for one', async (t) => {
   await lee.reads('1002');
 });
 
-test('hostile names and messages are only text', async (t) => {
+test('hostile names and messages are shown as text', async (t) => {
   const app = await startCustomers(t);
   const evil = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>`;
   const hostile = `"><script>window.hacked=3</script>${evil}{}`;

@@ -1,4 +1,4 @@
-// EditGuard without a browser: every state of it, against a real server.
+// Every state of EditGuard, without a browser, against a real server.
 
 import assert from 'node:assert/strict';
 import { EditGuard, Locks } from '../../web/client/leasehold.js';
@@ -12,7 +12,7 @@ const test = sideBySide(8);
 const key = { type: 'Order', id: '1' };
 const path = '/v1/locks/Order/1';
 
-// A server, a site in front of it whose rule a test may set, and guards of people.
+// A server, a site in front of it with a rule that a test can set, and guards.
 async function begin(t, serverOptions) {
   const server = await startServer(t, serverOptions);
   const site = await startSite(t, server);
@@ -31,7 +31,7 @@ async function begin(t, serverOptions) {
   return { server, site, hold, holders, breakIt, locks: new Locks({ server: server.url }) };
 }
 
-test('holds, and lets go', async (t) => {
+test('takes and releases the lock', async (t) => {
   const { hold, holders } = await begin(t);
   const alice = await hold('alice');
   assert.equal(alice.state, 'held');
@@ -46,7 +46,7 @@ test('holds, and lets go', async (t) => {
   assert.deepEqual(await holders(), []);
 });
 
-test('is refused with the holder, and told when it is free', async (t) => {
+test('is refused with the holder, and learns when the lock is free', async (t) => {
   const { hold } = await begin(t);
   const alice = await hold('alice', { note: 'prices' });
   const bob = await hold('bob');
@@ -78,7 +78,7 @@ test('waits in line, first come first served, and knows its place', async (t) =>
   assert.deepEqual(await holders(), ['carol/s/t']);
 });
 
-test('keeps its place when a request in line comes to its end', async (t) => {
+test('keeps its place in line from one request to the next', async (t) => {
   const { server, hold, site } = await begin(t);
   const alice = await hold('alice');
   const bob = await hold('bob', { longestWait: 5000 });
@@ -98,7 +98,7 @@ test('keeps its place when a request in line comes to its end', async (t) => {
   assert.equal(await carolGot, true);
 });
 
-test('stops waiting, and leaves nothing behind', async (t) => {
+test('stops waiting without a lease left behind', async (t) => {
   const { server, hold, holders } = await begin(t);
   const alice = await hold('alice');
   const bob = await hold('bob');
@@ -113,7 +113,7 @@ test('stops waiting, and leaves nothing behind', async (t) => {
   assert.deepEqual(await holders(), []);
 });
 
-test('renews, at a third of the ttl unless told otherwise', async (t) => {
+test('renews after a third of the ttl by default', async (t) => {
   const { site, hold } = await begin(t);
   const alice = await hold('alice', { ttl: 4500, checkEvery: 60_000 });
   const renewals = () => site.requests.filter(({ method }) => method === 'PATCH').length;
@@ -121,7 +121,7 @@ test('renews, at a third of the ttl unless told otherwise', async (t) => {
   assert.equal(alice.state, 'held');
 });
 
-test('loses it to a break, with who and why', async (t) => {
+test('loses the lock to a break, with who and why', async (t) => {
   const { hold, breakIt } = await begin(t);
   const alice = await hold('alice');
   await breakIt('gone home');
@@ -130,7 +130,7 @@ test('loses it to a break, with who and why', async (t) => {
   assert.equal(alice.lockId, '');
 });
 
-test('loses it to its expiry while the server is down, and says first that it is not sure', async (t) => {
+test('warns and then loses the lock while the server is down', async (t) => {
   const { server, hold } = await begin(t);
   const alice = await hold('alice', { ttl: 6000 });
   const expiring = next(alice, 'expiring');
@@ -144,7 +144,7 @@ test('loses it to its expiry while the server is down, and says first that it is
   await eventually(() => alice.detail.reason === 'expired', 'the truth');
 });
 
-test('a server that is back in time is all that it takes', async (t) => {
+test('keeps the lock if the server is back in time', async (t) => {
   const { server, hold } = await begin(t);
   const alice = await hold('alice', { ttl: 20_000, renewEvery: 100 });
   const { fence } = alice.lease;
@@ -159,7 +159,7 @@ test('a server that is back in time is all that it takes', async (t) => {
   assert.equal(alice.lease.fence, fence);
 });
 
-test('finds out that what could not be confirmed is its own after all', async (t) => {
+test('finds a lease again that could not be confirmed', async (t) => {
   const { site, hold, locks } = await begin(t);
   const alice = await hold('alice', { ttl: 4000 });
   const { lock_id: lockId, fence } = alice.lease;
@@ -171,7 +171,7 @@ test('finds out that what could not be confirmed is its own after all', async (t
   assert.equal(alice.lease.fence, fence);
 });
 
-test('is told who took it after it had expired', async (t) => {
+test('learns who took the lock after it expired', async (t) => {
   const { server, site, hold } = await begin(t);
   site.rule = (request) => (request.method === 'POST' ? undefined : 'cut');
   const alice = await hold('alice', { ttl: 400 });
@@ -182,7 +182,7 @@ test('is told who took it after it had expired', async (t) => {
   await eventually(() => alice.detail.holders[0]?.owner === 'bob');
 });
 
-test('counts from before it asked', async (t) => {
+test('counts the time from before the request', async (t) => {
   const { site, hold } = await begin(t);
   site.rule = () => new Promise((resolve) => setTimeout(resolve, 200));  // slow
   const alice = await hold('alice', { ttl: 60_000 });
@@ -190,7 +190,7 @@ test('counts from before it asked', async (t) => {
   assert.ok(alice.left < 59_810, `${alice.left} ms left`);
 });
 
-test('asks again with the same lock id when an answer is lost', async (t) => {
+test('sends the same lock id again after a lost answer', async (t) => {
   const { site, hold, holders } = await begin(t);
   site.rule = () => {
     site.rule = () => undefined;
@@ -207,7 +207,7 @@ test('asks again with the same lock id when an answer is lost', async (t) => {
   assert.deepEqual(await holders(), ['alice/s/t']);
 });
 
-test('a request that is wrong fails, and is not repeated', async (t) => {
+test('a wrong request fails and is not repeated', async (t) => {
   const { hold } = await begin(t);
   const alice = await hold('alice', { ttl: 1 });
   assert.equal(alice.state, 'failed');
@@ -217,7 +217,7 @@ test('a request that is wrong fails, and is not repeated', async (t) => {
 });
 
 for (const [status, reason] of [[401, 'unauthorized'], [403, 'forbidden']]) {
-  test(`a server that answers ${status} is heard at once, and asked again`, async (t) => {
+  test(`reacts to the answer ${status} at once, and asks again`, async (t) => {
     const { site, hold } = await begin(t);
     const alice = await hold('alice');
     const { fence } = alice.lease;
@@ -236,7 +236,7 @@ for (const [status, reason] of [[401, 'unauthorized'], [403, 'forbidden']]) {
   });
 }
 
-test('lets go of what an idle person holds, after a warning', async (t) => {
+test('releases the lock of an idle person after a warning', async (t) => {
   const { hold, holders } = await begin(t);
   const alice = await hold('alice', { idleAfter: 5000, idleWarning: 4500 });
   assert.equal((await become(alice, 'expiring')).why, 'idle');
@@ -247,7 +247,7 @@ test('lets go of what an idle person holds, after a warning', async (t) => {
   await eventually(async () => (await holders()).length === 0);
 });
 
-test('an absolute cap holds, however busy the person is', async (t) => {
+test('releases the lock at the cap, even with activity', async (t) => {
   const { server, hold } = await begin(t);
   const alice = await hold('alice', { cap: 5000, idleWarning: 4500, ttl: 10_000 });
   const busy = setInterval(() => alice.touch(), 20);
@@ -266,7 +266,7 @@ test("the server's own bound is heeded without a flood of renewals", async (t) =
   assert.ok(site.requests.length < 15, `${site.requests.length} requests`);
 });
 
-test('takes it again if nobody had it in between', async (t) => {
+test('takes the lock again if nobody held it in between', async (t) => {
   const { hold, breakIt } = await begin(t);
   const alice = await hold('alice');
   const { fence } = alice.lease;
@@ -277,7 +277,7 @@ test('takes it again if nobody had it in between', async (t) => {
   assert.equal(alice.detail.stale, false);
 });
 
-test('does not take it again if somebody had it in between', async (t) => {
+test('does not take the lock again if somebody held it in between', async (t) => {
   const { server, hold, breakIt, holders } = await begin(t);
   const alice = await hold('alice');
   await breakIt('');
@@ -295,7 +295,7 @@ test('does not take it again if somebody had it in between', async (t) => {
   assert.equal(alice.detail.stale, true);
 });
 
-test('adopts the lease that the page was served with', async (t) => {
+test('keeps the lease that the page was served with', async (t) => {
   const { server, hold } = await begin(t);
   const { lock_id: lockId, fence } = await server.ask('POST', path, { owner: 'alice/app', ttl_ms: 60_000 });
   const alice = await hold(undefined, { lockId, session: undefined, tab: undefined });
@@ -305,7 +305,7 @@ test('adopts the lease that the page was served with', async (t) => {
   assert.ok(alice.left > 200_000);
 });
 
-test('says why a lease it should adopt is gone', async (t) => {
+test('tells why the lease that the page was served with is gone', async (t) => {
   const { server, hold } = await begin(t);
   const { lock_id: lockId } = await server.ask('POST', path, { owner: 'alice' });
   await server.ask('DELETE', path, undefined, { 'Lock-Token': lockId });
@@ -314,7 +314,7 @@ test('says why a lease it should adopt is gone', async (t) => {
   assert.equal(alice.detail.reason, 'released');
 });
 
-test('waits for a server that is not there yet', async (t) => {
+test('waits for a server that has not started yet', async (t) => {
   const { server, hold } = await begin(t);
   await server.kill();
   const alice = await hold('alice');
@@ -331,7 +331,7 @@ test('the same tab gets its own lease back', async (t) => {
   assert.equal(after.lease.fence, before.lease.fence);
 });
 
-test('a save that ends the lease is no loss', async (t) => {
+test('a save that ends the lease is not a loss', async (t) => {
   const { server, hold } = await begin(t);
   const alice = await hold('alice');
   const { lock_id: lockId } = alice.lease;
@@ -340,7 +340,7 @@ test('a save that ends the lease is no loss', async (t) => {
   await become(alice, 'released');
 });
 
-test('what was granted to somebody who has let go meanwhile is given back', async (t) => {
+test('releases a lease that was granted after release()', async (t) => {
   const { site, hold, holders } = await begin(t);
   const alice = await hold('alice');
   await alice.release();
@@ -354,7 +354,7 @@ test('what was granted to somebody who has let go meanwhile is given back', asyn
   await eventually(async () => (await holders()).length === 0);
 });
 
-test('busy is no loss: a transaction is on the lock at this moment', async (t) => {
+test('a busy lock is not a loss', async (t) => {
   const { site, hold } = await begin(t);
   const alice = await hold('alice', { ttl: 60_000, renewEvery: 50 });
   let refused = 0;
@@ -363,7 +363,7 @@ test('busy is no loss: a transaction is on the lock at this moment', async (t) =
   assert.equal(alice.state, 'held');
 });
 
-test('knocks, and the holder hears who and why', async (t) => {
+test('knocks, and the holder learns who and why', async (t) => {
   const { hold } = await begin(t);
   const alice = await hold('alice', { fiveMore: 300 });
   const bob = await hold('bob');

@@ -1,4 +1,4 @@
-// <leasehold-guard>: what it shows, what it holds back, and how it reads aloud.
+// <leasehold-guard>: what it shows, what it prevents, and what screen readers announce.
 
 import assert from 'node:assert/strict';
 import { problemsInLightAndDark } from './support/accessibility.js';
@@ -14,7 +14,7 @@ async function breakIt(editor, by = 'admin', reason = 'maintenance') {
   await editor.server.ask('POST', editor.path + '/break', { fence, by, reason });
 }
 
-test('lost to somebody who had it in between: told so, and not taken again over their work', async (t) => {
+test('a lock that somebody else held in between is not taken again over their work', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -36,7 +36,7 @@ test('lost to somebody who had it in between: told so, and not taken again over 
   assert.equal(await at(other).notes.inputValue(), 'his');
 });
 
-test('a break is seen by the displaced holder, with who and why', async (t) => {
+test('the holder sees a break, with who and why', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -46,7 +46,7 @@ test('a break is seen by the displaced holder, with who and why', async (t) => {
   assert.match(await alice.panel.getByRole('alert').textContent(), /payroll runs tonight/);
 });
 
-test('while it is read-only nothing changes, and everything can be reached and copied', async (t) => {
+test('a read-only form does not change, and everything can be focused and copied', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -87,7 +87,7 @@ test('while it is read-only nothing changes, and everything can be reached and c
   assert.deepEqual(editor.saved, ['bob'], 'once, and not before');
 });
 
-test('what the page had made read-only stays so', async (t) => {
+test('controls that the page made read-only stay read-only', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -100,7 +100,7 @@ test('what the page had made read-only stays so', async (t) => {
   assert.equal(await alice.notes.isEditable(), true);
 });
 
-test('the lock id is in the form, and one that is there already is adopted', async (t) => {
+test('the form gets the lock id, and a lock id in the form is kept', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -118,7 +118,7 @@ test('the lock id is in the form, and one that is there already is adopted', asy
   assert.equal(await at(bob.page).guard('lease.fence'), fence);
 });
 
-test('an idle person is warned, may stay, and loses it with the draft kept', async (t) => {
+test('an idle person is warned, can stay, and later loses the lock but not the draft', async (t) => {
   const editor = await startEditor(t, { attributes: { 'idle-after': '8s', 'idle-warning': '7s' } });
   const alice = await editor.open('alice');
   await alice.notes.fill('half of it');
@@ -134,7 +134,7 @@ test('an idle person is warned, may stay, and loses it with the draft kept', asy
   await alice.is('held');
 });
 
-test('focus stays where the person is', async (t) => {
+test('focus is not lost when buttons disappear', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -142,7 +142,7 @@ test('focus stays where the person is', async (t) => {
   await breakIt(editor);
   await alice.is('lost');
   assert.equal(await alice.notes.evaluate((area) => area === document.activeElement), true);
-  // By keyboard alone: back to the panel, and on.
+  // With the keyboard only: back to the panel, and on.
   const retake = alice.button('Take the lock again');
   await retake.focus();
   await alice.page.keyboard.press('Enter');
@@ -151,7 +151,7 @@ test('focus stays where the person is', async (t) => {
   assert.equal(inside, 'leasehold-guard', 'what replaced the button has the focus');
 });
 
-test('what changes is read aloud once, urgent things at once', async (t) => {
+test('screen readers announce a change once, and urgent ones at once', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -162,7 +162,7 @@ test('what changes is read aloud once, urgent things at once', async (t) => {
   assert.equal(await alice.panel.getByRole('status').textContent(), '');
 });
 
-test('what others do again and again is not read aloud again', async (t) => {
+test('screen readers do not announce the renewals of others', async (t) => {
   const editor = await startEditor(t, { attributes: { ttl: '10s', 'renew-every': '300ms' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -181,7 +181,7 @@ test('what others do again and again is not read aloud again', async (t) => {
   assert.deepEqual(await bob.page.evaluate(() => window.said), []);
 });
 
-test('an element that is moved, or begins again with another key, takes a lease of its own', async (t) => {
+test('an element that is moved or restarted with another key takes a new lease', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -207,13 +207,13 @@ test('an element that is moved, or begins again with another key, takes a lease 
   assert.equal(await alice.page.locator('input[name=lock_id]').inputValue(), await alice.guard('lockId'));
   assert.deepEqual(await editor.holders(), []);
 
-  // Again with the same one: it does not end what it has just begun.
+  // A restart with the same key does not release the lease that it has just taken.
   await alice.page.evaluate(() => document.querySelector('leasehold-guard').start());
   const { holders } = await editor.server.ask('GET', '/v1/locks/Customer/8');
   assert.deepEqual(holders.map(({ fence }) => fence), [await alice.guard('lease.fence')]);
 });
 
-test('a form is not sent into the void', async (t) => {
+test('a form is not sent while the server does not answer', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -232,7 +232,7 @@ test('a form is not sent into the void', async (t) => {
   assert.equal(editor.record.notes, 'a long text');
 });
 
-test('a browser that only believes to be offline is asked, not believed', async (t) => {
+test('a browser that wrongly reports offline still sends the form', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -241,7 +241,7 @@ test('a browser that only believes to be offline is asked, not believed', async 
   await alice.page.getByText('saved by alice').waitFor();
 });
 
-test('signed out: told so at once, and taken again after signing in', async (t) => {
+test('a sign-out is shown at once, and the lock is taken again after the sign-in', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -260,7 +260,7 @@ test('signed out: told so at once, and taken again after signing in', async (t) 
   await bob.is('refused');
 });
 
-test('a button that is always there works while the form is read-only', async (t) => {
+test('a button with data-always works while the form is read-only', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -278,7 +278,7 @@ test('a button that is always there works while the form is read-only', async (t
   await alice.page.waitForURL('**/elsewhere*');
 });
 
-test('the latest is where the page says', async (t) => {
+test('the attribute latest sets the link to the latest version', async (t) => {
   const editor = await startEditor(t, { attributes: { latest: '/elsewhere' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -289,7 +289,7 @@ test('the latest is where the page says', async (t) => {
   assert.equal(await alice.panel.getByRole('link').getAttribute('href'), '/elsewhere');
 });
 
-test('speaks Korean, and what a page wants said otherwise', async (t) => {
+test('texts are Korean in a Korean page, and a page can change them', async (t) => {
   const editor = await startEditor(t, { lang: 'ko' });
   const alice = await editor.open('지민');
   await alice.reads('편집 중입니다.');
@@ -304,7 +304,7 @@ test('speaks Korean, and what a page wants said otherwise', async (t) => {
   await carol.reads('지민 has been editing this since');
 });
 
-test('hostile names, notes and reasons are only text', async (t) => {
+test('hostile names, notes and reasons are shown as text', async (t) => {
   const editor = await startEditor(t);
   const evil = '<img src=x onerror="document.title=1"><script>document.title=1</script>{why}';
   const alice = await editor.open(evil, { note: evil });
@@ -318,7 +318,7 @@ test('hostile names, notes and reasons are only text', async (t) => {
   for (const { page } of [alice, bob]) assert.equal(await page.title(), 'Customer 7');
 });
 
-test('the page can do things its own way', async (t) => {
+test('a page can prevent the reload and the sending of the form', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -341,7 +341,7 @@ test('the page can do things its own way', async (t) => {
   assert.equal(await bob.notes.isEditable(), true);
 });
 
-// Every state with its colours, looked at by axe-core and, with $SCREENSHOTS, by people.
+// Every state, checked with axe-core. $SCREENSHOTS names a folder for pictures.
 test('every state is accessible in light and in dark', async (t) => {
   const editor = await startEditor(t, { attributes: { note: 'checking the address' } });
   const open = (owner, own) => editor.open(owner, own, { reducedMotion: 'reduce', viewport: { width: 900, height: 560 } });

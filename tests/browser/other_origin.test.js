@@ -1,4 +1,4 @@
-// A page that asks a server of another origin, with a token.
+// A page that uses a server of another origin, with a token.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const page = (server, token, owner) => `<!doctype html><html lang="en"><title>Fa
   <leasehold-guard server="${server}" token="${token}" key-type="Order" key-id="1" owner="${owner}" closing="500ms">
   <form><input aria-label="Name" name="name"></form></leasehold-guard>`;
 
-test('a page of a site that the server allows, with a token that may', async (t) => {
+test('a page of an allowed origin works with a valid token only', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-tokens.'));
   t.after(() => rmSync(folder, { recursive: true }));
   const token = 'a'.repeat(43);
@@ -51,7 +51,7 @@ test('a page of a site that the server allows, with a token that may', async (t)
     assert.equal(await at(stranger.page).guard('detail.error.status'), status);
   }
 
-  // What a closed page says last crosses the border as well.
+  // The last request of a closed page reaches the other origin as well.
   await alice.page.goto(site.url + '/elsewhere');
   await eventually(async () => (await holders()).length === 0);
 });

@@ -1,4 +1,4 @@
-// What browsers do to pages, and what becomes of the lease.
+// What happens to the lease when a page is reloaded, closed, frozen or offline.
 
 import assert from 'node:assert/strict';
 import { at, startEditor } from './support/editor.js';
@@ -21,7 +21,7 @@ test('a reload finds its own lease again', async (t) => {
   }
 });
 
-test('a reload finds its own lease again in a browser that is slow to say that the tab is the same', async (t) => {
+test('a reload finds its own lease again in a browser whose locks are slow', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '60s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -38,7 +38,7 @@ test('a reload finds its own lease again in a browser that is slow to say that t
   assert.equal(await alice.guard('lease.fence'), fence);
 });
 
-test('a reload keeps its lease although others wait for it', async (t) => {
+test('a reload keeps its lease while others wait for it', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '8s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -47,14 +47,14 @@ test('a reload keeps its lease although others wait for it', async (t) => {
   await bob.reads('You are next.');
   await alice.page.reload();
   await alice.is('held');
-  // Longer than a closed tab would have kept it.
+  // Longer than the lease of a closed tab lives on.
   const loaded = Date.now();
   await eventually(() => Date.now() > loaded + 9000);
   assert.deepEqual(await editor.holders(), ['alice']);
   await bob.is('waiting');
 });
 
-test('a duplicate of the tab is an owner of its own', async (t) => {
+test('a duplicate of the tab is another owner', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -70,7 +70,7 @@ test('a duplicate of the tab is an owner of its own', async (t) => {
   assert.equal(await alice.guard('isHeld'), true);
 });
 
-test('a closed tab lets the next one in within seconds', async (t) => {
+test('the lease of a closed tab ends within seconds', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '1s' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -83,7 +83,7 @@ test('a closed tab lets the next one in within seconds', async (t) => {
   assert.equal(past.history[0].how, 'released');
 });
 
-test('leaving for another page lets go as well', async (t) => {
+test('leaving the page ends the lease as well', async (t) => {
   const editor = await startEditor(t, { attributes: { closing: '500ms' } });
   const alice = await editor.open('alice');
   await alice.is('held');
@@ -95,7 +95,7 @@ async function openWithCache(t) {
   return openBrowser(t, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });
 }
 
-for (const [closing, what] of [['30s', 'finds its lease'], ['200ms', 'takes it again if nobody had it']]) {
+for (const [closing, what] of [['30s', 'finds its lease'], ['200ms', 'takes the lock again if nobody held it']]) {
   test(`a page from the back/forward cache ${what}`, async (t) => {
     const editor = await startEditor(t, { browser: await openWithCache(t), attributes: { closing } });
     const alice = await editor.open('alice');
@@ -154,7 +154,7 @@ test('offline for too long: read-only, the draft kept, no save, and the lock tak
   assert.deepEqual(editor.saved, ['alice'], 'saved once, and only with the lock');
 });
 
-// The processes of all pages of a browser, to be stopped as a laptop does that goes to sleep.
+// The processes of all pages of a browser. Stopping them has the effect of a sleeping laptop.
 async function renderersOf(browser) {
   const devtools = await browser.newBrowserCDPSession();
   const { processInfo } = await devtools.send('SystemInfo.getProcessInfo');
@@ -169,7 +169,7 @@ function wake(id) {
   }
 }
 
-test('a page that slept asks before it claims anything', async (t) => {
+test('a page that slept asks the server before it shows the lock as held', async (t) => {
   const browser = await openBrowser(t);
   const editor = await startEditor(t, { browser, attributes: { ttl: '5s' } });
   const alice = await editor.open('alice');
@@ -203,7 +203,7 @@ test('a page that slept asks before it claims anything', async (t) => {
   assert.equal(await alice.notes.isEditable(), false);
 });
 
-// In a window where tabs hide each other: alice's form in one of them, at the front.
+// Alice's form in the front tab of a window in which tabs hide each other.
 async function openInTab(t, attributes) {
   const editor = await startEditor(t, { attributes });
   const window = await openWindow(t);
@@ -217,7 +217,7 @@ async function openInTab(t, attributes) {
   return { editor, tab, isHeld, hide };
 }
 
-test('a tab in the background keeps its lease, however slow its timers are', async (t) => {
+test('a background tab keeps its lease although its timers are slow', async (t) => {
   const { editor, tab, isHeld, hide } = await openInTab(t, { ttl: '5s', 'renew-every': '500ms' });
   const fence = (await editor.lock()).holders[0].fence;
   await hide();
@@ -235,7 +235,7 @@ test('a tab in the background keeps its lease, however slow its timers are', asy
   assert.equal((await editor.lock()).holders[0].fence, fence);
 });
 
-test('a page that the browser froze asks before it claims anything', async (t) => {
+test('a page that the browser froze asks the server before it shows the lock as held', async (t) => {
   const { editor, tab, isHeld, hide } = await openInTab(t, { ttl: '5s' });
   await tab.evaluate(() => {
     const { guard } = document.querySelector('leasehold-guard');
@@ -254,7 +254,7 @@ test('a page that the browser froze asks before it claims anything', async (t) =
   assert.deepEqual(await tab.evaluate(() => window.seen.slice(0, 3).sort()), ['asking', 'lost bob', 'resumed, held: false']);
 });
 
-test('the server restarts under an open form', async (t) => {
+test('an open form survives a restart of the server', async (t) => {
   const editor = await startEditor(t, { attributes: { 'renew-every': '300ms', ttl: '20s' } });
   const alice = await editor.open('alice');
   await alice.is('held');

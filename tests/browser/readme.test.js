@@ -1,4 +1,4 @@
-// What web/client/README.md shows works as it is printed there.
+// The examples of web/client/README.md work as printed.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { startSite } from './support/site.js';
 const readme = readFileSync(new URL('../../web/client/README.md', import.meta.url), 'utf8');
 const block = (language) => readme.match(new RegExp('```' + language + '\\n([^]*?)```'))[1];
 
-test('the page of the first two minutes', async (t) => {
+test('the example page works', async (t) => {
   const server = await startServer(t);
   const html = block('html');
   const site = await startSite(t, server, { '/alice': html, '/bob': html.replace('owner="alice"', 'owner="bob"') });
@@ -23,7 +23,7 @@ test('the page of the first two minutes', async (t) => {
   await at(bob.page).reads('alice has been editing this since');
 });
 
-test('the guard by itself', async (t) => {
+test('the example of the guard works', async (t) => {
   const server = await startServer(t);
   await server.ask('POST', '/v1/locks/Customer/7', { owner: 'bob' });
   const site = await startSite(t, server, {
@@ -35,7 +35,7 @@ test('the guard by itself', async (t) => {
   assert.equal((await said).text(), 'taken by bob');
 });
 
-test('the demo that every server serves', async (t) => {
+test('the demo page of the server works', async (t) => {
   const server = await startServer(t);
   const ama = await person(t);
   const bongani = await person(t);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startEditor } from './support/editor.js';
 import { picture } from './support/people.js';
 
-test('two people and one record: refused, waits, is next, gets it, saves', async (t) => {
+test('two people and one record: the second is refused, waits, gets the lock and saves', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');
   await alice.reads('You are editing this.');
@@ -22,7 +22,7 @@ test('two people and one record: refused, waits, is next, gets it, saves', async
 
   await alice.save();
   await alice.page.getByText('saved by alice').waitFor();
-  // The page is loaded again with what alice has saved, and holds on to the lease it got.
+  // The page is loaded again with what alice saved, and keeps its lease.
   await bob.reads('You are editing this.');
   assert.equal(await bob.name.inputValue(), 'Ama Mensah');
   await bob.notes.fill('Moved to Kumasi.');
@@ -32,7 +32,7 @@ test('two people and one record: refused, waits, is next, gets it, saves', async
   assert.deepEqual(await editor.holders(), []);
 });
 
-test('one knocks; the other asks for five more minutes, then finishes and hands over', async (t) => {
+test('a person asks for the lock; the holder needs five more minutes, then hands it over', async (t) => {
   const editor = await startEditor(t, { attributes: { 'five-more': '2s' } });
   const alice = await editor.open('alice');
   await alice.is('held');

@@ -1,14 +1,14 @@
-// What the pages do by themselves. Without this script everything still works, by plain forms.
+// The script of all pages. Without it everything still works with plain forms.
 import { tabName } from '/client/leasehold.js';
 import '/client/leasehold-guard.js';
 
-// Every form says which tab it is sent from: the tab is the owner of the locks it takes.
+// Writes the name of the tab into every form: the tab is the owner of the locks it takes.
 function name_tab(tab) {
   for (const field of document.querySelectorAll('input[name=tab]')) field.value = tab;
 }
 
-// A page that was served with a lock keeps it. A reload and the way back ask for it by GET, in the name of
-// this tab; a duplicate of the tab is another one, and looks on.
+// A page that was served with a lock keeps it. A reload and the back button ask for it with GET and the name of
+// this tab. A duplicate of the tab has another name and shows the read-only page.
 function keep_lock(guard, tab) {
   const { address } = guard.dataset;
   const named = new URLSearchParams(location.search).get('tab');
@@ -17,7 +17,7 @@ function keep_lock(guard, tab) {
   return guard.start();
 }
 
-// Where the session has ended, what was typed goes along to the sign-in page, and on from there.
+// After the session has ended, sends what was typed to the sign-in page, which passes it on.
 function offer_sign_in(notice) {
   const guard = notice.nextElementSibling;
   guard.addEventListener('leasehold-lost', ({ detail }) => (notice.hidden = detail.reason !== 'unauthorized'));
@@ -41,7 +41,7 @@ function mark_where_we_are() {
   }
 }
 
-// Who edits which customer, asked anew while the list is looked at.
+// Shows who is editing which customer, while the list is visible.
 function keep_marks_fresh(list) {
   const pause = 3000;
   const show = (marks) => {
@@ -57,21 +57,21 @@ function keep_marks_fresh(list) {
       const answer = await fetch(list.dataset.marks, { cache: 'no-store', redirect: 'error' });
       if (answer.ok) show(await answer.json());
     } catch {
-      // The next time perhaps.
+      // The next request may succeed.
     }
   };
   setInterval(() => document.visibilityState === 'visible' && ask(), pause);
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && ask());
 }
 
-// Whoever was refused waits in this page. When the lock is theirs, the application opens the form: it
-// loads what the one before has saved.
+// A refused person waits in this page. When the person gets the lock, the application opens the form with the
+// latest version.
 function open_when_held(guard) {
   guard.addEventListener('leasehold-turn', (event) => event.preventDefault());
   guard.addEventListener('leasehold-held', () => guard.form.requestSubmit());
 }
 
-// Where "you are editing this" would not be true.
+// Texts for pages in which nobody edits.
 function choose_words(guard) {
   const { held, refused } = guard.dataset;
   guard.texts = { ...(held && { held }), ...(refused && { refused }) };

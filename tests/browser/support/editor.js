@@ -46,7 +46,7 @@ export async function startEditor(t, { server: serverOptions, attributes = {}, l
     const { owner, as = lang, ...own } = Object.fromEntries(query);
     return form({ ...record, lang: as, attributes: { owner, ...common, ...own } });
   };
-  // As an application does it: the lock is checked, the record written, the lock released.
+  // Like an application: checks the lock, writes the record, releases the lock.
   const save = async (request) => {
     let body = '';
     for await (const chunk of request) body += chunk;
@@ -73,7 +73,7 @@ export async function startEditor(t, { server: serverOptions, attributes = {}, l
   return editor;
 }
 
-/** What a person sees and does at the form. */
+/** What a person sees and does in the form. */
 export function at(page, context = page.context()) {
   const panel = page.locator('leasehold-guard section');
   return {

@@ -1,4 +1,4 @@
-// People with browsers: one Chromium for a test file, a context of it for each person.
+// People with browsers: one Chromium per test file, one context per person.
 
 import { join } from 'node:path';
 import { after } from 'node:test';

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 const executable =
   process.env.LEASEHOLD_COMMAND ?? new URL('../../../build/release/leasehold', import.meta.url).pathname;
 
-/** Ends with the test `t`. `options` are those of `leasehold serve`, `{maxTtl: '1h'}` is --max-ttl 1h. */
+/** Stops with the test `t`. `options` are those of `leasehold serve`: `{maxTtl: '1h'}` is --max-ttl 1h. */
 export async function startServer(t, options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-browser.'));
   const server = new Server({ store: `sqlite:${folder}/locks.db`, ...options });
@@ -55,10 +55,10 @@ class Server {
     this.#options.port = Number(url.port);
   }
 
-  /** Ends it as an administrator does. */
+  /** Stops it like an administrator. */
   stop() { return this.#end('SIGTERM'); }
 
-  /** Ends it as a power cut does. */
+  /** Stops it like a power cut. */
   kill() { return this.#end('SIGKILL'); }
 
   async #end(signal) {
@@ -69,7 +69,7 @@ class Server {
     await ended;
   }
 
-  /** Asks it, as another program would: `server.ask('POST', '/v1/locks/Order/1', {owner: 'bob'})`. */
+  /** Sends a request as another program would: `server.ask('POST', '/v1/locks/Order/1', {owner: 'bob'})`. */
   async ask(method, path, body, headers = {}) {
     const response = await fetch(this.url + path, {
       method,

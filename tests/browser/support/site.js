@@ -1,5 +1,5 @@
-// A web application in front of a Leasehold server: pages of the test, leasehold.js, and /v1 passed on to
-// the server. What happens on the way there can be decided by the test.
+// A web application in front of a Leasehold server. It serves pages of the test and leasehold.js, and passes /v1
+// on to the server. A test can disturb the requests on their way.
 
 import { once } from 'node:events';
 import { createReadStream, existsSync } from 'node:fs';

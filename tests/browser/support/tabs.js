@@ -1,5 +1,5 @@
-// Tabs of one browser window, by Chromium's DevTools alone. Playwright keeps every page visible, and a
-// visible page is neither slowed down nor frozen.
+// Tabs of one browser window, controlled with Chromium's DevTools protocol. Playwright keeps every page visible,
+// and browsers neither slow down nor freeze a visible page.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// As after minutes in the background: timers of a hidden page ring once a minute.
+// Timers of a hidden page run once a minute, as after minutes in the background.
 const soonSlow = '--enable-features=IntensiveWakeUpThrottling:grace_period_seconds/1';
 
 /** Ends with the test `t`. `open(url)` opens a tab, in front of the others. */
@@ -60,7 +60,7 @@ class Tab {
   #ask(method, parameters) { return this.#devtools.send(method, parameters, this.#sessionId); }
 }
 
-// Messages are JSON, each ended by a zero.
+// Each message is JSON and ends with a zero byte.
 class Devtools {
   #to;
   #asked = new Map();

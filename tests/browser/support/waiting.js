@@ -1,4 +1,4 @@
-/** In ms. A test that works never waits for it, however slow the machine is. */
+/** In ms. Longer than anything takes on a slow machine. */
 export const patience = 60_000;
 
 /** The next event of these types, or the state if it is there already. */
@@ -7,7 +7,7 @@ export function become(guard, ...states) {
   return next(guard, ...states);
 }
 
-/** The particulars of the next event of these types. */
+/** The detail of the next event of these types. */
 export function next(target, ...types) {
   return new Promise((resolve, reject) => {
     const ending = new AbortController();
@@ -23,7 +23,7 @@ export function next(target, ...types) {
   });
 }
 
-/** Waits for a condition that nobody tells of. */
+/** Waits for a condition that has no event. */
 export async function eventually(condition, what = 'it') {
   const deadline = Date.now() + patience;
   for (;;) {
