@@ -169,7 +169,7 @@ TEST_P(CommandTest, ASaveAfterTheExpiryKeepsWhatWasTyped) {
 
     const Page late = kim.send("/customers/1/save", form, "note", "twenty minutes of typing");
     EXPECT_EQ(late.status, 409);
-    EXPECT_TRUE(late.shows("the time of your lock was up"));
+    EXPECT_TRUE(late.shows("your lock had expired"));
     EXPECT_TRUE(late.shows("Nobody has changed it since you opened it."));
     EXPECT_EQ(late.form().get("note"), "twenty minutes of typing");
     EXPECT_FALSE(late.form().has("lock_id"));

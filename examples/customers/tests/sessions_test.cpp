@@ -69,7 +69,7 @@ TEST_P(SessionTest, WhatWasTypedSurvivesTheSession) {
     application().sessions().sweep();
     const Page out = kim.send("/customers/1/save", form, "note", "half a novel");
     EXPECT_EQ(out.status, 401);
-    EXPECT_TRUE(out.shows("sign in and go on"));
+    EXPECT_TRUE(out.shows("Sign in to continue"));
 
     Person again = person("Kim");
     const Page back = again.post("/sign-in", with(out.form(), "name", "Kim"));
