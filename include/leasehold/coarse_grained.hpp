@@ -7,11 +7,11 @@
 
 namespace leasehold {
 
-// One lock for a whole aggregate: its members lock their root. A customer and its addresses are
-// then edited by one person at a time, whichever of them is opened. Thread-safe if `root_of` is.
+// One lock for a whole aggregate: its members lock their root. One person at a time then edits a
+// customer and its addresses, whichever of them is opened. Thread-safe if `root_of` is.
 class CoarseGrained {
 public:
-    // Maps a member to its root; a root, and what belongs to no aggregate, to itself.
+    // Maps a member to its root. A root, and a record outside any aggregate, is mapped to itself.
     using RootOf = std::function<LockKey(const LockKey& member)>;
 
     // `locks` outlives this.
@@ -20,7 +20,7 @@ public:
 
     [[nodiscard]] LockKey root(const LockKey& member) const { return root_of_(member); }
 
-    // The lease is one of the root.
+    // Locks the root: the lease names the root as its key.
     [[nodiscard]] Result<Lease> try_lock(const LockKey& member, LockOptions options = {}) {
         return locks_.try_lock(root(member), std::move(options));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,32 +12,32 @@
 
 namespace leasehold {
 
-// Renews a lease in the background, and tells its holder in time when it is lost.
+// Renews a lease in the background, and warns its holder in time when the lease is lost.
 //
-// The holder's time is counted on the steady clock from before the lease was asked for, so a slow
-// answer shortens it and never stretches it. When the lease is refused, or could not be confirmed
-// until `margin` before it may end, stop_token() is stopped and `on_lost` is called, once.
-// Destroying it stops renewing; it does not release.
+// The holder's time is Lease::valid_until, which LockManager sets, less `margin`. When a renewal is
+// refused, or that time comes before a renewal is confirmed, stop_token() is stopped and `on_lost`
+// is called, once. The destructor stops renewing; it does not release the lease.
 class KeepAlive {
 public:
-    // Why the lease is lost: the store's refusal, or the last fault when it could not be confirmed.
+    // Why the lease is lost: the store's refusal, or the last fault if no renewal was confirmed.
     using Loss = std::variant<Refusal, StoreFault>;
 
     struct Options {
         Duration ttl = std::chrono::minutes{1};
-        // How often to renew; a third of the ttl where not given.
+        // The time between two renewals. If not given: a third of the ttl.
         std::optional<Duration> every{};
-        // How long before the possible end the holder is told; a tenth of the ttl where not given.
+        // How long before the lease may end the holder must stop. If not given: a tenth of the ttl.
         std::optional<Duration> margin{};
-        // Called on a thread of its own; must not throw, and must not destroy this object.
+        // Called on the thread that renews. It must not throw, and must not destroy this object.
         std::function<void(const Loss&)> on_lost{};
-        // Called on that thread after each renewal, with the new valid_until(); as on_lost.
+        // Called on the same thread after each renewal, with the new valid_until(). It must not
+        // throw, and must not destroy this object.
         std::function<void(SteadyClock::time_point)> on_renewed{};
     };
 
-    // Takes over a lease granted by `locks`, which outlives this. `asked_at` is the time before
-    // try_lock was called. The first renewal follows at once.
-    KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point asked_at, Options options);
+    // Keeps a lease that `locks` answered with; `locks` outlives this. The first renewal follows at
+    // once. A lease you made yourself counts as lost: get it from `locks.check()` first.
+    KeepAlive(LockManager& locks, Lease lease, Options options);
     KeepAlive(const KeepAlive&) = delete;
     KeepAlive& operator=(const KeepAlive&) = delete;
     ~KeepAlive();
@@ -44,10 +45,10 @@ public:
     // Stopped when the lease is lost. Hand it to the work.
     [[nodiscard]] std::stop_token stop_token() const noexcept;
 
-    // Until when the holder may act, on its own steady clock.
+    // Until when the holder may act, on its own steady clock: `margin` before the lease may end.
     [[nodiscard]] SteadyClock::time_point valid_until() const;
 
-    // Whether the lease is lost, or that time is over.
+    // Whether the lease is lost, or that time has passed.
     [[nodiscard]] bool lost() const;
 
 private:

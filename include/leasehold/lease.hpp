@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,19 @@
 
 namespace leasehold {
 
-// The public number of a lease: grows strictly with every grant of a key, for ever. Hand it to
-// whatever you write to, and let that refuse a smaller one than it has seen. Stays below 2^53.
+// The public number of a lease. It grows strictly with every grant of a key, for ever, and stays
+// below 2^53. Send it along with your writes, and let the receiver refuse a fence smaller than one
+// it has seen.
 using Fence = std::int64_t;
 
 enum class Mode : std::uint8_t { exclusive, shared };
 
-// One grant of a key to an owner until an expiry. Carries the secret: for the holder's eyes only.
+// One grant of a key to an owner until an expiry. It carries the secret lock id: show it to the
+// holder only.
 struct Lease {
     LockKey key;
     LockId lock_id{};
-    std::string
-        owner{};  // a path from the wide to the narrow, "alice/session-7/tab-2"; may be empty
+    std::string owner{};  // a path from wide to narrow, "alice/session-7/tab-2"; may be empty
     Mode mode = Mode::exclusive;
     Fence fence = 0;
     Time granted_at{};
@@ -30,20 +32,30 @@ struct Lease {
     std::string note{};
     Time store_now{};  // the store's clock when it answered
 
-    // How long the lease had to live when the store answered.
-    [[nodiscard]] Duration remaining() const {
-        return expires_at == never ? until_released : expires_at - store_now;
+    // LockManager sets these two.
+    // Until when the holder may act, on the holder's own steady clock. It is counted from before
+    // the store was asked, so that a slow answer shortens the holder's time and never stretches it.
+    // SteadyClock::time_point::max() for a lease without an expiry.
+    SteadyClock::time_point valid_until{};
+    bool ended = false;  // the request that this answers ended the lease: a release or a break
+
+    // The time the lease had left when the store answered: nothing for a lease without an expiry,
+    // zero for a lease that has ended.
+    [[nodiscard]] std::optional<Duration> remaining() const {
+        if (ended) return Duration::zero();
+        if (expires_at == never) return std::nullopt;
+        return expires_at - store_now;
     }
 };
 
-// What everybody may know of a lease.
+// The public part of a lease.
 struct Holder {
     LockKey key;
     std::string owner{};
     Mode mode = Mode::exclusive;
     Fence fence = 0;
-    Time since{};
-    Time until{};
+    Time granted_at{};
+    Time expires_at{};
     std::string note{};
 
     friend bool operator==(const Holder&, const Holder&) = default;
@@ -51,16 +63,16 @@ struct Holder {
 
 // How a lease came to its end.
 enum class Gone : std::uint8_t {
-    unknown,   // the store knows nothing (any more) of such a lease under this key
-    expired,   // its time was up; nobody has taken the key since
+    unknown,   // the store does not know such a lease on this key, or has forgotten it
+    expired,   // its expiry passed, and the key was not granted again
     released,  // by its holder, or with all leases of its owner
-    taken,     // its time was up and the key was granted again
+    taken,     // its expiry passed, and the key was granted again
     broken,    // by an administrator
 };
 
 // A lease that ended.
 struct PastLease {
-    Holder lease;  // `until` is the expiry it had
+    Holder lease;  // `expires_at` is the expiry it had
     Gone how = Gone::unknown;
     Time ended_at{};
     std::string by{};           // taken: the next owner; broken: who broke it
@@ -70,12 +82,12 @@ struct PastLease {
     friend bool operator==(const PastLease&, const PastLease&) = default;
 };
 
-// The answer "no". A value, because a caller must expect it in normal work.
+// The answer "no". It is a value, not an exception, because it is part of normal work.
 struct Refusal {
     enum class Kind : std::uint8_t {
         held,  // others hold the key: see `holders`
-        gone,  // the lease is no longer yours: see `reason`, `by`, `why`
-        busy,  // somebody's open transaction is on this very lease: ask again in a moment
+        gone,  // the lease has ended: see `reason`, `by`, `why`
+        busy,  // an open database transaction uses this lease: ask again in a moment
     };
 
     Kind kind = Kind::gone;

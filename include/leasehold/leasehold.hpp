@@ -12,7 +12,10 @@
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/lock_type.hpp>
 #include <leasehold/open_store.hpp>
+#include <leasehold/queries.hpp>
+#include <leasehold/request.hpp>
 #include <leasehold/scoped_lock.hpp>
 #include <leasehold/session.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/store_status.hpp>
 #include <leasehold/time.hpp>

@@ -10,15 +10,15 @@
 
 namespace leasehold {
 
-// The secret of a lease: whoever knows it may check, extend and release. 90 random bits from the
-// operating system behind a coarse time, printed as a UUID. Never show it to anyone but the holder,
-// never log it.
+// The secret of a lease: a program that knows it may check, extend and release the lease. A coarse
+// time followed by 90 random bits from the operating system, printed as a UUID. Show it to the
+// holder only, and never log it.
 class LockId {
 public:
     // The nil id, which names no lease.
     constexpr LockId() noexcept = default;
 
-    // Later ones are greater, by and large, so that a database's index of them grows at its end.
+    // A later lock id is usually greater, so that a database's index of lock ids grows at its end.
     [[nodiscard]] static LockId random();
 
     // Reads a UUID: 8-4-4-4-12 hexadecimal digits.

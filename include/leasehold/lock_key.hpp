@@ -16,7 +16,7 @@ namespace leasehold {
 // Limits::id_bytes long. A LockKey that exists is valid. Copies are cheap: they share one text.
 class LockKey {
 public:
-    // Throws BadRequest where parse() would refuse.
+    // Throws BadRequest if parse() would return an error.
     LockKey(std::string_view type, std::string_view id);
 
     [[nodiscard]] static std::expected<LockKey, std::string> parse(std::string_view type,

@@ -6,32 +6,45 @@
 #include <string>
 #include <vector>
 
+#include <leasehold/errors.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>
-#include <leasehold/store.hpp>
+#include <leasehold/queries.hpp>
+#include <leasehold/request_fwd.hpp>
+#include <leasehold/store_status.hpp>
 #include <leasehold/time.hpp>
 
 namespace leasehold {
 
 class Batcher;
+class Store;
 
 struct LockOptions {
     std::string owner{};  // empty: anonymous, never re-entrant
     Mode mode = Mode::exclusive;
-    std::optional<Duration> ttl{};  // Limits::default_ttl where not given
-    std::string note{};             // shown to those who are refused
-    // Grant only if nobody was granted the key after this fence: what you know of the record is
-    // then still true, although your lease ended ("revive").
+    std::optional<Duration> ttl{};  // if not given: Limits::default_ttl
+    std::string note{};             // shown to everybody who is refused
+    // Grant only if nobody was granted the key after this fence. Your copy of the record is then
+    // still current, although your lease ended.
     std::optional<Fence> since{};
-    // Give your own to be able to ask again after a fault with unknown effect.
+    // Draw it yourself (LockId::random()) if you want to ask again after a fault with unknown
+    // effect.
     std::optional<LockId> lock_id{};
 };
 
 // Grants, checks and ends leases in one store.
 //
-// Thread-safe. Calls of many threads travel to the store in common batches. A "no" is a Refusal; a
-// store that cannot answer is a StoreFault (thrown); an argument out of bounds is a BadRequest
-// (thrown, before the store is touched).
+// Thread-safe. Calls of many threads travel to the store in common batches. A "no" is a Refusal. If
+// the store cannot answer, a StoreFault is thrown. If an argument is out of bounds, a BadRequest is
+// thrown before the store is asked.
+//
+// check, extend, renew and release find the lease by its lock id alone if you do not give the key.
+// That costs more, so give the key if you know it:
+//   memory                      up to 32 hash look-ups instead of one
+//   sqlite                      two index look-ups more, in the same file
+//   postgres, mariadb           one round trip more, and no one-statement shortcut
+//   etcd                        one round trip more
+//   http                        what the server's own store costs
 class LockManager {
 public:
     explicit LockManager(std::unique_ptr<Store> store, Limits limits = {});
@@ -42,12 +55,13 @@ public:
     // becomes exclusive gets a new fence.
     [[nodiscard]] Result<Lease> try_lock(LockKey key, LockOptions options = {});
 
-    // Every key or none, never a deadlock. Refused with the holders of all keys that are taken.
-    // `options.since` and `options.lock_id` are for single keys and must not be set.
+    // Takes every key or none, and never deadlocks. A refusal names the holders of all keys that
+    // are taken. `options.since` and `options.lock_id` are for single keys and must not be set.
     [[nodiscard]] Result<std::vector<Lease>> try_lock_all(std::vector<LockKey> keys,
                                                           LockOptions options = {});
 
-    // Is the lease alive? With the key, a lock id of another key is refused. Writes nothing.
+    // Says whether the lease is alive. If the key is given, a lock id of another key is refused.
+    // Writes nothing.
     [[nodiscard]] Result<Lease> check(LockKey key, LockId lock_id);
     [[nodiscard]] Result<Lease> check(LockId lock_id);
 
@@ -59,34 +73,36 @@ public:
     [[nodiscard]] Result<Lease> renew(LockKey key, LockId lock_id, Duration ttl);
     [[nodiscard]] Result<Lease> renew(LockId lock_id, Duration ttl);
 
-    // Ends the lease, or says how it had ended. Twice is harmless.
+    // Ends the lease, or says how it had ended. To release twice is harmless.
     Result<Lease> release(LockKey key, LockId lock_id);
     Result<Lease> release(LockId lock_id);
 
-    // Ends all leases of an owner, or of everything below an owner path, at one instant, and names
-    // them. With a key, only that owner's lease on it. Refused as busy, with nothing ended, while a
-    // transaction guards one of them.
+    // Ends all leases of an owner, or of an owner and every owner below its path, at one instant,
+    // and returns them. If the key is given, ends only the leases on that key. Refused as busy, and
+    // ends nothing, while a transaction guards one of them.
     Result<std::vector<Lease>> release_all(std::string owner, OwnerScope scope = OwnerScope::exact,
                                            std::optional<LockKey> key = {});
 
-    // Ends exactly the lease with that fence; its holder is told by whom and why.
-    [[nodiscard]] Result<Holder> break_lock(LockKey key, Fence fence, std::string by,
-                                            std::string reason);
+    // Ends exactly the lease with that fence, and returns it without its lock id. The holder's next
+    // request is refused, with the name of who broke it and the reason.
+    [[nodiscard]] Result<Lease> break_lock(LockKey key, Fence fence, std::string by,
+                                           std::string reason);
 
-    [[nodiscard]] std::vector<Holder> holders(LockKey key);
-    [[nodiscard]] std::vector<Holder> list(List query = {});
-    [[nodiscard]] std::vector<PastLease> history(History query = {});
+    // Live leases, and leases that have ended. Each page carries the store's time, also if empty.
+    [[nodiscard]] HolderPage holders(LockKey key);
+    [[nodiscard]] HolderPage list(List query = {});
+    [[nodiscard]] HistoryPage history(History query = {});
 
-    // Forgets everything that ended longer than the retention ago; returns how many keys and ended
-    // leases that were. A store in use does this by itself, little by little.
+    // Forgets every lease that ended longer than the retention ago, and returns the number of keys
+    // and ended leases forgotten. A store in use does this by itself, a little at a time.
     std::size_t purge();
 
-    // Hands a request over without waiting. `reply` is called exactly once, on another thread or on
-    // this one, also when the manager is destroyed; it must not block or throw.
-    // A request out of bounds throws BadRequest here, and `reply` is not called.
+    // Sends a request (see <leasehold/request.hpp>) without waiting. `reply` is called exactly
+    // once, on another thread or on this one, also while the manager is destroyed; it must not
+    // block or throw. A request out of bounds throws BadRequest, and `reply` is not called.
     void submit(Request request, std::function<void(Outcome)> reply);
 
-    // Throws BadRequest where a request exceeds the limits.
+    // Throws BadRequest if a request exceeds the limits.
     void validate(const Request& request) const;
 
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }

@@ -12,11 +12,11 @@ enum class Access : std::uint8_t { read, write };
 // Which mode reading and writing a record need. docs/lock-types.md helps to choose.
 enum class LockType : std::uint8_t {
     exclusive_write,  // one writer; readers take no lock and may see what is about to change
-    exclusive_read,   // whoever reads or writes is alone
-    read_write,       // many readers or one writer
+    exclusive_read,   // one reader or writer
+    read_write,       // many readers, or one writer
 };
 
-// The mode to lock with before this access, or nothing where no lock is needed.
+// The mode to lock with before this access, or nothing if no lock is needed.
 [[nodiscard]] constexpr std::optional<Mode> mode_for(LockType type, Access access) noexcept {
     if (access == Access::write || type == LockType::exclusive_read) return Mode::exclusive;
     if (type == LockType::read_write) return Mode::shared;

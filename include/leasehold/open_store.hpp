@@ -16,7 +16,7 @@ namespace leasehold {
 //   http://host:7470, https://host            another Leasehold server
 // Every URL takes ?durability=strict, history=off, retention_s=N, max_clock_leap_ms=N,
 // io_timeout_ms=N, which override `options`.
-// Throws BadRequest for a URL it cannot read, StoreFault where the store cannot be opened.
+// Throws BadRequest if the URL is not understood, StoreFault if the store cannot be opened.
 [[nodiscard]] std::unique_ptr<Store> open_store(std::string_view url, StoreOptions options = {});
 
 }  // namespace leasehold

@@ -10,7 +10,7 @@ namespace leasehold {
 //   auto lease = locks.try_lock(key);
 //   if (!lease) return explain(lease.error());
 //   ScopedLock hold{locks, *std::move(lease)};
-// A fault on the way out leaves the lease to its expiry.
+// If the release fails with a fault, the lease ends at its expiry.
 class ScopedLock {
 public:
     // `locks` outlives this.
@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] const Lease& lease() const noexcept { return lease_; }
 
-    // Lets go of it without releasing: the lease outlives the scope.
+    // Gives the lease back without releasing it: the lease outlives the scope.
     Lease keep() && noexcept {
         locks_ = nullptr;
         return std::move(lease_);

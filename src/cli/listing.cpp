@@ -12,17 +12,18 @@ void add_selection(Subcommand& command, Invocation& call, Selection& selection) 
         .store(call);
 }
 
-std::vector<Holder> select(LockManager& locks, const Selection& selection, std::size_t most) {
+HolderPage select(LockManager& locks, const Selection& selection, std::size_t most) {
     List query;
     if (!selection.type.empty()) query.type = selection.type;
     if (!selection.owner.empty()) query.owner = selection.owner;
     if (selection.below) query.scope = OwnerScope::below;
-    std::vector<Holder> all;
+    HolderPage all;
     while (all.size() < most) {
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
-        std::vector<Holder> page = locks.list(query);
+        HolderPage page = locks.list(query);
         const bool last = page.size() < query.limit;
-        std::ranges::move(page, std::back_inserter(all));
+        std::ranges::move(page.items, std::back_inserter(all.items));
+        all.store_now = page.store_now;
         if (last) break;
         query.after = all.back();
     }

@@ -20,7 +20,6 @@ struct Selection {
 void add_selection(Subcommand& command, Invocation& call, Selection& selection);
 
 // Up to `most` leases, page by page.
-[[nodiscard]] std::vector<Holder> select(LockManager& locks, const Selection& selection,
-                                         std::size_t most);
+[[nodiscard]] HolderPage select(LockManager& locks, const Selection& selection, std::size_t most);
 
 }  // namespace leasehold::cli

@@ -168,19 +168,18 @@ std::string named(const std::string& owner) {
     return owner.empty() ? "somebody" : owner;
 }
 
-Table table_of(const std::vector<Holder>& holders, Time store_now) {
+Table table_of(const HolderPage& holders) {
     Table table{{"KEY", "OWNER", "MODE", "LEFT", "SINCE", "FENCE", "NOTE"}};
     for (const Holder& holder : holders) {
         table.add({holder.key.to_string(), named(holder.owner), std::string{to_string(holder.mode)},
-                   time_left(holder.until, store_now), local_time(holder.since),
+                   time_left(holder.expires_at, holders.store_now), local_time(holder.granted_at),
                    std::to_string(holder.fence), holder.note});
     }
     return table;
 }
 
 Time store_time(LockManager& locks) {
-    // Nobody has this lock id: the refusal brings the store's time.
-    return locks.check(LockId::random()).error().store_now;
+    return locks.holders({"leasehold", "time"}).store_now;
 }
 
 void print_json(const Outcome& outcome) {
@@ -205,10 +204,10 @@ std::string described(const Refusal& refusal) {
             .append(holder.mode == Mode::shared ? " is shared by " : " is held by ")
             .append(fitted(named(holder.owner)))
             .append(" since ")
-            .append(local_time(holder.since))
+            .append(local_time(holder.granted_at))
             .append(", ")
-            .append(time_left(holder.until, refusal.store_now).text);
-        if (holder.until != never) text += " left";
+            .append(time_left(holder.expires_at, refusal.store_now).text);
+        if (holder.expires_at != never) text += " left";
         if (!holder.note.empty()) text += " (" + fitted(holder.note) + ")";
     }
     return text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/request.hpp>
 
 #include "cli/subcommand.hpp"
 
@@ -53,7 +54,7 @@ private:
 [[nodiscard]] std::string named(const std::string& owner);
 
 // Key, owner, mode, left, since, fence and note of everybody.
-[[nodiscard]] Table table_of(const std::vector<Holder>& holders, Time store_now);
+[[nodiscard]] Table table_of(const HolderPage& holders);
 
 // The store's clock.
 [[nodiscard]] Time store_time(LockManager& locks);

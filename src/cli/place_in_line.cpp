@@ -7,20 +7,6 @@
 #include "stores/http/line.hpp"
 
 namespace leasehold::cli {
-namespace {
-
-Result<PlaceInLine::Taken> taken_at(SteadyClock::time_point asked_at, Result<Lease> lease) {
-    if (!lease) return std::unexpected{std::move(lease.error())};
-    return PlaceInLine::Taken{*std::move(lease), asked_at};
-}
-
-Result<PlaceInLine::Taken> ask(LockManager& locks, const LockKey& key, const LockOptions& options) {
-    const auto asked_at = SteadyClock::now();
-    return taken_at(asked_at, locks.try_lock(key, options));
-}
-
-}  // namespace
-
 PlaceInLine::PlaceInLine(const Invocation& call) {
     const StoreUrl url = StoreUrl::parse(named_store(call), {});
     if (url.scheme != "http" && url.scheme != "https") return;
@@ -29,30 +15,28 @@ PlaceInLine::PlaceInLine(const Invocation& call) {
 
 PlaceInLine::~PlaceInLine() = default;
 
-Result<PlaceInLine::Taken> PlaceInLine::take(LockManager& locks, const LockKey& key,
-                                             LockOptions options, Duration patience,
-                                             const std::stop_token& ended) {
+Result<Lease> PlaceInLine::take(LockManager& locks, const LockKey& key, LockOptions options,
+                                Duration patience, const std::stop_token& ended) {
     options.lock_id = lock_id_;
     auto taken = line_ && patience > Duration::zero()
                      ? stand_in_line(locks, key, options, patience, ended)
-                     : ask(locks, key, options);
+                     : locks.try_lock(key, options);
     if (taken || taken.error().kind != Refusal::Kind::gone || options.since) return taken;
     // Granted by a request whose answer was lost or came too late, and expired since.
     options.lock_id = lock_id_ = LockId::random();
-    return ask(locks, key, options);
+    return locks.try_lock(key, options);
 }
 
-Result<PlaceInLine::Taken> PlaceInLine::stand_in_line(LockManager& locks, const LockKey& key,
-                                                      const LockOptions& options, Duration patience,
-                                                      const std::stop_token& ended) {
+Result<Lease> PlaceInLine::stand_in_line(LockManager& locks, const LockKey& key,
+                                         const LockOptions& options, Duration patience,
+                                         const std::stop_token& ended) {
     const TryLock wanted = try_request(key, options, locks.limits());
     locks.validate(wanted);
     try {
         const auto granted = line_->try_lock(wanted, patience, ended);
         if (!granted) return std::unexpected{granted.error()};
-        // When its time began cannot be told from an answer that was waited for.
-        const auto asked_at = SteadyClock::now();
-        return taken_at(asked_at, locks.renew(key, granted->lock_id, wanted.ttl));
+        // The time that was spent waiting is not the lease's: the renewal counts from now.
+        return locks.renew(key, granted->lock_id, wanted.ttl);
     } catch (const StoreFault&) {
         // A grant may have been on its way to us.
         if (ended.stop_requested()) (void)locks.release(key, lock_id_);

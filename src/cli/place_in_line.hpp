@@ -23,17 +23,13 @@ public:
     PlaceInLine& operator=(const PlaceInLine&) = delete;
     ~PlaceInLine();
 
-    struct Taken {
-        Lease lease;
-        SteadyClock::time_point asked_at;  // its time began later
-    };
     // `locks` is the manager of that store; the lock id is drawn here. Throws StoreFault, also when
     // `ended`: nothing that was granted meanwhile is kept then.
-    [[nodiscard]] Result<Taken> take(LockManager& locks, const LockKey& key, LockOptions options,
+    [[nodiscard]] Result<Lease> take(LockManager& locks, const LockKey& key, LockOptions options,
                                      Duration patience, const std::stop_token& ended);
 
 private:
-    [[nodiscard]] Result<Taken> stand_in_line(LockManager& locks, const LockKey& key,
+    [[nodiscard]] Result<Lease> stand_in_line(LockManager& locks, const LockKey& key,
                                               const LockOptions& options, Duration patience,
                                               const std::stop_token& ended);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 namespace CLI {
 class App;

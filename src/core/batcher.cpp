@@ -10,11 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include "core/retry.hpp"
+
 namespace leasehold {
 namespace {
-
-constexpr std::chrono::milliseconds first_pause{1};
-constexpr std::chrono::milliseconds longest_pause{16};
 
 bool is_busy(const Outcome& outcome) {
     const auto* refusal = std::get_if<Refusal>(&outcome);
@@ -25,10 +24,24 @@ bool is_unanswered(const Outcome& outcome) {
     return std::holds_alternative<std::monostate>(outcome);
 }
 
-void give_the_unanswered(std::span<Outcome> outcomes, const StoreFault& fault) {
+// Counted from before the store was asked: a slow answer shortens the holder's time.
+void stamp(Lease& lease, RequestKind kind, SteadyClock::time_point asked_at) {
+    lease.ended = ends(kind);
+    const auto left = lease.remaining();
+    lease.valid_until = left ? asked_at + *left : SteadyClock::time_point::max();
+}
+
+void stamp(Outcome& outcome, RequestKind kind, SteadyClock::time_point asked_at) {
+    if (auto* lease = std::get_if<Lease>(&outcome)) stamp(*lease, kind, asked_at);
+    if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+        for (Lease& lease : *leases) stamp(lease, kind, asked_at);
+    }
+}
+
+void answer_the_rest(std::span<Outcome> outcomes, const StoreFault& fault) {
     for (Outcome& outcome : outcomes) {
         if (!is_unanswered(outcome)) continue;
-        // Made anew: copies of an exception share their text, and these go to different threads.
+        // A new exception each: copies share their text, and the outcomes go to different threads.
         outcome = StoreFault{fault.effect(), fault.cause(), fault.what()};
     }
 }
@@ -39,8 +52,12 @@ StoreFault unavailable(const std::string& problem) {
 
 }  // namespace
 
-Batcher::Batcher(Store& store, const Limits& limits, Led led)
-    : store_{store}, limits_{limits}, led_{led}, lanes_{store.concurrency()} {}
+Batcher::Batcher(Store& store, const Limits& limits, Options options)
+    : store_{store},
+      limits_{limits},
+      options_{options},
+      max_calls_{store.concurrency()},
+      next_housekeeping_{Clock::now() + options.housekeeping_interval} {}
 
 Batcher::~Batcher() {
     std::unique_lock lock{mutex_};
@@ -52,69 +69,76 @@ Batcher::~Batcher() {
 }
 
 Outcome Batcher::ask(Request&& request) {
+    const RequestKind kind = kind_of(request);
+    auto asked_at = Clock::now();
     Outcome outcome = ask_once(request);
-    if (!is_busy(outcome)) return outcome;
-    const auto give_up = Clock::now() + limits_.busy_patience;
-    for (auto pause = first_pause; is_busy(outcome) && Clock::now() < give_up;
-         pause = std::min(2 * pause, longest_pause)) {
-        std::this_thread::sleep_for(pause);
-        outcome = ask_once(request);
+    if (is_busy(outcome)) {
+        Retry retry{retries::busy_lease, Clock::now() + limits_.busy_patience};
+        while (is_busy(outcome) && retry.pause()) {
+            asked_at = Clock::now();
+            outcome = ask_once(request);
+        }
     }
+    stamp(outcome, kind, asked_at);
     return outcome;
 }
 
 Outcome Batcher::ask_once(Request& request) {
-    if (lanes_ == Store::any_number || (queued_ == 0 && enter_lane())) {
+    if (max_calls_ == Store::any_number || (queued_ == 0 && begin_call())) {
         Outcome outcome;
         apply({&request, 1}, {&outcome, 1});
-        if (lanes_ != Store::any_number) leave_lane();
+        if (max_calls_ != Store::any_number) end_call();
         return outcome;
     }
-    Seat seat;
+    Queued queued;
     {
         const std::lock_guard lock{mutex_};
-        seat = take_seat(request);
+        queued = join_group(request);
     }
-    if (!seat.group) return no_seat();
+    if (!queued.group) return cannot_queue();
     wake_dispatcher();
-    seat.group->done.wait();
-    request = std::move(seat.group->requests[seat.index]);
-    return std::move(seat.group->outcomes[seat.index]);
+    queued.group->done.wait();
+    request = std::move(queued.group->requests[queued.index]);
+    return std::move(queued.group->outcomes[queued.index]);
 }
 
 void Batcher::submit(Request request, Reply reply) {
-    // A reply that asks for more is answered by the dispatcher: no reply stands on another.
+    // A reply may submit a request. The dispatcher answers it, so that replies do not nest.
     thread_local bool replying = false;
-    if (lanes_ == Store::any_number && !replying) {
+    const auto asked_at = Clock::now();
+    if (max_calls_ == Store::any_number && !replying) {
         Outcome outcome;
         apply({&request, 1}, {&outcome, 1});
         if (!is_busy(outcome)) {
+            stamp(outcome, kind_of(request), asked_at);
             replying = true;
             reply(std::move(outcome));
             replying = false;
             return;
         }
     }
-    enqueue(std::move(request), std::move(reply), Clock::now() + limits_.busy_patience);
+    enqueue(std::move(request), std::move(reply), asked_at + limits_.busy_patience);
 }
 
 void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_up) {
-    Seat seat;
+    const auto asked_at = Clock::now();
+    Queued queued;
     {
         const std::lock_guard lock{mutex_};
-        seat = take_seat(request);
-        if (seat.group) {
-            seat.group->submitted.push_back({seat.index, std::exchange(reply, {}), give_up});
+        queued = join_group(request);
+        if (queued.group) {
+            queued.group->submitted.push_back(
+                {queued.index, std::exchange(reply, {}), asked_at, give_up});
             ++unanswered_;
         }
     }
-    if (seat.group)
+    if (queued.group)
         wake_dispatcher();
     else
-        reply(no_seat());
+        reply(cannot_queue());
 }
 
-Batcher::Seat Batcher::take_seat(Request& request) {
+Batcher::Queued Batcher::join_group(Request& request) {
     if (queued_ >= limits_.queued_requests || !start_dispatcher()) return {};
     if (groups_.empty() || groups_.back()->requests.size() >= limits_.batch_requests) {
         groups_.push_back(std::make_shared<Group>());
@@ -125,10 +149,10 @@ Batcher::Seat Batcher::take_seat(Request& request) {
     return {groups_.back(), group.requests.size() - 1};
 }
 
-Outcome Batcher::no_seat() const {
+Outcome Batcher::cannot_queue() const {
     const std::size_t queued = queued_;
     return queued < limits_.queued_requests
-               ? unavailable("no thread can be started to ask the store")
+               ? unavailable("the system cannot start a thread to ask the store")
                : unavailable("the store cannot keep up: " + std::to_string(queued) +
                              " requests are waiting for it");
 }
@@ -149,23 +173,29 @@ void Batcher::Signal::wake_some() noexcept {
     syscall(SYS_futex, &set_, FUTEX_WAKE_PRIVATE, some, nullptr, nullptr, 0);
 }
 
-bool Batcher::enter_lane() noexcept {
-    std::size_t busy = busy_lanes_;
-    while (busy < lanes_) {
-        if (busy_lanes_.compare_exchange_weak(busy, busy + 1)) return true;
+bool Batcher::begin_call() noexcept {
+    std::size_t running = running_calls_;
+    while (running < max_calls_) {
+        if (running_calls_.compare_exchange_weak(running, running + 1)) return true;
     }
     return false;
 }
 
-// Whoever adds to the queue looks at the lanes afterwards, and whoever leaves a lane at the queue:
-// one of them wakes the dispatcher.
-void Batcher::leave_lane() {
-    --busy_lanes_;
-    if (queued_ > 0) wake_dispatcher();
+// A thread that adds to the queue looks at the running calls afterwards; a thread that ends a call
+// looks at the queue afterwards. So at least one of the two wakes the dispatcher.
+void Batcher::end_call() {
+    --running_calls_;
+    if (queued_ > 0) return wake_dispatcher();
+    if (!is_housekeeping_due()) return;
+    {
+        const std::lock_guard lock{mutex_};
+        if (!start_dispatcher()) return;
+    }
+    dispatcher_wakes_.notify_one();
 }
 
 bool Batcher::start_dispatcher() {
-    if (led_ == Led::by_hand || dispatcher_.joinable()) return true;
+    if (options_.dispatch == Options::Dispatch::by_caller || dispatcher_.joinable()) return true;
     try {
         dispatcher_ = std::thread{[this] { run_dispatcher(); }};
     } catch (const std::system_error&) {
@@ -175,7 +205,7 @@ bool Batcher::start_dispatcher() {
 }
 
 void Batcher::wake_dispatcher() {
-    if (busy_lanes_ >= lanes_) return;
+    if (running_calls_ >= max_calls_) return;
     {
         const std::lock_guard lock{mutex_};
     }
@@ -186,29 +216,29 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
     try {
         store_.apply(requests, outcomes);
         if (std::ranges::any_of(outcomes, is_unanswered)) {
-            give_the_unanswered(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
-                                           "the store gave no answer to this request"});
+            answer_the_rest(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
+                                       "the store gave no answer to this request"});
         }
     } catch (const StoreFault& fault) {
-        give_the_unanswered(outcomes, fault);  // lab: unanswered
+        answer_the_rest(outcomes, fault);  // lab: unanswered
     } catch (const std::exception& error) {
-        give_the_unanswered(
-            outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()});
+        answer_the_rest(outcomes,
+                        {StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()});
     }
 }
 
-bool Batcher::lead_one() {
+bool Batcher::dispatch_one() {
     std::unique_lock lock{mutex_};
-    return lead_next(lock);
+    return dispatch_next(lock);
 }
 
-bool Batcher::lead_next(std::unique_lock<std::mutex>& lock) {
-    if (groups_.empty() || !enter_lane()) return false;
+bool Batcher::dispatch_next(std::unique_lock<std::mutex>& lock) {
+    if (groups_.empty() || !begin_call()) return false;
     std::shared_ptr<Group> group = std::move(groups_.front());
     groups_.pop_front();
     queued_ -= group->requests.size();
     lock.unlock();
-    lead(*group);
+    dispatch(*group);
     group.reset();
     lock.lock();
     return true;
@@ -217,9 +247,10 @@ bool Batcher::lead_next(std::unique_lock<std::mutex>& lock) {
 void Batcher::run_dispatcher() {
     std::unique_lock lock{mutex_};
     for (;;) {
-        // First what is due again: under load there is always a next group.
-        if (ask_again_what_is_due(lock) || lead_next(lock)) continue;
+        // Deferred requests first: under load there is always a next group.
+        if (send_deferred(lock) || dispatch_next(lock)) continue;
         if (closing_ && unanswered_ == 0 && groups_.empty()) return;
+        if (keep_house(lock)) continue;
         if (deferred_.empty()) {
             dispatcher_wakes_.wait(lock);
         } else {
@@ -228,11 +259,11 @@ void Batcher::run_dispatcher() {
     }
 }
 
-void Batcher::lead(Group& group) {
+void Batcher::dispatch(Group& group) {
     group.outcomes.resize(group.requests.size());
     apply(group.requests, group.outcomes);
-    --busy_lanes_;
-    // Once it is done, those who waited take their outcomes away; these here nobody else touches.
+    --running_calls_;
+    // From here on each blocking caller takes its outcome away. The others stay untouched.
     group.done.set(group.requests.size() - group.submitted.size());
     for (Submitted& submitted : group.submitted) reply_to(group, submitted);
 }
@@ -242,19 +273,20 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
     if (is_busy(outcome) && Clock::now() < submitted.give_up) {
         const std::lock_guard lock{mutex_};
         if (!closing_ && deferred_.size() < limits_.queued_requests) {
-            deferred_.push_back({Clock::now() + longest_pause / 2,
+            deferred_.push_back({Clock::now() + retries::busy_lease.longest_pause / 2,
                                  std::move(group.requests[submitted.index]),
                                  std::move(submitted.reply), submitted.give_up});
             return;
         }
     }
+    stamp(outcome, kind_of(group.requests[submitted.index]), submitted.asked_at);
     std::exchange(submitted.reply, {})(std::move(outcome));
     const std::lock_guard lock{mutex_};
     --unanswered_;
 }
 
-// One of them. False where none was.
-bool Batcher::ask_again_what_is_due(std::unique_lock<std::mutex>& lock) {
+// Sends one request that is due. False if none is.
+bool Batcher::send_deferred(std::unique_lock<std::mutex>& lock) {
     const auto now = Clock::now();
     const auto due = std::ranges::find_if(
         deferred_, [&](const Deferred& deferred) { return closing_ || deferred.due <= now; });
@@ -264,6 +296,22 @@ bool Batcher::ask_again_what_is_due(std::unique_lock<std::mutex>& lock) {
     --unanswered_;
     lock.unlock();
     enqueue(std::move(again.request), std::move(again.reply), again.give_up);
+    lock.lock();
+    return true;
+}
+
+bool Batcher::is_housekeeping_due() const {
+    return options_.dispatch == Options::Dispatch::by_thread &&
+           Clock::now() >= next_housekeeping_.load(std::memory_order_relaxed);
+}
+
+// Lets the store do one piece of its housekeeping. False if it is not due, or the store is busy.
+bool Batcher::keep_house(std::unique_lock<std::mutex>& lock) {
+    if (closing_ || !is_housekeeping_due() || !begin_call()) return false;
+    lock.unlock();
+    const bool unfinished = store_.keep_house();
+    --running_calls_;
+    if (!unfinished) next_housekeeping_ = Clock::now() + options_.housekeeping_interval;
     lock.lock();
     return true;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -9,32 +8,54 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include <leasehold/limits.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/time.hpp>
+
+#include "core/request_traits.hpp"
 
 namespace leasehold {
 
-// Collects requests while the store is busy and hands them over as one batch.
+// Gathers requests while the store is busy, and sends them to the store as one batch.
 //
-// A caller that finds the store idle applies its request itself. Callers that arrive meanwhile
-// gather in a group, which a thread of the batcher's own, started when the first of them comes,
-// applies as one batch as soon as the store is free; while there is always a next group it never
-// sleeps. Thread-safe. Every request is answered exactly once, even while the batcher is being
-// destroyed.
+// The store takes a fixed number of calls at once (Store::concurrency()). A request goes this way:
+//   1. If no request waits and the store takes one more call, a blocking caller (ask) makes that
+//      call itself, on its own thread. The answer goes to it directly.
+//   2. Otherwise the request joins the youngest group. A full group (Limits::batch_requests) is
+//      closed, and the request begins the next one. If Limits::queued_requests are waiting already,
+//      the answer is a fault.
+//   3. Whenever the store takes one more call, the dispatcher, a thread that is started with the
+//      first group, sends the oldest group to the store as one batch.
+//   4. The dispatcher wakes the blocking callers of that group, and calls the replies of the
+//      submitted requests.
+//   5. A request that another transaction blocks (busy) is sent again after a short pause, until
+//      Limits::busy_patience is over. Then busy is its answer.
+//   6. Each lease in an answer gets Lease::valid_until and Lease::ended.
+//   7. Once in a while, when no request waits, the dispatcher lets the store keep house. No request
+//      waits for that, except for one that arrives during it, and then for one small piece of it.
+//
+// Thread-safe. Every request is answered exactly once, also while the batcher is being destroyed.
 class Batcher {
 public:
     using Reply = std::function<void(Outcome)>;
-    using Clock = std::chrono::steady_clock;
+    using Clock = SteadyClock;
 
-    // Who hands over what has gathered: a thread of its own, or whoever calls lead_one(), for tests
-    // in simulated time.
-    enum class Led : std::uint8_t { by_a_thread, by_hand };
+    struct Options {
+        // Who sends the groups: the dispatcher, or the caller of dispatch_one(), for tests in
+        // simulated time.
+        enum class Dispatch : std::uint8_t { by_thread, by_caller };
+        Dispatch dispatch = Dispatch::by_thread;
+        // How often the store keeps house.
+        Duration housekeeping_interval = std::chrono::minutes{1};
+    };
 
     // Both outlive this.
-    Batcher(Store& store, const Limits& limits, Led led = Led::by_a_thread);
+    Batcher(Store& store, const Limits& limits) : Batcher{store, limits, Options{}} {}
+    Batcher(Store& store, const Limits& limits, Options options);
     Batcher(const Batcher&) = delete;
     Batcher& operator=(const Batcher&) = delete;
     ~Batcher();
@@ -42,22 +63,25 @@ public:
     // Waits for the answer. A StoreFault is an outcome here, not an exception.
     [[nodiscard]] Outcome ask(Request&& request);
 
-    // Does not wait. The reply comes from the batcher's thread, or from here where nothing can be
-    // asked, or where the store takes any number of calls at once: it need not be waited for.
+    // Does not wait. `reply` is called by the dispatcher; or by this function, if the request
+    // cannot be queued, or if the store takes any number of calls at once and so answers without a
+    // queue.
     void submit(Request request, Reply reply);
 
-    // Hands over the group that gathered first, and calls its replies. False where there is none.
-    bool lead_one();
+    // Sends the oldest group, and calls its replies. False if there is no group.
+    bool dispatch_one();
 
 private:
     // A request whose caller does not wait.
     struct Submitted {
         std::size_t index;  // in its group
         Reply reply;
+        Clock::time_point asked_at;
         Clock::time_point give_up;  // when a busy answer is final
     };
 
-    // Is set once, and those who sleep on it wake each other: whoever sets it has better to do.
+    // Set once. The thread that sets it wakes two sleepers, and every sleeper that wakes wakes two
+    // more: the thread that sets it has other work to do.
     class Signal {
     public:
         void wait() noexcept;
@@ -70,7 +94,7 @@ private:
         std::atomic<std::size_t> asleep_{0};  // at most; known once it is set
     };
 
-    // Requests that travel together.
+    // Requests that are sent together.
     struct Group {
         std::vector<Request> requests;     // guarded by mutex_ while gathering
         std::vector<Submitted> submitted;  // guarded by mutex_ while gathering
@@ -78,7 +102,7 @@ private:
         Signal done;
     };
 
-    // Asks again when it is due, because an open transaction was on the lease.
+    // A busy request, to be sent again when it is due.
     struct Deferred {
         Clock::time_point due;
         Request request;
@@ -86,40 +110,45 @@ private:
         Clock::time_point give_up;
     };
 
-    struct Seat {
-        std::shared_ptr<Group> group;  // none where there was no place
+    // Where a request waits. Without a group: it could not be queued.
+    struct Queued {
+        std::shared_ptr<Group> group;
         std::size_t index = 0;
     };
 
     [[nodiscard]] Outcome ask_once(Request& request);
     void enqueue(Request&& request, Reply&& reply, Clock::time_point give_up);
-    // Takes a place in the youngest group. Under mutex_.
-    [[nodiscard]] Seat take_seat(Request& request);
-    [[nodiscard]] Outcome no_seat() const;
+    // Adds the request to the youngest group. Under mutex_.
+    [[nodiscard]] Queued join_group(Request& request);
+    [[nodiscard]] Outcome cannot_queue() const;
 
-    [[nodiscard]] bool enter_lane() noexcept;
-    void leave_lane();
+    // Counts a call to the store. False if the store takes no more at once.
+    [[nodiscard]] bool begin_call() noexcept;
+    void end_call();
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept;
 
     [[nodiscard]] bool start_dispatcher();
     void wake_dispatcher();
     void run_dispatcher();
-    // False where nothing has gathered, or the store is busy.
-    [[nodiscard]] bool lead_next(std::unique_lock<std::mutex>& lock);
-    void lead(Group& group);
+    // False if there is no group, or the store is busy.
+    [[nodiscard]] bool dispatch_next(std::unique_lock<std::mutex>& lock);
+    void dispatch(Group& group);
     void reply_to(Group& group, Submitted& submitted);
-    [[nodiscard]] bool ask_again_what_is_due(std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] bool send_deferred(std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] bool is_housekeeping_due() const;
+    [[nodiscard]] bool keep_house(std::unique_lock<std::mutex>& lock);
 
     Store& store_;
     const Limits& limits_;
-    const Led led_;
-    const std::size_t lanes_;
+    const Options options_;
+    const std::size_t max_calls_;
 
-    std::atomic<std::size_t> busy_lanes_{0};
+    std::atomic<std::size_t> running_calls_{0};
     std::atomic<std::size_t> queued_{0};  // requests in groups_
+    std::atomic<Clock::time_point> next_housekeeping_;
 
     std::mutex mutex_;
-    std::deque<std::shared_ptr<Group>> groups_;  // guarded by mutex_; not applied yet
+    std::deque<std::shared_ptr<Group>> groups_;  // guarded by mutex_; not sent yet
     std::vector<Deferred> deferred_;             // guarded by mutex_; bounded as the queue is
     bool closing_ = false;                       // guarded by mutex_
     std::size_t unanswered_ = 0;                 // guarded by mutex_; submitted requests

@@ -6,74 +6,29 @@
 #include <utility>
 
 #include "core/decisions.hpp"
+#include "core/request_traits.hpp"
 
 namespace leasehold {
 namespace {
 
-// How much time at most a process that comes later can lack of what was used.
+// A process that starts later may miss at most this much of the time that was used.
 constexpr std::chrono::seconds floor_interval{1};
 
-bool is_for_cells(const Request& request) {
-    return std::visit([]<class R>(const R&) { return works_on_cells<R>; }, request);
-}
-
-// How many keys and lock ids it names. Of an owner it is not known: few.
-std::size_t names_of(const Request& request) {
-    return std::visit(
-        []<class R>(const R& r) -> std::size_t {
-            if constexpr (requires { r.keys; }) {
-                return r.keys.size() * (r.drawn == Drawn::before ? 2 : 1);
-            } else if constexpr (requires { r.drawn; }) {
-                return r.drawn == Drawn::before ? 2 : 1;
-            } else if constexpr (requires { r.key.has_value(); }) {
-                return r.key ? 1 : 2;
-            } else {
-                return 1;
-            }
-        },
-        request);
-}
-
-// The key of a request that a store may answer in one step, or nothing.
-const LockKey* shortcut_key(const Request& request) {
-    return std::visit(
-        []<class R>(const R& r) -> const LockKey* {
-            if constexpr (std::is_same_v<R, TryLock>) {
-                const bool plain = r.mode == Mode::exclusive && !r.since && r.ttl != until_released;
-                return plain ? &r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Renew>) {
-                return r.key && r.ttl != until_released ? &*r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Release>) {
-                return r.key && !r.if_expires_at ? &*r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Extend>) {
-                return r.key && r.max_ttl != until_released ? &*r.key : nullptr;
-            } else if constexpr (std::is_same_v<R, Check>) {
-                return r.key ? &*r.key : nullptr;
-            } else {
-                return nullptr;
-            }
-        },
-        request);
-}
-
-// Whether somebody's transaction, and no lease that is alive, stood in the way.
-bool stood_in_the_way(const Outcome& outcome) {
+// Whether another transaction, and no live lease, blocked the request.
+bool was_blocked(const Outcome& outcome) {
     const auto* refusal = std::get_if<Refusal>(&outcome);
     if (refusal == nullptr) return false;
     if (refusal->kind == Refusal::Kind::busy) return true;
     return refusal->kind == Refusal::Kind::held &&
            std::ranges::all_of(refusal->holders, [&](const Holder& holder) {
-               return holder.until <= refusal->store_now;
+               return holder.expires_at <= refusal->store_now;
            });
 }
 
 }  // namespace
 
 CellStore::CellStore(const StoreOptions& options, Bounds bounds)
-    : options_{options},
-      clock_{options.max_clock_leap},
-      bounds_{bounds},
-      next_housekeeping_{SteadyClock::now() + housekeeping_interval} {}
+    : options_{options}, clock_{options.max_clock_leap}, bounds_{bounds} {}
 
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
     for (Outcome& outcome : outcomes) outcome = {};
@@ -87,18 +42,16 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
         rollback();
         throw;
     }
-    keep_house();
 }
 
-// What works on cells goes into common transactions; lists and the like stand between them.
 void CellStore::apply_in_runs(Batch batch) {
     Indices run;
     std::size_t names = 0;
     for (std::size_t i = 0; i < batch.requests.size(); ++i) {
         const Request& request = batch.requests[i];
-        if (is_for_cells(request)) {
-            const std::size_t more = names_of(request);
-            if (more > bounds_.names - std::min(names, bounds_.names)) {
+        if (works_on_cells(kind_of(request))) {
+            const std::size_t more = count_lookups(request);
+            if (more > bounds_.lookups - std::min(names, bounds_.lookups)) {
                 apply_to_cells(batch, std::exchange(run, {}));
                 names = 0;
             }
@@ -110,7 +63,7 @@ void CellStore::apply_in_runs(Batch batch) {
         names = 0;
         batch.outcomes[i] = std::visit(
             [this]<class R>(const R& r) -> Outcome {
-                if constexpr (works_on_cells<R>) {
+                if constexpr (works_on_cells(kind_of_type<R>)) {
                     return {};
                 } else {
                     return answer(r);
@@ -124,15 +77,16 @@ void CellStore::apply_in_runs(Batch batch) {
 void CellStore::apply_to_cells(Batch batch, Indices which) {
     take_shortcut(batch, which);
     if (which.empty()) return;
-    switch (attempt(batch, which, bounds_.attempts)) {
-        case Attempted::done: return ask_again_what_stood_in_the_way(batch, which);
+    switch (attempt(batch, which, bounds_.conflict)) {
+        case Attempted::done: return retry_blocked(batch, which);
         case Attempted::met_conflicts: return apply_one_by_one(batch, which);
         case Attempted::too_much: return apply_in_parts(batch, which);
     }
 }
 
-CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, int times) {
-    for (int i = 0; i < times; ++i) {
+CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, RetryPolicy policy) {
+    Retry retry{policy};
+    do {
         try {
             transact(batch, which, Way::full);
             return Attempted::done;
@@ -142,23 +96,23 @@ CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, int t
             rollback();
             return Attempted::too_much;
         }
-    }
+    } while (retry.pause());
     return Attempted::met_conflicts;
 }
 
-// A row may have been locked for a moment only, by another server that was just taking it.
-void CellStore::ask_again_what_stood_in_the_way(Batch batch, const Indices& which) {
+// Another server may have locked the row for a moment only, while it took the key.
+void CellStore::retry_blocked(Batch batch, const Indices& which) {
     Indices again;
     for (const std::size_t index : which) {
-        if (stood_in_the_way(batch.outcomes[index])) again.push_back(index);
+        if (was_blocked(batch.outcomes[index])) again.push_back(index);
     }
     if (again.empty()) return;
-    // Unanswered while they are asked again: a fault must reach them.
+    // They count as unanswered while they are tried again, so that a fault reaches them.
     std::vector<Outcome> first;
     for (const std::size_t index : again) {
         first.push_back(std::exchange(batch.outcomes[index], {}));
     }
-    switch (attempt(batch, again, 1)) {
+    switch (attempt(batch, again, {.attempts = 1})) {
         case Attempted::done: return;
         case Attempted::met_conflicts:
             for (std::size_t i = 0; i < again.size(); ++i) {
@@ -192,10 +146,10 @@ void CellStore::apply_in_parts(Batch batch, const Indices& which) {
         all != nullptr && !all->key
             ? release_key_by_key(*all)
             : StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
-                         "this is more than the store can do in one transaction"};
+                         "this request is too large for one transaction of the store"};
 }
 
-// Whoever is told of a fault must know that some are released, and may ask again.
+// After a fault some leases are released and some are not. The fault says so; asking again is safe.
 Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
     std::vector<Request> parts;
     for (LockKey& key : keys_of(all.owner, all.scope)) {
@@ -203,29 +157,30 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
             ReleaseAll{.owner = all.owner, .scope = all.scope, .key = std::move(key)});
     }
     rollback();
-    std::vector<Outcome> told(parts.size());
+    std::vector<Outcome> answers(parts.size());
     std::string problem;
     try {
-        apply_in_runs({parts, told});
+        apply_in_runs({parts, answers});
     } catch (const StoreFault& fault) {
         rollback();
         problem = fault.what();
     } catch (const Conflict&) {
         rollback();
-        problem = "other transactions were in the way";
+        problem = "other transactions blocked it";
     }
     std::vector<Lease> released;
-    for (Outcome& outcome : told) {
+    for (Outcome& outcome : answers) {
         if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
             std::ranges::move(*leases, std::back_inserter(released));
         } else if (problem.empty()) {
-            problem = "other transactions were in the way";
+            problem = "other transactions blocked it";
         }
     }
     if (problem.empty()) return released;
-    return StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
-                      std::to_string(released.size()) +
-                          " leases were released, and perhaps not all of this owner's: " + problem};
+    return StoreFault{
+        StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
+        std::to_string(released.size()) +
+            " leases were released, but perhaps not all leases of this owner: " + problem};
 }
 
 void CellStore::end_unchanged(Work& /*work*/) {
@@ -238,8 +193,8 @@ bool CellStore::shortcut(std::span<const Request> /*requests*/,
 }
 
 void CellStore::take_shortcut(Batch batch, Indices& which) {
-    // Only the first request on a key, and none after one whose keys are not known yet: the order
-    // of requests on one key must stay.
+    // Only the first request on each key, and none behind a request whose keys are not known yet:
+    // requests on one key keep their order.
     const auto key_of = [&](std::size_t index) -> const LockKey& {
         return *shortcut_key(batch.requests[index]);
     };
@@ -249,7 +204,7 @@ void CellStore::take_shortcut(Batch batch, Indices& which) {
         eligible.push_back(index);
     }
     if (eligible.empty()) return;
-    // In the order of keys, as everywhere: two stores that insert the same keys never deadlock.
+    // In the order of the keys, as everywhere, so that two stores never deadlock.
     std::ranges::sort(eligible, [&](std::size_t a, std::size_t b) {
         const auto by_key = key_of(a) <=> key_of(b);
         return by_key != 0 ? by_key < 0 : a < b;
@@ -261,7 +216,7 @@ void CellStore::take_shortcut(Batch batch, Indices& which) {
         if (!shortcut(batch.requests, eligible, batch.outcomes)) return;
         std::erase_if(which, answered);
         if (which.empty()) return;
-        // Most of the others are refused, which takes no lock.
+        // Most of the others are refused, and a refusal needs no lock.
         transact(batch, which, Way::read_only);
     } catch (const Conflict&) {
         rollback();
@@ -361,20 +316,23 @@ void CellStore::keep_floor(Time now) {
 }
 
 Outcome CellStore::answer(const List& request) {
-    return list(request, now());
+    const Time at = now();
+    return HolderPage{.items = list(request, at), .store_now = at};
 }
 
 Outcome CellStore::answer(const History& request) {
-    std::vector<PastLease> page;
+    HistoryPage page;
     if (asks_for_unnoticed(request)) {
         Work work;
         work.slots.push_back({.key = *request.key});
         const Time at = load_and_observe(work, Locking::no);
         const PastLookup no_past = [](LockId) { return std::nullopt; };
-        page = Rules{at, clock_, no_past, work.endings}.unnoticed(request, work.slots.front().cell);
+        page.items =
+            Rules{at, clock_, no_past, work.endings}.unnoticed(request, work.slots.front().cell);
     }
-    for (PastLease& past : history(request, now() - options_.retention)) {
-        if (page.size() < request.limit) page.push_back(std::move(past));
+    page.store_now = now();
+    for (PastLease& past : history(request, page.store_now - options_.retention)) {
+        if (page.size() < request.limit) page.items.push_back(std::move(past));
     }
     return page;
 }

@@ -10,32 +10,47 @@
 #include <leasehold/store.hpp>
 
 #include "core/plan.hpp"
+#include "core/retry.hpp"
 #include "core/store_clock.hpp"
 #include "core/work.hpp"
 
 namespace leasehold {
 
-// A store that keeps cells in a transactional database. It brings a batch's cells, lets the rules
-// decide, and writes back what changed. A database offers the protected functions; each may throw
-// StoreFault, or Conflict where the transaction has to be done again.
+// A store that keeps cells in a transactional database. It answers a batch in these steps:
+//   1. The batch is cut into runs: requests that work on cells share a transaction, up to
+//      Bounds::lookups; a list, a history or a purge between them is answered by itself.
+//   2. shortcut() answers simple requests of a run in one statement each. The requests it leaves
+//      are tried with reading only, because most of them are refused.
+//   3. For the rest a transaction begins. locate() finds the keys of lock ids, the plan says which
+//      cells are needed, and load() reads and locks them in the order of their keys, then the
+//      clock.
+//   4. The rules decide every request, in order, on the loaded cells.
+//   5. save_and_commit() writes the changed cells and the endings. Only then are requests answered.
+//   6. After a Conflict the transaction is tried again (Bounds::conflict); then its requests go one
+//      by one, and one that still meets conflicts is busy. After TooMuch the run is split in
+//      halves.
+//   7. A request that only another transaction blocked is tried once more before it is refused.
+// A database implements the protected functions. Each may throw StoreFault, or Conflict if the
+// transaction has to be tried again.
 class CellStore : public Store {
 public:
     explicit CellStore(const StoreOptions& options) : CellStore{options, Bounds{}} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) final;
     [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
+    [[nodiscard]] bool keep_house() noexcept final;
 
 protected:
     struct Conflict {};
-    // What save_and_commit() was given does not fit one transaction; nothing was done.
+    // Thrown by save_and_commit(): the work does not fit one transaction, and nothing was done.
     struct TooMuch {};
 
     struct Bounds {
-        // How often a transaction is done again after a conflict before its requests go one by one.
-        int attempts = 3;
-        // How many keys and lock ids the requests of one transaction may name; a single request may
-        // name more.
-        std::size_t names = std::numeric_limits<std::size_t>::max();
+        // How often a transaction is tried before its requests go one by one.
+        RetryPolicy conflict = retries::conflict;
+        // The number of keys and lock ids that one transaction looks up. A single request may need
+        // more.
+        std::size_t lookups = std::numeric_limits<std::size_t>::max();
     };
     CellStore(const StoreOptions& options, Bounds bounds);
 
@@ -46,44 +61,44 @@ protected:
         bool dead = false;  // its expiry lies before the moment asked for
     };
 
-    // May answer some of these requests in one step of its own instead of load and save: each has a
-    // key that no other of them has, and most find it as they expect (a try: free; the others:
-    // their own exclusive lease, alive). What is left unanswered goes the long way. A Conflict
-    // leaves all. False where it did not even try.
+    // May answer some of these requests in one statement instead of load and save. Each has a key
+    // of its own, and most find the key as they expect: a try finds it free, the others find their
+    // own exclusive lease alive. Requests left unanswered take the usual steps; after a Conflict
+    // all of them do. False if nothing was tried.
     virtual bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                           std::span<Outcome> outcomes);
 
-    // Begins a transaction that may write. `reading_only` where somebody else is writing.
+    // Begins a transaction that may write. `reading_only` if another process is writing.
     virtual Begun begin() = 0;
-    // Reads everything and, in a transaction that is writing, locks what is to be changed, without
-    // waiting; what somebody else has locked is `blocked`. Reads the clock last.
+    // Reads all slots and, in a transaction that writes, locks those to be changed, without
+    // waiting; a slot that another transaction has locked is `blocked`. Reads the clock last.
     virtual void load(Work& work) = 0;
     // Writes changed and forgotten slots and the endings, and commits.
     virtual void save_and_commit(Work& work) = 0;
-    // Ends a transaction that changed nothing, and whose answers count: a Conflict where what was
-    // loaded was not so.
+    // Ends a transaction that changed nothing. Throws Conflict if the loaded slots were not the
+    // truth, so that the answers must not be given.
     virtual void end_unchanged(Work& work);
-    // Gives a transaction up.
+    // Abandons the transaction, if there is one.
     virtual void rollback() noexcept = 0;
 
     // Which keys these lock ids belong or belonged to.
     virtual Located locate(std::span<const LockId> lock_ids) = 0;
-    // Where an owner has leases, perhaps expired.
+    // The keys on which an owner has leases, perhaps expired ones.
     virtual std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) = 0;
-    // Some keys in their order, from `after` on.
+    // The next keys after `after`, in their order.
     virtual std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
                                         Time moment) = 0;
     virtual ClockReading read_clock() = 0;
-    // Keeps a floor for processes that come later, if it can be done at once.
+    // Writes the floor for processes that start later, if that needs no waiting.
     virtual void raise_floor(Time floor) noexcept = 0;
     virtual std::vector<Holder> list(const List& request, Time now) = 0;
     virtual std::vector<PastLease> history(const History& request, Time oldest) = 0;
     virtual std::size_t forget_history(Time before, std::size_t limit) = 0;
 
-    // The time to decide by, now. A store calls it when it is opened, to know the floor.
+    // The time to decide by, now. A store calls it when it is opened, to learn the floor.
     Time now();
 
-    // After a shortcut that was given `floor` and used times up to `latest`.
+    // A store calls it after a shortcut that was given `floor` and used times up to `latest`.
     enum class Changed { no, yes };
     void note_shortcut(Time floor, Time latest, SteadyClock::time_point asked, Changed changed);
 
@@ -92,7 +107,6 @@ protected:
 
 private:
     using Indices = std::vector<std::size_t>;
-    static constexpr std::chrono::minutes housekeeping_interval{1};
 
     struct Batch {
         std::span<const Request> requests;
@@ -105,21 +119,20 @@ private:
 
     void apply_in_runs(Batch batch);
     void apply_to_cells(Batch batch, Indices which);
-    // What a store answers in one step of its own, and then what needs no change of any cell;
-    // leaves the others.
+    // Answers requests by shortcut() and by reading only, and removes them from `which`.
     void take_shortcut(Batch batch, Indices& which);
 
     enum class Attempted { done, met_conflicts, too_much };
-    [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, int times);
-    void ask_again_what_stood_in_the_way(Batch batch, const Indices& which);
-    // None keeps the others where one does not get through.
+    [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, RetryPolicy policy);
+    void retry_blocked(Batch batch, const Indices& which);
+    // One request that meets conflicts does not hold up the others.
     void apply_one_by_one(Batch batch, const Indices& which);
-    // In several transactions what is too much for one.
+    // Splits work that exceeds one transaction.
     void apply_in_parts(Batch batch, const Indices& which);
     [[nodiscard]] Outcome release_key_by_key(const ReleaseAll& all);
 
-    // In one transaction. By reading only: answers what needs no change of any cell, leaves the
-    // others unanswered.
+    // One transaction. `read_only` answers requests that change no cell, and leaves the others
+    // unanswered.
     enum class Way { read_only, full };
     void transact(Batch batch, const Indices& which, Way way);
     [[nodiscard]] Plan planned(std::span<const Request> requests, const Indices& which);
@@ -135,21 +148,20 @@ private:
     [[nodiscard]] bool keeps_history() const {
         return options_.history == StoreOptions::KeepHistory::on;
     }
-    // How many of them were dead since `moment` and are forgotten now.
+    // Forgets the candidates that have been dead since `moment`, and returns their number.
     std::size_t forget_dead(const std::vector<Candidate>& candidates, Time moment);
-    // In several transactions what is too much for one, but for a row that is that by itself.
+    // Splits work that exceeds one transaction. A single row that is too large is left as it is.
     std::size_t forget_dead_in_parts(Work work, Time moment);
     std::size_t forget_dead(Work work, Time moment);
-    void keep_house();
 
     const Bounds bounds_;
     Time floor_raised_at_{};
     SteadyClock::time_point clock_read_at_{};
     std::optional<LockKey> purge_after_;
-    SteadyClock::time_point next_housekeeping_;
+    std::size_t housekeeping_done_ = 0;  // keys looked at in this round
 };
 
-// Throws StoreFault where the options ask for a durability that the store does not have.
+// Throws StoreFault if the options demand a durability that the store does not have.
 void require_durability(const StoreOptions& options, const StoreStatus& status);
 
 }  // namespace leasehold

@@ -1,4 +1,4 @@
-// What ended long ago is forgotten.
+// How a cell store forgets leases that ended long ago.
 #include "core/cell_store.hpp"
 
 #include <cstddef>
@@ -8,7 +8,10 @@
 namespace leasehold {
 namespace {
 
+// One round of housekeeping looks at this many keys, a few at a time: a request that arrives during
+// a piece waits for the end of the piece.
 constexpr std::size_t housekeeping_rows = 500;
+constexpr std::size_t housekeeping_piece = 50;
 
 }  // namespace
 
@@ -23,7 +26,7 @@ Outcome CellStore::answer(const Purge& request) {
         purged.forgotten = forget_dead(candidates, moment);
         endings = forget_history(moment, request.rows);
     } catch (const Conflict&) {
-        rollback();  // other transactions are at these rows; the next purge finds what is left
+        rollback();  // other transactions use these rows; the next purge finds what is left
     }
     purged.forgotten += endings;
     const bool last_keys = candidates.size() < request.rows;
@@ -42,7 +45,7 @@ std::size_t CellStore::forget_dead(const std::vector<Candidate>& candidates, Tim
     for (const Candidate& candidate : candidates) {
         if (!candidate.dead) continue;
         work.slots.push_back({.key = candidate.key, .intent = Slot::Intent::change});
-        if (work.slots.size() >= bounds_.names) {
+        if (work.slots.size() >= bounds_.lookups) {
             forgotten += forget_dead_in_parts(std::exchange(work, {}), moment);
         }
     }
@@ -75,7 +78,7 @@ std::size_t CellStore::forget_dead(Work work, Time moment) {
         slot.forget = rules.end_if_dead_since(slot.key, slot.cell, moment);
         if (slot.forget) ++forgotten;
     }
-    // What ended before the retention is not even written down.
+    // A lease that ended before the retention began is not written to the history.
     std::erase_if(work.endings, [&](const Ended& ended) {
         return !keeps_history() || ended.ending->at < moment;
     });
@@ -84,15 +87,17 @@ std::size_t CellStore::forget_dead(Work work, Time moment) {
     return forgotten;
 }
 
-void CellStore::keep_house() {
-    if (SteadyClock::now() < next_housekeeping_) return;
-    next_housekeeping_ = SteadyClock::now() + housekeeping_interval;
+bool CellStore::keep_house() noexcept {
     try {
-        (void)answer(Purge{housekeeping_rows});
+        const auto purged = std::get<Purged>(answer(Purge{housekeeping_piece}));
+        housekeeping_done_ += housekeeping_piece;
+        if (!purged.complete && housekeeping_done_ < housekeeping_rows) return true;
     } catch (...) {
-        // Nobody asked for it; the next request will meet the fault if it lasts.
+        // Nobody asked for it. If the fault lasts, the next request meets it.
         rollback();
     }
+    housekeeping_done_ = 0;
+    return false;
 }
 
 }  // namespace leasehold

@@ -8,7 +8,7 @@
 
 #include <leasehold/store.hpp>
 
-// How values stand in the columns of a database, the same in all of them.
+// How values are written in the columns of a database, the same in all of them.
 namespace leasehold {
 
 [[nodiscard]] inline Time time_from(std::int64_t micros) {
@@ -34,12 +34,13 @@ namespace leasehold {
     return known ? static_cast<Gone>(number) : Gone::unknown;
 }
 
-// Programs that share the table may have written ids of their own kind: those are nobody's here.
+// Other programs that share the table may have written ids of another form. They become the nil id,
+// which no request can name.
 [[nodiscard]] inline LockId lock_id_from(std::string_view text) {
     return LockId::parse(text).value_or(LockId{});
 }
 
-// The owners below a path, in the order of bytes: from <= owner < before.
+// The owners below a path, in byte order: from <= owner < before.
 struct PathRange {
     explicit PathRange(const std::string& path) : from{path + '/'}, before{path + '0'} {}
     std::string from;

@@ -23,7 +23,7 @@ Outcome decide(Rules& rules, const Request& request, const std::vector<const Loc
                     rules.release_all(r, *keys[i], *cells[i], released);
                 }
                 return released;
-            } else if constexpr (works_on_cells<R>) {
+            } else if constexpr (works_on_cells(kind_of_type<R>)) {
                 if (!cells.empty()) return rules.decide(r, *keys.front(), *cells.front());
                 Refusal unknown;
                 unknown.store_now = rules.now();
@@ -84,7 +84,7 @@ bool Decisions::uses_anothers_id(const Request& request, const Located& located)
             if constexpr (AnyTry<R>) {
                 const std::span<const LockId> ids = tried_ids(r);
                 const std::span<const LockKey> keys = tried_keys(r);
-                for (std::size_t i = 0; i < ids.size() && r.drawn == Drawn::before; ++i) {
+                for (std::size_t i = 0; i < ids.size() && !r.fresh_lock_id; ++i) {
                     if (is_elsewhere(ids[i], keys[i], located)) return true;
                 }
             }

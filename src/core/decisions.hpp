@@ -14,7 +14,7 @@
 
 namespace leasehold {
 
-// The requests of one transaction, decided on its cells.
+// Decides the requests of one transaction on its cells.
 class Decisions {
 public:
     // Both outlive this.
@@ -22,16 +22,16 @@ public:
     Decisions(const Decisions&) = delete;
     Decisions& operator=(const Decisions&) = delete;
 
-    // Nothing where a cell that is not ours would have to change: some answers need no lock, the
-    // others must wait, and so must what comes after them on the same cell.
+    // Nothing if the request would have to change a cell that another transaction has locked. Later
+    // requests on the same cells then get nothing either, because they must not overtake it.
     [[nodiscard]] std::optional<Outcome> decide(const Request& request,
                                                 std::span<const std::size_t> slots);
 
-    // Whether it is a try with a lock id that names a lease on another key. `located` knows where
-    // the lock ids are that were drawn before.
+    // Whether the request is a try with a lock id that names a lease on another key. `located` says
+    // which keys the lock ids belong to.
     [[nodiscard]] bool uses_anothers_id(const Request& request, const Located& located) const;
 
-    // The answer to a request that could not be decided.
+    // The answer to a request for which decide() returned nothing.
     [[nodiscard]] Outcome blocked(const Request& request, std::span<const std::size_t> slots) const;
 
 private:

@@ -19,9 +19,10 @@ Result<Lease> DistLock::unlock(std::string_view name, const std::string& owner) 
     if (!released) return std::unexpected{std::move(released.error())};
     if (!released->empty()) return std::move(released->front());
 
-    // Nobody has this lock id: the refusal brings the store's time.
-    Refusal refusal = locks_.check(key, LockId::random()).error();
-    refusal.holders = locks_.holders(key);
+    HolderPage holding = locks_.holders(key);
+    Refusal refusal;
+    refusal.store_now = holding.store_now;
+    refusal.holders = std::move(holding.items);
     if (!refusal.holders.empty()) {
         refusal.kind = Refusal::Kind::held;
         return std::unexpected{std::move(refusal)};

@@ -24,7 +24,9 @@ Result<Lease> check_guarded(const Slot& slot, LockId lock_id, Time clock, const 
 Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock, const PastLookup& past,
                               std::vector<Ended>& endings) {
     Rules rules{clock, no_clock_watched, past, endings};
-    return as_result(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
+    auto released = as_result(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
+    if (released) released->ended = true;
+    return released;
 }
 
 Result<Lease> busy_guarded(Time clock) {

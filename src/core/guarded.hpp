@@ -15,7 +15,7 @@ namespace leasehold {
 [[nodiscard]] Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock,
                                             const PastLookup& past, std::vector<Ended>& endings);
 
-// The answer where another transaction has hold of it.
+// The answer if another transaction has locked the lease.
 [[nodiscard]] Result<Lease> busy_guarded(Time clock);
 
 }  // namespace leasehold

@@ -6,10 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include <leasehold/request.hpp>
+
+#include "core/retry.hpp"
+
 namespace leasehold {
 namespace {
 
-// Where the answer to one renewal arrives, perhaps when nobody waits for it any more.
+// Receives the answer to one renewal, perhaps after KeepAlive has stopped waiting for it.
 class Mailbox {
 public:
     void put(Outcome outcome) {
@@ -18,16 +22,16 @@ public:
         filled_.notify_all();
     }
 
-    // Nothing where `deadline` or `ended` came first.
+    // Nothing if `deadline` or `ended` comes first.
     [[nodiscard]] std::optional<Outcome> wait(const std::stop_token& ended,
                                               SteadyClock::time_point deadline) {
-        // While the machine is suspended a wait stands still and the steady clock goes on: look at
-        // it often.
-        constexpr Duration glance = std::chrono::seconds{1};
+        // A wait does not count the time the machine is suspended, but the steady clock does: so
+        // look at the clock often.
+        constexpr Duration longest_wait = std::chrono::seconds{1};
         std::unique_lock lock{mutex_};
         for (auto now = SteadyClock::now(); !outcome_ && !ended.stop_requested() && now < deadline;
              now = SteadyClock::now()) {
-            filled_.wait_for(lock, ended, std::min(deadline - now, glance),
+            filled_.wait_for(lock, ended, std::min(deadline - now, longest_wait),
                              [this] { return outcome_.has_value(); });
         }
         return std::exchange(outcome_, std::nullopt);
@@ -42,31 +46,28 @@ private:
 }  // namespace
 
 struct KeepAlive::State {
-    State(LockManager& manager, Lease&& held, SteadyClock::time_point asked_at, Options&& wanted)
+    State(LockManager& manager, Lease&& held, Options&& wanted)
         : locks{manager},
           lease{std::move(held)},
           options{std::move(wanted)},
           every{options.every.value_or(options.ttl / 3)},
           margin{options.margin.value_or(options.ttl / 10)},
-          valid_until{end_of(asked_at, lease)} {}
+          valid_until{end_of(lease)} {}
 
-    [[nodiscard]] SteadyClock::time_point end_of(SteadyClock::time_point asked_at,
-                                                 const Lease& answer) const {
-        if (answer.expires_at == never) return SteadyClock::time_point::max();
-        // Counted from before we asked: a slow answer must shorten our lease, never stretch it.
-        return asked_at + answer.remaining() - margin;
+    [[nodiscard]] SteadyClock::time_point end_of(const Lease& answer) const {
+        if (answer.valid_until == SteadyClock::time_point::max()) return answer.valid_until;
+        return answer.valid_until - margin;
     }
 
     void run(const std::stop_token& ended) {
         Loss unconfirmed = StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                                       "the store did not confirm the lease in time"};
         while (!ended.stop_requested()) {
-            const auto asked_at = SteadyClock::now();
             const auto answer = ask(ended);
-            Duration pause = std::max(every / 8, Duration{std::chrono::milliseconds{1}});
+            Duration pause = retries::renewal(every).first_pause;
             if (answer) {
                 if (const auto* renewed = std::get_if<Lease>(&*answer)) {
-                    if (!confirm(end_of(asked_at, *renewed))) return lose(unconfirmed);
+                    if (!confirm(end_of(*renewed))) return lose(unconfirmed);
                     pause = every;
                 } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
                     if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
@@ -92,7 +93,7 @@ struct KeepAlive::State {
         return {.key = lease.key, .lock_id = lease.lock_id, .ttl = options.ttl};
     }
 
-    // False where it comes too late: whoever asked lost() meanwhile was told so.
+    // False if the renewal comes too late: lost() may have answered true already.
     [[nodiscard]] bool confirm(SteadyClock::time_point until) {
         {
             const std::lock_guard lock{mutex};
@@ -129,9 +130,8 @@ struct KeepAlive::State {
         valid_until;  // written by the thread under mutex, read by others under it
 };
 
-KeepAlive::KeepAlive(LockManager& locks, Lease lease, SteadyClock::time_point asked_at,
-                     Options options)
-    : state_{std::make_unique<State>(locks, std::move(lease), asked_at, std::move(options))} {
+KeepAlive::KeepAlive(LockManager& locks, Lease lease, Options options)
+    : state_{std::make_unique<State>(locks, std::move(lease), std::move(options))} {
     if (state_->every <= Duration::zero() || state_->margin < Duration::zero() ||
         state_->every >= state_->options.ttl - state_->margin) {
         throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};

@@ -1,34 +1,62 @@
 #include <leasehold/lease.hpp>
-#include <leasehold/store.hpp>
+#include <leasehold/store_status.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
-#include "core/holder.hpp"
+#include "core/enum_names.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
 namespace {
 
-// In front of `end`.
+// Writes the digits that end before `end`.
 void write_digits(char* end, std::size_t digits, std::int64_t number) {
     for (auto rest = static_cast<std::uint32_t>(number); digits > 0; --digits, rest /= 10) {
         *--end = static_cast<char>('0' + rest % 10);
     }
 }
 
+// A person is named by the first part of the owner's path: "alice" for "alice/session-7/tab-2".
 std::string named(const std::string& owner) {
-    return owner.empty() ? "somebody" : owner;
+    return owner.empty() ? "somebody" : owner.substr(0, owner.find('/'));
 }
 
-std::string describe(const Holder& holder) {
-    std::string text = holder.key.to_string() + " is " +
-                       (holder.mode == Mode::shared ? "shared by " : "held by ") +
-                       named(holder.owner) + " since " + to_string(holder.since);
-    text += holder.until == never ? " until it is released" : " until " + to_string(holder.until);
+// "1 minute", "5 minutes": in the largest unit that gives at least two, and never too short.
+std::string roughly(Duration time) {
+    struct Unit {
+        const char* name;
+        Duration length;
+    };
+    constexpr std::array units{Unit{"day", std::chrono::days{1}},
+                               Unit{"hour", std::chrono::hours{1}},
+                               Unit{"minute", std::chrono::minutes{1}}};
+    Unit unit{"second", std::chrono::seconds{1}};
+    for (const Unit& larger : units) {
+        if (time > 2 * larger.length - std::chrono::seconds{1}) {
+            unit = larger;
+            break;
+        }
+    }
+    const auto count = (time + unit.length - Duration{1}) / unit.length;
+    return std::to_string(count) + ' ' + unit.name + (count == 1 ? "" : "s");
+}
+
+std::string describe(const Holder& holder, Time store_now) {
+    std::string text = holder.key.to_string() +
+                       (holder.mode == Mode::shared ? " is shared by " : " is held by ") +
+                       named(holder.owner);
+    if (holder.expires_at == never) {
+        text += " until it is released";
+    } else if (holder.expires_at <= store_now) {
+        text += " for a moment more";
+    } else {
+        text += " for at most " + roughly(holder.expires_at - store_now) + " more";
+    }
     if (!holder.note.empty()) text += " (" + holder.note + ")";
     return text;
 }
@@ -48,16 +76,6 @@ std::string describe_gone(const Refusal& refusal) {
 
 }  // namespace
 
-Holder holder_of(Lease lease) {
-    return {.key = std::move(lease.key),
-            .owner = std::move(lease.owner),
-            .mode = lease.mode,
-            .fence = lease.fence,
-            .since = lease.granted_at,
-            .until = lease.expires_at,
-            .note = std::move(lease.note)};
-}
-
 std::string Refusal::message() const {
     switch (kind) {
         case Kind::busy: return "an open transaction is using this lock; try again in a moment";
@@ -65,42 +83,26 @@ std::string Refusal::message() const {
         case Kind::held: break;
     }
     if (holders.empty()) return "somebody else holds the key";
-    std::string text = describe(holders.front());
+    std::string text = describe(holders.front(), store_now);
     if (holders.size() > 1) text += " and " + std::to_string(holders.size() - 1) + " more";
     return text;
 }
 
+// The names are string literals, so each ends with a null character.
 const char* to_string(Mode mode) noexcept {
-    return mode == Mode::exclusive ? "exclusive" : "shared";
+    return mode_names[mode].data();
 }
 
 const char* to_string(Gone gone) noexcept {
-    switch (gone) {
-        case Gone::expired: return "expired";
-        case Gone::released: return "released";
-        case Gone::taken: return "taken";
-        case Gone::broken: return "broken";
-        case Gone::unknown: break;
-    }
-    return "unknown";
+    return gone_names[gone].data();
 }
 
 const char* to_string(Refusal::Kind kind) noexcept {
-    switch (kind) {
-        case Refusal::Kind::held: return "held";
-        case Refusal::Kind::gone: return "gone";
-        case Refusal::Kind::busy: break;
-    }
-    return "busy";
+    return refusal_names[kind].data();
 }
 
 const char* to_string(Durability durability) noexcept {
-    switch (durability) {
-        case Durability::strong: return "strong";
-        case Durability::weak: return "weak";
-        case Durability::none: break;
-    }
-    return "none";
+    return durability_names[durability].data();
 }
 
 std::string to_string(Time time) {
@@ -114,7 +116,7 @@ void append(std::string& out, Time time) {
         out.append("never");
         return;
     }
-    // The years that four digits can show.
+    // Four digits show the years 0 to 9999.
     constexpr Time first = std::chrono::sys_days{std::chrono::year{0} / 1 / 1};
     constexpr Time last =
         Time{std::chrono::sys_days{std::chrono::year{10'000} / 1 / 1}} - Duration{1};

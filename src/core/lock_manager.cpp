@@ -1,4 +1,5 @@
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +9,6 @@
 
 #include "core/batcher.hpp"
 #include "core/durations.hpp"
-#include "core/holder.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
@@ -211,7 +211,7 @@ TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
             .note = std::move(options.note),
             .since = options.since,
             .max_hold = {},
-            .drawn = options.lock_id ? Drawn::before : Drawn::for_this};
+            .fresh_lock_id = !options.lock_id};
 }
 
 Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
@@ -236,7 +236,7 @@ Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
                        .ttl = options.ttl.value_or(limits_.default_ttl),
                        .note = std::move(options.note),
                        .max_hold = {},
-                       .drawn = Drawn::for_this}));
+                       .fresh_lock_id = true}));
 }
 
 Result<Lease> LockManager::check(LockKey key, LockId lock_id) {
@@ -276,24 +276,21 @@ Result<std::vector<Lease>> LockManager::release_all(std::string owner, OwnerScop
     return as_result<std::vector<Lease>>(ask(ReleaseAll{std::move(owner), scope, std::move(key)}));
 }
 
-Result<Holder> LockManager::break_lock(LockKey key, Fence fence, std::string by,
-                                       std::string reason) {
-    auto lease =
-        as_result<Lease>(ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
-    if (!lease) return std::unexpected{std::move(lease.error())};
-    return holder_of(*std::move(lease));
+Result<Lease> LockManager::break_lock(LockKey key, Fence fence, std::string by,
+                                      std::string reason) {
+    return as_result<Lease>(ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
 }
 
-std::vector<Holder> LockManager::holders(LockKey key) {
-    return as_answer<std::vector<Holder>>(ask(Holders{std::move(key)}));
+HolderPage LockManager::holders(LockKey key) {
+    return as_answer<HolderPage>(ask(Holders{std::move(key)}));
 }
 
-std::vector<Holder> LockManager::list(List query) {
-    return as_answer<std::vector<Holder>>(ask(std::move(query)));
+HolderPage LockManager::list(List query) {
+    return as_answer<HolderPage>(ask(std::move(query)));
 }
 
-std::vector<PastLease> LockManager::history(History query) {
-    return as_answer<std::vector<PastLease>>(ask(std::move(query)));
+HistoryPage LockManager::history(History query) {
+    return as_answer<HistoryPage>(ask(std::move(query)));
 }
 
 std::size_t LockManager::purge() {

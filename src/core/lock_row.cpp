@@ -10,13 +10,7 @@ Cell cell_of(const LockRow& row, std::vector<Grant> shares) {
     Cell cell;
     cell.fence = row.fence;
     cell.touched = row.touched_at;
-    Grant grant{.lock_id = row.lock_id,
-                .owner = row.owner,
-                .mode = row.mode,
-                .fence = row.fence,
-                .granted_at = row.granted_at,
-                .expires_at = row.expires_at,
-                .note = row.note};
+    Grant grant = row;
     if (row.ended != Gone::unknown) {
         if (row.mode == Mode::shared) grant.fence = 0;
         cell.last = std::make_shared<const Ending>(
@@ -32,27 +26,19 @@ Cell cell_of(const LockRow& row, std::vector<Grant> shares) {
 LockRow row_of(const Slot& slot) {
     const Cell& cell = slot.cell;
     LockRow row;
-    row.fence = cell.fence;
-    row.touched_at = cell.touched;
     if (cell.grants.empty()) {
         const Ending& last = *cell.last;
-        // Of a program that shares the table we may not know the id.
-        row.lock_id = last.grant.lock_id.is_nil() ? LockId::random() : last.grant.lock_id;
-        row.owner = last.grant.owner;
+        static_cast<Grant&>(row) = last.grant;
+        // The lease of another program that shares the table may have no lock id that we can read.
+        if (row.lock_id.is_nil()) row.lock_id = LockId::random();
         row.mode = last.grant.fence == cell.fence ? Mode::exclusive : Mode::shared;
-        row.granted_at = last.grant.granted_at;
-        row.note = last.grant.note;
         row.expires_at = last.at;
         row.ended = last.how;
         row.ended_at = last.at;
         row.ended_by = last.by;
         row.ended_why = last.why;
     } else if (const Grant& first = cell.grants.front(); first.mode == Mode::exclusive) {
-        row.lock_id = first.lock_id;
-        row.owner = first.owner;
-        row.granted_at = first.granted_at;
-        row.note = first.note;
-        row.expires_at = first.expires_at;
+        static_cast<Grant&>(row) = first;
     } else {
         const bool was_shared = slot.state == Slot::State::ours && slot.row.mode == Mode::shared &&
                                 slot.row.ended == Gone::unknown;
@@ -61,6 +47,8 @@ LockRow row_of(const Slot& slot) {
         row.granted_at = std::ranges::min(cell.grants, {}, &Grant::granted_at).granted_at;
         row.expires_at = std::ranges::max(cell.grants, {}, &Grant::expires_at).expires_at;
     }
+    row.fence = cell.fence;
+    row.touched_at = cell.touched;
     return row;
 }
 
@@ -77,8 +65,7 @@ ShareChanges share_changes(const Slot& slot) {
     for (const Grant& grant : slot.cell.grants) {
         if (grant.mode != Mode::shared) continue;
         const Grant* old = share_of(slot.shares, grant.lock_id);
-        if (old == nullptr || old->expires_at != grant.expires_at || old->fence != grant.fence ||
-            old->note != grant.note) {
+        if (old == nullptr || *old != grant) {
             changes.written.push_back(&grant);
         }
     }

@@ -8,22 +8,15 @@
 // How a database keeps the cell of a key.
 namespace leasehold {
 
-// A row of table `locks`: what a database keeps of one key.
-//   free        `ended` tells how its last lease ended, the other columns are that lease's; mode
-//               `shared` means that the fence, the key's highest, was another's
-//   exclusive   the columns are the lease's
-//   shared      the leases are rows of `lock_shares`; this row stands for all of them, with
-//               a lock id that nobody knows and the latest expiry, so that who looks here only
-//               sees it taken
-struct LockRow {
-    LockId lock_id{};
-    Time expires_at{};
-    std::string owner{};
-    Mode mode = Mode::exclusive;
-    Fence fence = 0;
-    Time granted_at{};
+// A row of table `locks`: the state of one key. The key is one of
+//   free        `ended` says how the last lease ended; the other columns are those of that lease.
+//               The mode `shared` means that the fence, the key's highest, was another lease's.
+//   exclusive   the columns are those of the lease
+//   shared      the leases are rows of `lock_shares`. This row represents all of them: it has the
+//               latest expiry and a lock id that nobody knows, so that a program that reads only
+//               this table sees the key as taken.
+struct LockRow : Grant {
     Time touched_at{};
-    std::string note{};
     Gone ended = Gone::unknown;  // unknown: not ended
     Time ended_at{};
     std::string ended_by{};
@@ -35,8 +28,8 @@ struct Slot {
     enum class Intent { read, change };
     enum class State {
         missing,  // there is no row
-        ours,     // the row is serialised, or only to be read
-        blocked,  // somebody's transaction has the row: `cell` is what was last committed
+        ours,     // the row is locked by this transaction, or is only read
+        blocked,  // another transaction has locked the row: `cell` is what was last committed
     };
 
     LockKey key;
@@ -44,11 +37,11 @@ struct Slot {
     State state = State::missing;
     LockRow row{};                // as loaded
     std::vector<Grant> shares{};  // as loaded
-    Cell cell{};                  // made of row and shares
+    Cell cell{};                  // made from row and shares
     bool forget = false;          // delete the row
 };
 
-// What to write for a slot whose cell changed, and what to make of a row that was read.
+// The row to write for a slot whose cell changed, and the cell of a row that was read.
 [[nodiscard]] LockRow row_of(const Slot& slot);
 [[nodiscard]] Cell cell_of(const LockRow& row, std::vector<Grant> shares);
 

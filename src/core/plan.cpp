@@ -10,27 +10,11 @@
 namespace leasehold {
 namespace {
 
-template <class R>
-constexpr bool only_reads = std::is_same_v<R, Check> || std::is_same_v<R, Holders>;
-
 std::span<const LockKey> only(const LockKey& key) {
     return {&key, 1};
 }
 
 }  // namespace
-
-std::span<const LockId> tried_ids(const TryLock& request) {
-    return {&request.lock_id, 1};
-}
-std::span<const LockId> tried_ids(const TryLockAll& request) {
-    return request.lock_ids;
-}
-std::span<const LockKey> tried_keys(const TryLock& request) {
-    return only(request.key);
-}
-std::span<const LockKey> tried_keys(const TryLockAll& request) {
-    return request.keys;
-}
 
 std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                                   std::span<const std::size_t> which) {
@@ -41,7 +25,7 @@ std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                 if constexpr (ByLockId<R>) {
                     if (!request.key) ids.push_back(request.lock_id);
                 } else if constexpr (AnyTry<R>) {
-                    if (request.drawn == Drawn::before) {
+                    if (!request.fresh_lock_id) {
                         std::ranges::copy(tried_ids(request), std::back_inserter(ids));
                     }
                 }
@@ -57,9 +41,10 @@ Plan::Plan(std::optional<Located> located, KeysOf keys_of)
 void Plan::add(std::size_t index, const Request& request) {
     std::visit(
         [&]<class R>(const R& one) {
-            if constexpr (works_on_cells<R>) {
-                writes_ = writes_ || !only_reads<R>;
-                const auto intent = only_reads<R> ? Slot::Intent::read : Slot::Intent::change;
+            if constexpr (works_on_cells(kind_of_type<R>)) {
+                constexpr bool reads = only_reads(kind_of_type<R>);
+                writes_ = writes_ || !reads;
+                const auto intent = reads ? Slot::Intent::read : Slot::Intent::change;
                 const std::span<const LockKey> keys = keys_of(one);
                 entries_.push_back({index, wanted_.size(), keys.size()});
                 for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
@@ -75,7 +60,7 @@ std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
         if (located_) located_->emplace(ids[i], keys[i]);
         tried_.push_back({&keys[i], &request.owner});
     }
-    if (request.drawn == Drawn::before) lock_ids_.insert(lock_ids_.end(), ids.begin(), ids.end());
+    if (!request.fresh_lock_id) lock_ids_.insert(lock_ids_.end(), ids.begin(), ids.end());
     return keys;
 }
 

@@ -6,55 +6,37 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
-#include <leasehold/store.hpp>
+#include <leasehold/request.hpp>
 
+#include "core/request_traits.hpp"
 #include "core/work.hpp"
 
 namespace leasehold {
 
-template <class R>
-constexpr bool works_on_cells =
-    !std::is_same_v<R, List> && !std::is_same_v<R, History> && !std::is_same_v<R, Purge>;
-
-template <class R>
-concept AnyTry = std::is_same_v<R, TryLock> || std::is_same_v<R, TryLockAll>;
-
-template <class R>
-concept ByLockId = requires(const R& request) {
-    request.key.has_value();
-    request.lock_id;
-};
-
-[[nodiscard]] std::span<const LockId> tried_ids(const TryLock& request);
-[[nodiscard]] std::span<const LockId> tried_ids(const TryLockAll& request);
-[[nodiscard]] std::span<const LockKey> tried_keys(const TryLock& request);
-[[nodiscard]] std::span<const LockKey> tried_keys(const TryLockAll& request);
-
 // Which keys lock ids belong or belonged to.
 using Located = std::unordered_map<LockId, LockKey>;
 
-// The lock ids to locate before there can be a plan: of requests that do not name their keys, and
-// those that a try's sender drew, which may be those of other keys.
+// The lock ids to locate before the plan can be made: the lock ids of requests without a key, and
+// those of tries whose lock id was used before, perhaps for another key.
 [[nodiscard]] std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                                                 std::span<const std::size_t> which);
 
-// Which cells the requests of one transaction are about. The requests outlive it.
+// Which cells each request of one transaction needs. The requests outlive the plan.
 class Plan {
 public:
     using KeysOf = std::function<std::vector<LockKey>(const std::string& owner, OwnerScope scope)>;
 
-    // `located`: nothing where there was no lock id to locate. `keys_of` tells where an owner has
-    // leases in the database.
+    // `located` is nothing if no lock id had to be located. `keys_of` returns the keys on which an
+    // owner has leases in the database.
     Plan(std::optional<Located> located, KeysOf keys_of);
 
-    // In the order in which they are to be decided.
+    // Call it in the order in which the requests are decided.
     void add(std::size_t index, const Request& request);
 
-    // After the last one.
+    // Call it after the last add(). Returns one slot for each key, in the order of the keys.
     [[nodiscard]] Work lay_out();
 
     [[nodiscard]] bool writes() const { return writes_; }
@@ -64,7 +46,7 @@ public:
     [[nodiscard]] std::span<const std::size_t> slots(std::size_t entry) const {
         return std::span{slots_}.subspan(entries_[entry].first, entries_[entry].count);
     }
-    // With what is tried.
+    // The located lock ids, and those of the tries in the plan.
     [[nodiscard]] const std::optional<Located>& located() const { return located_; }
 
 private:
@@ -78,7 +60,7 @@ private:
         Slot::Intent intent;
         std::size_t position;  // in slots_
     };
-    // What is granted earlier in a batch cannot be found in the database yet.
+    // A key that a request tries. The database does not show yet what the batch itself grants.
     struct Tried {
         const LockKey* key;
         const std::string* owner;
@@ -96,7 +78,7 @@ private:
     std::vector<Entry> entries_;
     std::vector<Wanted> wanted_;
     std::vector<std::size_t> slots_;
-    std::vector<LockId> lock_ids_;  // whose pasts are wanted
+    std::vector<LockId> lock_ids_;  // the store must load how their leases ended
     std::vector<Tried> tried_;
     std::deque<std::vector<LockKey>> owned_;
 };

@@ -20,18 +20,8 @@ Time capped(Time wanted, const Grant& grant, const std::optional<Duration>& max_
     return std::max(wanted, grant.expires_at);
 }
 
-// Made in its place: a lease has much to move.
 Outcome granted(const LockKey& key, const Grant& grant, Time store_now) {
-    return Outcome{std::in_place_type<Lease>,
-                   key,
-                   grant.lock_id,
-                   grant.owner,
-                   grant.mode,
-                   grant.fence,
-                   grant.granted_at,
-                   grant.expires_at,
-                   grant.note,
-                   store_now};
+    return to_lease(key, grant, store_now);
 }
 
 Refusal held(std::vector<Holder> holders, Time now) {
@@ -80,28 +70,6 @@ Time expiry(Time now, Duration ttl) {
 StoreFault id_of_another_key() {
     return {StoreFault::Effect::none, StoreFault::Cause::lock_id_in_use,
             "this lock id names a lease of another key: draw a new one for each key"};
-}
-
-Lease to_lease(const LockKey& key, const Grant& grant, Time store_now) {
-    return {.key = key,
-            .lock_id = grant.lock_id,
-            .owner = grant.owner,
-            .mode = grant.mode,
-            .fence = grant.fence,
-            .granted_at = grant.granted_at,
-            .expires_at = grant.expires_at,
-            .note = grant.note,
-            .store_now = store_now};
-}
-
-Holder to_holder(const LockKey& key, const Grant& grant) {
-    return {.key = key,
-            .owner = grant.owner,
-            .mode = grant.mode,
-            .fence = grant.fence,
-            .since = grant.granted_at,
-            .until = grant.expires_at,
-            .note = grant.note};
 }
 
 PastLease to_past(const Ended& ended, std::int64_t sequence) {
@@ -159,7 +127,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     const Time now = now_for(cell);
 
     // The same request again, after an answer was lost.
-    if (request.drawn == Drawn::before) {
+    if (!request.fresh_lock_id) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
             if (same->mode == request.mode) return granted(request.key, *same, now);
         } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);
@@ -193,7 +161,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         return leap_fault();
     }
     if (mine != nullptr) return convert_or_renew(request, cell, *mine, now);
-    if (living >= Limits::shared_holders) return held(holders(request.key, cell), now);
+    if (living >= Limits::shared_holders) return held(holders(request.key, cell).items, now);
 
     if (request.since && cell.fence != *request.since) {
         Refusal refusal = gone_because(cell.fence == 0 ? Gone::unknown : Gone::taken, now);
@@ -270,7 +238,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                                          .note = request.note,
                                          .since = {},
                                          .max_hold = request.max_hold,
-                                         .drawn = request.drawn},
+                                         .fresh_lock_id = request.fresh_lock_id},
                                  *cells[i]);
         if (auto* lease = std::get_if<Lease>(&outcome)) {
             leases.push_back(std::move(*lease));
@@ -363,13 +331,12 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     }
 }
 
-std::vector<Holder> Rules::holders(const LockKey& key, const Cell& cell) const {
-    const Time now = now_for(cell);
-    std::vector<Holder> holders;
+HolderPage Rules::holders(const LockKey& key, const Cell& cell) const {
+    HolderPage page{.store_now = now_for(cell)};
     for (const Grant& grant : cell.grants) {
-        if (alive(grant, now)) holders.push_back(to_holder(key, grant));
+        if (alive(grant, page.store_now)) page.items.push_back(to_holder(key, grant));
     }
-    return holders;
+    return page;
 }
 
 bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {

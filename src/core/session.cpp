@@ -1,5 +1,7 @@
 #include <leasehold/session.hpp>
 
+#include <leasehold/request.hpp>
+
 namespace leasehold {
 
 Session::Session(LockManager& locks, std::string owner) : locks_{locks}, owner_{std::move(owner)} {

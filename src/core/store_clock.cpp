@@ -25,7 +25,7 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
         last_ = {reading, asked, answered};
         return highest_ = reading;
     }
-    seasoned_ = true;
+    has_history_ = true;
     // The last reading was made before its answer came, this one after it was asked for, and the
     // other way round: the clock should stand between these two.
     const Time earliest = last_.time + (asked - last_.answered);
@@ -48,7 +48,7 @@ void StoreClock::at_least(Time used) {
     if (used <= highest_) return;
     // We would have noticed if that much time had passed: what was written before has lived less
     // than it seems.
-    if (seasoned_ && used > highest_ + max_leap_) note_leap(used, used - highest_);
+    if (has_history_ && used > highest_ + max_leap_) note_leap(used, used - highest_);
     highest_ = used;
     last_ = {used, asked_, answered_};
 }

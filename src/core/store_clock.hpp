@@ -6,24 +6,25 @@
 
 namespace leasehold {
 
-// Watches a store's clock beside this process's steady clock, so that time as we use it never goes
+// Compares a store's clock with this process's steady clock, so that the time we use never goes
 // back, and a leap ahead is noticed. Not thread-safe.
 class StoreClock {
 public:
     explicit StoreClock(Duration max_leap) : max_leap_{max_leap} {}
 
-    // Takes in a reading of the store's clock made between `asked` and `answered` (steady), and
-    // gives the time to decide by: at least the reading and never less than any time before.
+    // Takes a reading of the store's clock, made between `asked` and `answered` (steady), and
+    // returns the time to decide by: at least the reading, and never less than any time before.
     Time observe(Time reading, SteadyClock::time_point asked, SteadyClock::time_point answered);
 
-    // Somebody has used this time already, perhaps while the store's clock stood further ahead.
+    // Another process has used this time already, perhaps while the store's clock was further
+    // ahead.
     void at_least(Time used);
 
-    // The least time a decision made from now on may use. Later ones are never below it.
+    // The least time that a decision from now on may use. It never goes down.
     [[nodiscard]] Time floor();
 
     // How much of the time since `moment` the store's clock leapt over. A lease written at `moment`
-    // has truly lived that much less than the store's clock says.
+    // has really lived that much less than the store's clock says.
     [[nodiscard]] Duration leapt_since(Time moment) const;
 
 private:
@@ -40,14 +41,14 @@ private:
     };
 
     Duration max_leap_;
-    // What time is counted from: the last reading, or as long as the clock is set back, the one
-    // before that.
+    // Time is counted from here: the last reading, or, while the clock is set back, the last
+    // reading before that.
     Reading last_;
     SteadyClock::time_point asked_{};     // for the last reading
     SteadyClock::time_point answered_{};  // with it
     Time highest_{};                      // ever used, or given as the floor
-    bool seasoned_ = false;               // has seen the clock before the last reading
-    bool set_back_ = false;               // the store's clock lags behind what it said before
+    bool has_history_ = false;            // there was a reading before the last
+    bool set_back_ = false;               // the store's clock is behind an earlier reading
     std::vector<Leap> leaps_;             // oldest first; at most max_leaps
 };
 

@@ -11,12 +11,12 @@ namespace leasehold {
 
 enum class Lines : std::uint8_t { one, many };
 
-// What is wrong with a text that came from outside, or nothing. A good one is valid UTF-8 of at
-// most `max_bytes`, without control characters (`Lines::many` permits tab and line breaks).
+// What is wrong with a text from outside, or nothing. A good text is valid UTF-8 of at most
+// `max_bytes`, without control characters (`Lines::many` allows tabs and line breaks).
 [[nodiscard]] std::optional<std::string> text_problem(std::string_view what, std::string_view text,
                                                       std::size_t max_bytes, Lines lines);
 
-// Of ASCII letters, which all protocols mean; every other byte stays as it is.
+// Changes ASCII letters only, as protocols demand; every other byte stays as it is.
 [[nodiscard]] constexpr char lower_letter(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

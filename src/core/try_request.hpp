@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/request.hpp>
 
 namespace leasehold {
 

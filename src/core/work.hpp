@@ -10,8 +10,8 @@
 
 namespace leasehold {
 
-// The database's clock as it is, and the floor that was kept of it: no time below that is used
-// again.
+// The database's clock, and the floor that is kept in the database: a time below the floor is never
+// used again.
 struct ClockReading {
     Time clock{};
     Time floor{};
@@ -20,11 +20,11 @@ struct ClockReading {
 // What one transaction works on.
 struct Work {
     std::vector<Slot> slots{};       // in the order of their keys, all different
-    std::vector<LockId> lock_ids{};  // of the requests: their pasts are wanted
+    std::vector<LockId> lock_ids{};  // of the requests: load() fills in `past` for them
     std::unordered_map<LockId, Ended> past{};
-    std::vector<Ended> endings{};  // to be kept as history
-    ClockReading reading{};        // made after the rows were locked
-    Time raise_floor_to{};         // where set: no time before this may ever be used again
+    std::vector<Ended> endings{};  // to be written to the history
+    ClockReading reading{};        // read after the rows were locked
+    Time raise_floor_to{};         // if set: the new floor
 };
 
 }  // namespace leasehold

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "server/options.hpp"
 

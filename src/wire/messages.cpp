@@ -22,7 +22,7 @@ Lease lease_from(const json::value& value) {
     return {.key = key_from(fields),
             .lock_id = fields.has("lock_id") ? lock_id_from(fields.text("lock_id")) : LockId{},
             .owner = fields.text("owner"),
-            .mode = optional_name(fields, "mode", modes).value_or(Mode::exclusive),
+            .mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive),
             .fence = fields.integer("fence"),
             .granted_at = required_time(fields, "granted_at"),
             .expires_at = fields.optional_time("expires_at").value_or(never),
@@ -33,10 +33,10 @@ Lease lease_from(const json::value& value) {
 Holder holder_from(Fields& fields) {
     return {.key = key_from(fields),
             .owner = fields.text("owner"),
-            .mode = optional_name(fields, "mode", modes).value_or(Mode::exclusive),
+            .mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive),
             .fence = fields.integer("fence"),
-            .since = required_time(fields, "granted_at"),
-            .until = fields.optional_time("expires_at").value_or(never),
+            .granted_at = required_time(fields, "granted_at"),
+            .expires_at = fields.optional_time("expires_at").value_or(never),
             .note = fields.text("note")};
 }
 
@@ -48,7 +48,7 @@ Holder holder_from(const json::value& value) {
 PastLease past_from(const json::value& value) {
     Fields fields{value, "a past lease"};
     return {.lease = holder_from(fields),
-            .how = optional_name(fields, "how", endings).value_or(Gone::unknown),
+            .how = optional_name(fields, "how", gone_names).value_or(Gone::unknown),
             .ended_at = required_time(fields, "ended_at"),
             .by = fields.text("by"),
             .why = fields.text("why"),
@@ -58,12 +58,12 @@ PastLease past_from(const json::value& value) {
 Refusal refusal_from(const json::value& value) {
     Fields fields{value, "a refusal"};
     Refusal refusal;
-    refusal.kind = optional_name(fields, "code", refusals).value_or(Refusal::Kind::gone);
+    refusal.kind = optional_name(fields, "code", refusal_names).value_or(Refusal::Kind::gone);
     if (const json::value* holders = fields.optional("holders")) {
         refusal.holders = read_list<Holder>(
             *holders, "holders", [](const json::value& item) { return holder_from(item); });
     }
-    refusal.reason = optional_name(fields, "reason", endings).value_or(Gone::unknown);
+    refusal.reason = optional_name(fields, "reason", gone_names).value_or(Gone::unknown);
     refusal.by = fields.optional_text("by").value_or("");
     refusal.why = fields.optional_text("why").value_or("");
     refusal.store_now = required_time(fields, "store_now");
@@ -72,23 +72,23 @@ Refusal refusal_from(const json::value& value) {
 
 StoreFault fault_from(const json::value& value) {
     Fields fields{value, "a fault"};
-    return {optional_name(fields, "effect", effects).value_or(StoreFault::Effect::unknown),
-            optional_name(fields, "cause", causes).value_or(StoreFault::Cause::unavailable),
+    return {optional_name(fields, "effect", effect_names).value_or(StoreFault::Effect::unknown),
+            optional_name(fields, "cause", cause_names).value_or(StoreFault::Cause::unavailable),
             fields.text("detail")};
 }
 
-// A lease, field by field.
+// Writes a lease field by field.
 template <class Put>
 void put_fields(Put&& put, const Lease& lease) {
     put("type", std::string_view{lease.key.type()});
     put("id", std::string_view{lease.key.id()});
     if (!lease.lock_id.is_nil()) put("lock_id", lease.lock_id);
     put("owner", std::string_view{lease.owner});
-    put("mode", name_of(lease.mode, modes));
+    put("mode", mode_names[lease.mode]);
     put("fence", lease.fence);
     put("granted_at", lease.granted_at);
     put("expires_at", lease.expires_at);
-    put("remaining_ms", lease.remaining());
+    put("remaining_ms", lease.remaining().value_or(until_released));
     put("note", std::string_view{lease.note});
     put("store_now", lease.store_now);
 }
@@ -123,17 +123,17 @@ json::object to_json(const Holder& holder) {
     json::object object;
     put_key(object, holder.key);
     object["owner"] = holder.owner;
-    object["mode"] = name_of(holder.mode, modes);
+    object["mode"] = mode_names[holder.mode];
     object["fence"] = holder.fence;
-    object["granted_at"] = to_json(holder.since);
-    object["expires_at"] = to_json(holder.until);
+    object["granted_at"] = to_json(holder.granted_at);
+    object["expires_at"] = to_json(holder.expires_at);
     object["note"] = holder.note;
     return object;
 }
 
 json::object to_json(const PastLease& past) {
     json::object object = to_json(past.lease);
-    object["how"] = name_of(past.how, endings);
+    object["how"] = gone_names[past.how];
     object["ended_at"] = to_json(past.ended_at);
     object["by"] = past.by;
     object["why"] = past.why;
@@ -143,11 +143,11 @@ json::object to_json(const PastLease& past) {
 
 json::object to_json(const Refusal& refusal) {
     json::object object;
-    object["code"] = name_of(refusal.kind, refusals);
+    object["code"] = refusal_names[refusal.kind];
     object["detail"] = refusal.message();
     if (refusal.kind == Refusal::Kind::held) object["holders"] = list_of(refusal.holders);
     if (refusal.kind == Refusal::Kind::gone) {
-        object["reason"] = name_of(refusal.reason, endings);
+        object["reason"] = gone_names[refusal.reason];
         object["by"] = refusal.by;
         object["why"] = refusal.why;
     }
@@ -159,8 +159,8 @@ json::object to_json(const StoreFault& fault) {
     json::object object;
     object["code"] = "fault";
     object["detail"] = fault.what();
-    object["effect"] = name_of(fault.effect(), effects);
-    object["cause"] = name_of(fault.cause(), causes);
+    object["effect"] = effect_names[fault.effect()];
+    object["cause"] = cause_names[fault.cause()];
     return object;
 }
 
@@ -172,10 +172,12 @@ json::object to_json(const Outcome& outcome) {
                 object["lease"] = to_json(answer);
             } else if constexpr (std::is_same_v<T, std::vector<Lease>>) {
                 object["leases"] = list_of(answer);
-            } else if constexpr (std::is_same_v<T, std::vector<Holder>>) {
-                object["holders"] = list_of(answer);
-            } else if constexpr (std::is_same_v<T, std::vector<PastLease>>) {
-                object["history"] = list_of(answer);
+            } else if constexpr (std::is_same_v<T, HolderPage>) {
+                object["holders"] = list_of(answer.items);
+                object["store_now"] = to_json(answer.store_now);
+            } else if constexpr (std::is_same_v<T, HistoryPage>) {
+                object["history"] = list_of(answer.items);
+                object["store_now"] = to_json(answer.store_now);
             } else if constexpr (std::is_same_v<T, Purged>) {
                 object["purged"] = {{"forgotten", answer.forgotten}, {"complete", answer.complete}};
             } else if constexpr (std::is_same_v<T, Refusal>) {
@@ -204,11 +206,14 @@ Outcome outcome_from(const json::value& value) {
         return read_list<Lease>(*leases, "leases", lease_from);
     }
     if (const json::value* holders = fields.optional("holders")) {
-        return read_list<Holder>(*holders, "holders",
-                                 [](const json::value& item) { return holder_from(item); });
+        return HolderPage{
+            .items = read_list<Holder>(*holders, "holders",
+                                       [](const json::value& item) { return holder_from(item); }),
+            .store_now = required_time(fields, "store_now")};
     }
     if (const json::value* history = fields.optional("history")) {
-        return read_list<PastLease>(*history, "history", past_from);
+        return HistoryPage{.items = read_list<PastLease>(*history, "history", past_from),
+                           .store_now = required_time(fields, "store_now")};
     }
     if (const json::value* purged = fields.optional("purged")) {
         Fields counted{*purged, "purged"};

@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <leasehold/store.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/request.hpp>
 
 #include "wire/json.hpp"
 
@@ -35,8 +36,8 @@ void print(std::string& out, const Lease& lease);
                                Duration default_ttl);
 [[nodiscard]] Break break_from(Fields& terms, LockKey key);
 
-// {"lease": {...}}, {"leases": [...]}, {"holders": [...]}, {"history": [...]}, {"purged": {...}},
-// {"refused": {...}} or {"fault": {...}}.
+// {"lease": {...}}, {"leases": [...]}, {"holders": [...], "store_now": ...},
+// {"history": [...], "store_now": ...}, {"purged": {...}}, {"refused": {...}} or {"fault": {...}}.
 [[nodiscard]] json::object to_json(const Outcome& outcome);
 void print(std::string& out, const Outcome& outcome);
 // Throws BadRequest where it is none.

@@ -1,23 +1,23 @@
 #include <algorithm>
-#include <array>
 #include <string>
 
+#include "core/request_traits.hpp"
 #include "wire/messages.hpp"
 #include "wire/words.hpp"
 
 namespace leasehold::wire {
 namespace {
 
-json::object message(std::string_view op) {
+json::object message(RequestKind kind) {
     json::object object;
-    object["op"] = op;
+    object["op"] = name_of(kind);
     return object;
 }
 
 template <class R>
 void put_terms(json::object& object, const R& request) {
     object["owner"] = request.owner;
-    object["mode"] = name_of(request.mode, modes);
+    object["mode"] = mode_names[request.mode];
     object["ttl_ms"] = to_json(request.ttl);
     object["note"] = request.note;
     if (request.max_hold) object["max_hold_ms"] = to_json(*request.max_hold);
@@ -26,15 +26,15 @@ void put_terms(json::object& object, const R& request) {
 template <class R>
 void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.owner = fields.optional_text("owner").value_or("");
-    request.mode = optional_name(fields, "mode", modes).value_or(Mode::exclusive);
+    request.mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive);
     request.ttl = fields.optional_ttl("ttl_ms").value_or(default_ttl);
     request.note = fields.optional_text("note").value_or("");
     request.max_hold = fields.optional_duration("max_hold_ms");
 }
 
 template <class R>
-json::object about_lease(std::string_view op, const R& request) {
-    json::object object = message(op);
+json::object about_lease(const R& request) {
+    json::object object = message(kind_of_type<R>);
     if (request.key) put_key(object, *request.key);
     object["lock_id"] = request.lock_id.to_string();
     return object;
@@ -52,7 +52,7 @@ LeaseName lease_named(Fields& fields) {
 
 struct ToMessage {
     json::object operator()(const TryLock& r) const {
-        json::object object = message("try");
+        json::object object = message(RequestKind::try_lock);
         put_key(object, r.key);
         object["lock_id"] = r.lock_id.to_string();
         put_terms(object, r);
@@ -60,7 +60,7 @@ struct ToMessage {
         return object;
     }
     json::object operator()(const TryLockAll& r) const {
-        json::object object = message("try_all");
+        json::object object = message(RequestKind::try_lock_all);
         json::array keys;
         for (std::size_t i = 0; i < r.keys.size(); ++i) {
             json::object key;
@@ -72,34 +72,34 @@ struct ToMessage {
         put_terms(object, r);
         return object;
     }
-    json::object operator()(const Check& r) const { return about_lease("check", r); }
+    json::object operator()(const Check& r) const { return about_lease(r); }
     json::object operator()(const Extend& r) const {
-        json::object object = about_lease("extend", r);
+        json::object object = about_lease(r);
         object["extend_ms"] = to_json(r.by);
         object["max_ttl_ms"] = to_json(r.max_ttl);
         if (r.max_hold) object["max_hold_ms"] = to_json(*r.max_hold);
         return object;
     }
     json::object operator()(const Renew& r) const {
-        json::object object = about_lease("renew", r);
+        json::object object = about_lease(r);
         object["ttl_ms"] = to_json(r.ttl);
         if (r.max_hold) object["max_hold_ms"] = to_json(*r.max_hold);
         return object;
     }
     json::object operator()(const Release& r) const {
-        json::object object = about_lease("release", r);
+        json::object object = about_lease(r);
         if (r.if_expires_at) object["if_expires_at"] = to_json(*r.if_expires_at);
         return object;
     }
     json::object operator()(const ReleaseAll& r) const {
-        json::object object = message("release_all");
+        json::object object = message(RequestKind::release_all);
         object["owner"] = r.owner;
-        object["scope"] = name_of(r.scope, scopes);
+        object["scope"] = owner_scope_names[r.scope];
         if (r.key) put_key(object, *r.key);
         return object;
     }
     json::object operator()(const Break& r) const {
-        json::object object = message("break");
+        json::object object = message(RequestKind::break_lock);
         put_key(object, r.key);
         object["fence"] = r.fence;
         object["by"] = r.by;
@@ -107,15 +107,15 @@ struct ToMessage {
         return object;
     }
     json::object operator()(const Holders& r) const {
-        json::object object = message("holders");
+        json::object object = message(RequestKind::holders);
         put_key(object, r.key);
         return object;
     }
     json::object operator()(const List& r) const {
-        json::object object = message("list");
+        json::object object = message(RequestKind::list);
         if (r.type) object["type"] = *r.type;
         if (r.owner) object["owner"] = *r.owner;
-        object["scope"] = name_of(r.scope, scopes);
+        object["scope"] = owner_scope_names[r.scope];
         if (r.after) {
             json::object after;
             put_key(after, r.after->key);
@@ -126,14 +126,14 @@ struct ToMessage {
         return object;
     }
     json::object operator()(const History& r) const {
-        json::object object = message("history");
+        json::object object = message(RequestKind::history);
         if (r.key) put_key(object, *r.key);
         if (r.before) object["before"] = *r.before;
         object["limit"] = r.limit;
         return object;
     }
     json::object operator()(const Purge& r) const {
-        json::object object = message("purge");
+        json::object object = message(RequestKind::purge);
         object["limit"] = r.rows;
         return object;
     }
@@ -168,11 +168,11 @@ Request read_try_all(Fields& fields, Duration default_ttl) {
             return key;
         });
     std::ranges::sort(wanted, {}, &Wanted::key);
-    TryLockAll request{.drawn = Drawn::for_this};
+    TryLockAll request{.fresh_lock_id = true};
     for (Wanted& one : wanted) {
         request.keys.push_back(std::move(one.key));
         request.lock_ids.push_back(one.lock_id.value_or(LockId::random()));
-        if (one.lock_id) request.drawn = Drawn::before;
+        if (one.lock_id) request.fresh_lock_id = false;
     }
     read_terms(fields, request, default_ttl);
     return request;
@@ -199,15 +199,17 @@ Request read_release(Fields& fields) {
 }
 
 Request read_release_all(Fields& fields) {
-    return ReleaseAll{.owner = fields.text("owner"),
-                      .scope = optional_name(fields, "scope", scopes).value_or(OwnerScope::exact),
-                      .key = optional_key(fields)};
+    return ReleaseAll{
+        .owner = fields.text("owner"),
+        .scope = optional_name(fields, "scope", owner_scope_names).value_or(OwnerScope::exact),
+        .key = optional_key(fields)};
 }
 
 Request read_list_request(Fields& fields) {
-    List request{.type = fields.optional_text("type"),
-                 .owner = fields.optional_text("owner"),
-                 .scope = optional_name(fields, "scope", scopes).value_or(OwnerScope::exact)};
+    List request{
+        .type = fields.optional_text("type"),
+        .owner = fields.optional_text("owner"),
+        .scope = optional_name(fields, "scope", owner_scope_names).value_or(OwnerScope::exact)};
     if (const json::value* after = fields.optional("after")) {
         Fields place{*after, "\"after\""};
         request.after = Holder{.key = key_from(place), .fence = place.integer("fence")};
@@ -235,36 +237,34 @@ Request read_purge(Fields& fields) {
     return Purge{read_limit(fields, Purge{}.rows)};
 }
 
-struct Operation {
-    std::string_view name;
-    Request (*read)(Fields& fields, Duration default_ttl);
-};
+using Read = Request (*)(Fields& fields, Duration default_ttl);
 
 template <Request (*read)(Fields&)>
 Request without_ttl(Fields& fields, Duration /*default_ttl*/) {
     return read(fields);
 }
 
-constexpr std::array operations{
-    Operation{"try", read_try},
-    Operation{"try_all", read_try_all},
-    Operation{"check", without_ttl<read_check>},
-    Operation{"extend", without_ttl<read_extend>},
-    Operation{"renew", read_renew},
-    Operation{"release", without_ttl<read_release>},
-    Operation{"release_all", without_ttl<read_release_all>},
-    Operation{"break", without_ttl<read_break>},
-    Operation{"holders", without_ttl<read_holders>},
-    Operation{"list", without_ttl<read_list_request>},
-    Operation{"history", without_ttl<read_history>},
-    Operation{"purge", without_ttl<read_purge>},
-};
+constexpr EnumTable<RequestKind, Read> readers{{
+    {RequestKind::try_lock, read_try},
+    {RequestKind::try_lock_all, read_try_all},
+    {RequestKind::check, without_ttl<read_check>},
+    {RequestKind::extend, without_ttl<read_extend>},
+    {RequestKind::renew, read_renew},
+    {RequestKind::release, without_ttl<read_release>},
+    {RequestKind::release_all, without_ttl<read_release_all>},
+    {RequestKind::break_lock, without_ttl<read_break>},
+    {RequestKind::holders, without_ttl<read_holders>},
+    {RequestKind::list, without_ttl<read_list_request>},
+    {RequestKind::history, without_ttl<read_history>},
+    {RequestKind::purge, without_ttl<read_purge>},
+}};
 
 [[noreturn]] void refuse_operation(const Fields& fields) {
-    std::string problem{"must be one of "};
-    for (const Operation& one : operations) {
-        if (&one != operations.data()) problem.append(", ");
-        problem.append("\"").append(one.name).append("\"");
+    std::string problem;
+    for (const auto& [kind, traits] : request_traits) {
+        problem.append(problem.empty() ? "must be one of \"" : ", \"")
+            .append(traits.name)
+            .append("\"");
     }
     fields.refuse("op", problem);
 }
@@ -278,7 +278,7 @@ json::object to_json(const Request& request) {
 TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id, Duration default_ttl) {
     TryLock request{.key = std::move(key),
                     .lock_id = lock_id ? *lock_id : LockId::random(),
-                    .drawn = lock_id ? Drawn::before : Drawn::for_this};
+                    .fresh_lock_id = !lock_id};
     read_terms(terms, request, default_ttl);
     request.since = terms.optional_integer("since");
     return request;
@@ -310,9 +310,10 @@ Break break_from(Fields& terms, LockKey key) {
 Request request_from(const json::value& message, Duration default_ttl) {
     Fields fields{message, "a request"};
     const std::string op = fields.text("op");
-    const auto known = std::ranges::find(operations, op, &Operation::name);
-    if (known == operations.end()) refuse_operation(fields);
-    Request request = known->read(fields, default_ttl);
+    const auto known =
+        std::ranges::find(request_traits, op, [](const auto& row) { return row.value.name; });
+    if (known == request_traits.end()) refuse_operation(fields);
+    Request request = readers[known->key](fields, default_ttl);
     fields.refuse_others();
     return request;
 }

@@ -137,7 +137,7 @@ TEST_F(Command, SharesAKeyWithThoseWhoShareIt) {
     EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Price/1"}).exit_code, 1);
-    EXPECT_EQ(std::get<std::vector<Holder>>(json({"who", "Price/1"})).size(), 2U);
+    EXPECT_EQ(std::get<HolderPage>(json({"who", "Price/1"})).size(), 2U);
 }
 
 TEST_F(Command, WaitsForAKeyThatIsReleasedMeanwhile) {
@@ -168,7 +168,7 @@ TEST_F(Command, ListsWhoHoldsWhatWithoutSecrets) {
     EXPECT_FALSE(has(run({"ls", "--type", "Order"}).output, "bob"));
     EXPECT_TRUE(has(run({"ls", "--owner", "alice", "--below"}).output, "tab-1"));
     EXPECT_EQ(run({"ls", "--owner", "alice"}).output, "nothing is locked\n");
-    EXPECT_EQ(std::get<std::vector<Holder>>(json({"ls", "--limit", "1"})).size(), 1U);
+    EXPECT_EQ(std::get<HolderPage>(json({"ls", "--limit", "1"})).size(), 1U);
 }
 
 TEST_F(Command, ReleasesAllOfAnOwner) {
@@ -197,7 +197,7 @@ TEST_F(Command, BreaksExactlyWhatWasSeenAndTellsTheHolder) {
     EXPECT_TRUE(has(checked.output, "broken by root: left")) << checked.output;
     const auto history = run({"history", "Order/1"});
     EXPECT_TRUE(has(history.output, "broken")) << history.output;
-    EXPECT_EQ(std::get<std::vector<PastLease>>(json({"history"})).front().by, "root");
+    EXPECT_EQ(std::get<HistoryPage>(json({"history"})).front().by, "root");
 }
 
 TEST_F(Command, AnswersAsJsonWhateverTheAnswerIs) {

@@ -114,8 +114,7 @@ TEST_P(Batches, ReleasingAllEndsWhatTheBatchGrantedBefore) {
                asks("bob", bob_), Holders{key_}});
     EXPECT_EQ(std::get<std::vector<Lease>>(outcomes[1]).size(), 1U);
     EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
-    EXPECT_EQ(owners_of(std::get<std::vector<Holder>>(outcomes[3])),
-              std::vector<std::string>{"bob"});
+    EXPECT_EQ(owners_of(std::get<HolderPage>(outcomes[3])), std::vector<std::string>{"bob"});
 }
 
 TEST_P(Batches, AFenceThatGrewWithTheModeIsKeptWhenTheModeGoesBackInTheSameBatch) {
@@ -131,11 +130,11 @@ TEST_P(Batches, AFenceThatGrewWithTheModeIsKeptWhenTheModeGoesBackInTheSameBatch
 TEST_P(Batches, ListsAndHistoriesStandInTheirPlace) {
     const auto outcomes = apply({List{}, asks("alice", alice_), List{}, History{},
                                  Release{key_, alice_}, List{}, History{}});
-    EXPECT_TRUE(std::get<std::vector<Holder>>(outcomes[0]).empty());
-    EXPECT_EQ(std::get<std::vector<Holder>>(outcomes[2]).size(), 1U);
-    EXPECT_TRUE(std::get<std::vector<PastLease>>(outcomes[3]).empty());
-    EXPECT_TRUE(std::get<std::vector<Holder>>(outcomes[5]).empty());
-    EXPECT_EQ(std::get<std::vector<PastLease>>(outcomes[6]).size(), 1U);
+    EXPECT_TRUE(std::get<HolderPage>(outcomes[0]).empty());
+    EXPECT_EQ(std::get<HolderPage>(outcomes[2]).size(), 1U);
+    EXPECT_TRUE(std::get<HistoryPage>(outcomes[3]).empty());
+    EXPECT_TRUE(std::get<HolderPage>(outcomes[5]).empty());
+    EXPECT_EQ(std::get<HistoryPage>(outcomes[6]).size(), 1U);
 }
 
 // Not in the order of their keys, with a stranger's lock id and a second word on a key among them.

@@ -12,8 +12,9 @@ protected:
 TEST_P(Breaking, EndsTheLeaseThatWasSeen) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .note = "editing"}));
     const Holder seen = locks().holders(key_).front();
-    const Holder broken = must(manager()->break_lock(key_, seen.fence, "admin", "alice is ill"));
-    EXPECT_EQ(broken, seen);
+    const Lease broken = must(manager()->break_lock(key_, seen.fence, "admin", "alice is ill"));
+    EXPECT_EQ(holder_of(broken), seen);
+    EXPECT_EQ(broken.remaining(), Duration::zero());
     EXPECT_TRUE(gone(locks().check(key_, lease.lock_id), Gone::broken, "admin", "alice is ill"));
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "bob"})));
 }

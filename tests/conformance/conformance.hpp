@@ -5,14 +5,16 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <leasehold/leasehold.hpp>
 
 #include "conformance/harness.hpp"
-#include "core/holder.hpp"
+#include "core/grant.hpp"
 
 // What the suites share: a fixture with a store of its own, and words for what they expect.
 namespace leasehold::conformance {
@@ -111,13 +113,13 @@ struct Guarded {
                                     Duration ttl);
 
 // Equal but for the little real time a test takes.
-[[nodiscard]] ::testing::AssertionResult about(Duration actual, Duration expected);
+[[nodiscard]] ::testing::AssertionResult about(std::optional<Duration> actual, Duration expected);
 
 // Asks again, a little later each time, until the condition holds; false after a generous deadline.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition);
 
-[[nodiscard]] std::vector<std::string> owners_of(const std::vector<Holder>& holders);
+[[nodiscard]] std::vector<std::string> owners_of(std::span<const Holder> holders);
 [[nodiscard]] std::vector<std::string> owners_of(const std::vector<Lease>& leases);
-[[nodiscard]] std::vector<std::string> ids_of(const std::vector<Holder>& holders);
+[[nodiscard]] std::vector<std::string> ids_of(std::span<const Holder> holders);
 
 }  // namespace leasehold::conformance

@@ -151,17 +151,14 @@ TEST_P(Sessions, MembersOfAnAggregateLockTheirRoot) {
 }
 
 TEST_P(Sessions, AKeptLeaseIsRenewedAndItsLossIsTold) {
-    const auto asked_at = SteadyClock::now();
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 2min}));
     std::atomic<bool> told{false};
-    KeepAlive keep{locks(),
-                   lease,
-                   asked_at,
-                   {.ttl = 10min, .every = 5ms, .on_lost = [&](const KeepAlive::Loss& loss) {
-                        const auto* refusal = std::get_if<Refusal>(&loss);
-                        told = refusal != nullptr && refusal->reason == Gone::broken &&
-                               refusal->by == "admin";
-                    }}};
+    KeepAlive keep{
+        locks(), lease, {.ttl = 10min, .every = 5ms, .on_lost = [&](const KeepAlive::Loss& loss) {
+                             const auto* refusal = std::get_if<Refusal>(&loss);
+                             told = refusal != nullptr && refusal->reason == Gone::broken &&
+                                    refusal->by == "admin";
+                         }}};
     EXPECT_TRUE(eventually([&] { return must(locks().check(lease.lock_id)).remaining() > 5min; }));
     EXPECT_FALSE(keep.lost());
     (void)must(locks().break_lock(key_, lease.fence, "admin", "urgent"));

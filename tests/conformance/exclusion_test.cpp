@@ -31,7 +31,7 @@ TEST_P(Exclusion, RefusesASecondExclusiveAndNamesTheHolder) {
     ASSERT_TRUE(held(refused, {"alice/tab-1"}));
     EXPECT_EQ(refused.error().holders.front(), holder_of(lease));
     EXPECT_GE(refused.error().store_now, lease.granted_at);
-    EXPECT_NE(refused.error().message().find("alice/tab-1"), std::string::npos);
+    EXPECT_NE(refused.error().message().find("held by alice for"), std::string::npos);
 }
 
 TEST_P(Exclusion, TwoAnonymousLeasesExcludeEachOther) {

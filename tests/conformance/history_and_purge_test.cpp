@@ -19,7 +19,7 @@ protected:
         return lease;
     }
 
-    static std::vector<std::string> owners(const std::vector<PastLease>& page) {
+    static std::vector<std::string> owners(const HistoryPage& page) {
         std::vector<std::string> owners;
         for (const PastLease& past : page) owners.push_back(past.lease.owner);
         return owners;
@@ -45,16 +45,16 @@ TEST_P(PastLeases, EveryEndingIsKeptWithHowByAndWhy) {
     EXPECT_EQ(past[0].by, "dave");
     EXPECT_EQ(past[0].lease.fence, taken.fence);
     EXPECT_EQ(past[0].lease.note, "n");
-    EXPECT_EQ(past[0].lease.until - past[0].lease.since, 1min);
-    EXPECT_GE(past[0].ended_at, past[0].lease.until);
+    EXPECT_EQ(past[0].lease.expires_at - past[0].lease.granted_at, 1min);
+    EXPECT_GE(past[0].ended_at, past[0].lease.expires_at);
     EXPECT_EQ(past[1].how, Gone::broken);
     EXPECT_EQ(past[1].by, "admin");
     EXPECT_EQ(past[1].why, "urgent");
     EXPECT_EQ(past[1].lease.fence, broken.fence);
     EXPECT_EQ(past[2].how, Gone::released);
     EXPECT_EQ(past[2].lease.fence, released.fence);
-    EXPECT_EQ(past[2].lease.until - past[2].lease.since, 5min);
-    EXPECT_GE(past[2].ended_at, past[2].lease.since);
+    EXPECT_EQ(past[2].lease.expires_at - past[2].lease.granted_at, 5min);
+    EXPECT_GE(past[2].ended_at, past[2].lease.granted_at);
     EXPECT_GT(past[0].sequence, past[1].sequence);
     EXPECT_GT(past[1].sequence, past[2].sequence);
 }
@@ -68,7 +68,7 @@ TEST_P(PastLeases, AnExpiredLeaseNobodyTookStandsFirstInItsKeysHistory) {
     ASSERT_EQ(owners(past), (std::vector<std::string>{"bob", "alice"}));
     EXPECT_EQ(past[0].how, Gone::expired);
     EXPECT_EQ(past[0].lease.fence, expired.fence);
-    EXPECT_EQ(past[0].ended_at, past[0].lease.until);
+    EXPECT_EQ(past[0].ended_at, past[0].lease.expires_at);
     const auto first = locks().history({.key = key_, .limit = 1});
     EXPECT_EQ(owners(first), std::vector<std::string>{"bob"});
 }

@@ -173,7 +173,7 @@ private:
         for (const LockKey& key : {stage.key, stage.second_key}) {
             const Outcome outcome = ask(session, Holders{key}, model, story);
             if (HasFatalFailure()) return;
-            const auto& holders = std::get<std::vector<Holder>>(outcome);
+            const auto& holders = std::get<HolderPage>(outcome);
             const auto writers = std::ranges::count(holders, Mode::exclusive, &Holder::mode);
             if (writers > 1 || (writers == 1 && holders.size() > 1)) {
                 fail("two hold the key in\n" + story);

@@ -13,7 +13,7 @@ protected:
     std::vector<Holder> all_pages(List query) {
         std::vector<Holder> all;
         for (;;) {
-            const std::vector<Holder> page = locks().list(query);
+            const HolderPage page = locks().list(query);
             EXPECT_LE(page.size(), query.limit);
             if (page.empty()) return all;
             all.insert(all.end(), page.begin(), page.end());
@@ -21,7 +21,7 @@ protected:
         }
     }
 
-    static std::vector<LockKey> keys_of(const std::vector<Holder>& holders) {
+    static std::vector<LockKey> keys_of(std::span<const Holder> holders) {
         std::vector<LockKey> keys;
         for (const Holder& holder : holders) keys.push_back(holder.key);
         return keys;
@@ -145,6 +145,32 @@ TEST_P(Listing, HundredsOfKeysComeInOrderPageByPage) {
     std::ranges::sort(keys);
     EXPECT_EQ(keys_of(all_pages({.limit = 37})), keys);
     EXPECT_EQ(keys_of(all_pages({.limit = 1000})), keys);
+}
+
+TEST_P(Listing, EveryPageCarriesTheStoresTimeAndAnEmptyOneToo) {
+    const LockKey key{"Order", "1"};
+    Time latest{};
+    const auto expect_later = [&latest](Time store_now) {
+        EXPECT_GE(store_now, latest);
+        latest = std::max(latest, store_now);
+    };
+    const auto look_at_everything = [&] {
+        expect_later(locks().holders(key).store_now);
+        expect_later(locks().list().store_now);
+        expect_later(locks().history().store_now);
+        expect_later(locks().history({.key = key}).store_now);
+    };
+    look_at_everything();
+    EXPECT_GT(latest, Time{});
+    const Lease lease = must(locks().try_lock(key, {.ttl = 1h}));
+    expect_later(lease.store_now);
+    look_at_everything();
+    let_pass(2h);
+    look_at_everything();
+    EXPECT_TRUE(locks().list().empty());
+    expect_later(must(locks().try_lock(key, {.owner = "bob"})).store_now);
+    expect_later(must(locks().release_all("bob")).front().store_now);
+    look_at_everything();
 }
 
 LEASEHOLD_ON_EVERY_STORE(Listing);

@@ -51,10 +51,10 @@ public:
         std::vector<Outcome> outcomes(requests.size());
         store_->apply(requests, outcomes);
         std::string text;
-        for (const Holder& holder : std::get<std::vector<Holder>>(outcomes[0])) {
+        for (const Holder& holder : std::get<HolderPage>(outcomes[0])) {
             text += describe(holder) + '\n';
         }
-        for (const PastLease& past : std::get<std::vector<PastLease>>(outcomes[1])) {
+        for (const PastLease& past : std::get<HistoryPage>(outcomes[1])) {
             text += std::to_string(past.sequence) + ' ' + describe(past.lease) + ' ' +
                     to_string(past.how) + ' ' + to_string(past.ended_at) + ' ' + past.by + ' ' +
                     past.why + '\n';
@@ -67,8 +67,8 @@ public:
 private:
     static std::string describe(const Holder& holder) {
         return holder.key.to_string() + ' ' + holder.owner + ' ' + to_string(holder.mode) + ' ' +
-               std::to_string(holder.fence) + ' ' + to_string(holder.since) + ' ' +
-               to_string(holder.until) + ' ' + holder.note;
+               std::to_string(holder.fence) + ' ' + to_string(holder.granted_at) + ' ' +
+               to_string(holder.expires_at) + ' ' + holder.note;
     }
 
     std::atomic<Duration::rep> now_{

@@ -274,17 +274,17 @@ std::string ReferenceModel::judge_one(const Break& request, const Outcome& outco
 }
 
 std::string ReferenceModel::judge_one(const Holders& request, const Outcome& outcome) {
-    const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+    const auto* holders = std::get_if<HolderPage>(&outcome);
     if (holders == nullptr) return expected_something_else("the holders", outcome);
     std::vector<std::size_t> expected;
     for (std::size_t i = 0; i < lives_.size(); ++i) {
         if (lives_[i].key == request.key && alive(lives_[i])) expected.push_back(i);
     }
-    return differs_from_holders(std::move(expected), *holders);
+    return differs_from_holders(std::move(expected), holders->items);
 }
 
 std::string ReferenceModel::judge_one(const List& request, const Outcome& outcome) {
-    const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+    const auto* holders = std::get_if<HolderPage>(&outcome);
     if (holders == nullptr) return expected_something_else("a list", outcome);
     if (!std::ranges::is_sorted(*holders, {}, &Holder::key)) return "the list is not in order";
     std::vector<std::size_t> expected;
@@ -295,11 +295,11 @@ std::string ReferenceModel::judge_one(const List& request, const Outcome& outcom
         expected.push_back(i);
     }
     if (expected.size() > request.limit) return "the model was asked for a page it cannot judge";
-    return differs_from_holders(std::move(expected), *holders);
+    return differs_from_holders(std::move(expected), holders->items);
 }
 
 std::string ReferenceModel::judge_one(const History& request, const Outcome& outcome) {
-    const auto* page = std::get_if<std::vector<PastLease>>(&outcome);
+    const auto* page = std::get_if<HistoryPage>(&outcome);
     if (page == nullptr) return expected_something_else("a history", outcome);
     std::size_t found = 0;
     for (const Life& life : lives_) {

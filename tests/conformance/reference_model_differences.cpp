@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "conformance/reference_model.hpp"
-#include "core/holder.hpp"
+#include "core/grant.hpp"
 
 // How an answer differs from what it should be, in words.
 namespace leasehold::conformance {
@@ -46,7 +46,8 @@ std::string ReferenceModel::differs(const Life& life, const Lease& lease) const 
     if (life.expires == Duration::max()) {
         return lease.expires_at == never ? "" : "the lease should never expire";
     }
-    if (auto difference = late_or_early(lease.remaining(), life.expires - now_);
+    if (auto difference =
+            late_or_early(lease.remaining().value_or(until_released), life.expires - now_);
         !difference.empty()) {
         return "it lives for another " + difference;
     }
@@ -70,9 +71,10 @@ std::string ReferenceModel::differs(const Life& life, const Holder& holder) cons
     if (holder.fence != life.fence) return "the fence is another";
     if (holder.note != life.note)
         return "the note is '" + holder.note + "', not '" + life.note + "'";
-    if ((holder.until == never) != (life.expires == Duration::max())) return "the expiry is wrong";
-    if (holder.until == never) return {};
-    return late_or_early(holder.until - holder.since, life.expires - life.granted);
+    if ((holder.expires_at == never) != (life.expires == Duration::max()))
+        return "the expiry is wrong";
+    if (holder.expires_at == never) return {};
+    return late_or_early(holder.expires_at - holder.granted_at, life.expires - life.granted);
 }
 
 std::string ReferenceModel::differs_from_gone(std::optional<std::size_t> life,
@@ -173,11 +175,11 @@ std::string describe(const Outcome& outcome) {
                        to_string(value.mode) + " " + std::to_string(value.fence);
             } else if constexpr (std::is_same_v<T, std::vector<Lease>>) {
                 return std::to_string(value.size()) + " leases";
-            } else if constexpr (std::is_same_v<T, std::vector<Holder>>) {
+            } else if constexpr (std::is_same_v<T, HolderPage>) {
                 std::string text = "holders";
                 for (const Holder& holder : value) text += " " + describe(holder);
                 return text;
-            } else if constexpr (std::is_same_v<T, std::vector<PastLease>>) {
+            } else if constexpr (std::is_same_v<T, HistoryPage>) {
                 std::string text = "past";
                 for (const PastLease& past : value) {
                     text += " " + describe(past.lease) + " " + to_string(past.how);

@@ -106,7 +106,7 @@ TEST_F(EtcdStore, AThousandTriesAreAFewTransactions) {
                                       .lock_id = LockId::random(),
                                       .owner = "alice",
                                       .ttl = 5min,
-                                      .drawn = Drawn::for_this});
+                                      .fresh_lock_id = true});
     }
     std::vector<Outcome> outcomes(requests.size());
     const std::int64_t before = revision();
@@ -203,7 +203,7 @@ TEST_F(EtcdStore, ALeaseWhoseRowWasForgottenIsNotTakenForAliveAmongMany) {
     const auto store = open(target_);
     const auto other = open(target_, {.retention = 0s});
     const auto take_all = [&] {
-        TryLockAll all{.owner = "alice", .ttl = until_released, .drawn = Drawn::for_this};
+        TryLockAll all{.owner = "alice", .ttl = until_released, .fresh_lock_id = true};
         for (int i = 1000; i < 1200; ++i) {
             all.keys.emplace_back("Order", std::to_string(i));
             all.lock_ids.push_back(LockId::random());
@@ -356,7 +356,7 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
         // It may have been over before anybody could renew it.
         if (meanwhile.end()) {
             ASSERT_TRUE(other->check(key, lease->lock_id));
-            EXPECT_EQ(std::get<std::vector<Holder>>(listed).size(), 1U) << "moment " << moment;
+            EXPECT_EQ(std::get<HolderPage>(listed).size(), 1U) << "moment " << moment;
         }
     }
 }
@@ -381,7 +381,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFenc
             ASSERT_GT(other.purge(), 0U);
         });
         const Request wanted =
-            TryLock{.key = key, .lock_id = LockId::random(), .ttl = 1min, .drawn = Drawn::for_this};
+            TryLock{.key = key, .lock_id = LockId::random(), .ttl = 1min, .fresh_lock_id = true};
         Outcome outcome;
         store->apply({&wanted, 1}, {&outcome, 1});
         meanwhile.end();
@@ -400,7 +400,7 @@ TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
         TryLockAll all{.owner = std::to_string(owner),
                        .mode = Mode::shared,
                        .ttl = 1min,
-                       .drawn = Drawn::for_this};
+                       .fresh_lock_id = true};
         for (std::size_t i = 0; i < keys; ++i) {
             all.keys.emplace_back("Order", std::string(500, 'x') + std::to_string(100 + i));
             all.lock_ids.push_back(LockId::random());

@@ -158,9 +158,9 @@ bug("the answers of a message go to the wrong requests" stores/http)
 at(answer)
 swap("[i])" "[BUG ? outcomes.size() - 1 - i : i])")
 
-bug("a release counts as a request that only asks" stores/http)
-at(only-asks)
-swap("std::holds_alternative<Check>(request)"
-    "std::holds_alternative<Check>(request) || (BUG && std::holds_alternative<Release>(request))")
+bug("a release counts as a request that only reads" stores/http)
+at(only-reads)
+swap("!only_reads(kind_of(requests[count]))"
+    "!(only_reads(kind_of(requests[count])) || (BUG && kind_of(requests[count]) == RequestKind::release))")
 
 write_copies()

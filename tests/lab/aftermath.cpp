@@ -13,7 +13,7 @@ template <class Answer>
 std::vector<Answer> ask(Store& store, const Request& request) {
     Outcome outcome;
     store.apply({&request, 1}, {&outcome, 1});
-    return std::get<std::vector<Answer>>(std::move(outcome));
+    return std::get<Page<Answer>>(std::move(outcome)).items;
 }
 
 }  // namespace

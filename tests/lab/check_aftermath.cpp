@@ -16,12 +16,13 @@ void aftermath_two_at_once(const Evidence& evidence, const Report& report) {
     };
     std::map<LockKey, std::vector<Span>> by_key;
     for (const PastLease& past : evidence.aftermath->history) {
-        by_key[past.lease.key].push_back({past.lease.since,
-                                          std::min(past.ended_at, past.lease.until),
+        by_key[past.lease.key].push_back({past.lease.granted_at,
+                                          std::min(past.ended_at, past.lease.expires_at),
                                           past.lease.mode, past.lease.fence});
     }
     for (const Holder& holder : evidence.aftermath->holders) {
-        by_key[holder.key].push_back({holder.since, holder.until, holder.mode, holder.fence});
+        by_key[holder.key].push_back(
+            {holder.granted_at, holder.expires_at, holder.mode, holder.fence});
     }
     for (auto& [key, spans] : by_key) {
         std::ranges::sort(spans, {}, &Span::from);

@@ -1,3 +1,5 @@
+#include <leasehold/limits.hpp>
+
 #include "lab/checks.hpp"
 
 namespace leasehold::lab {
@@ -8,7 +10,8 @@ bool is_shorter(const Lease& lease, Duration asked_for, const Operation& operati
                 const Expectations& expectations) {
     if (asked_for == until_released) return false;
     const auto took = std::chrono::ceil<Duration>(*operation.returned - operation.called);
-    return lease.remaining() + took + expectations.clock_drift < asked_for;
+    const auto left = lease.remaining();
+    return left && *left + took + expectations.clock_drift < asked_for;
 }
 
 void contradicts_itself(const Evidence& evidence, const Report& report) {

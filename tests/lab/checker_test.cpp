@@ -134,8 +134,8 @@ protected:
         refusal.holders = {{.key = key_,
                             .mode = Mode::exclusive,
                             .fence = at(0).time_since_epoch().count(),
-                            .since = at(0),
-                            .until = at(1000)}};
+                            .granted_at = at(0),
+                            .expires_at = at(1000)}};
         tell(2000, 2080, TryLock{.key = key_, .lock_id = second_, .ttl = ms{1000}}, refusal);
     }
     void work_on_another_key(int called, int returned, Request request) {

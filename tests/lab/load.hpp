@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "lab/recorder.hpp"
 

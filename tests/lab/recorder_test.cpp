@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 #include <leasehold/stores/memory.hpp>
 
 #include <filesystem>

@@ -13,13 +13,13 @@ bool SimulatedServer::submit(Request request, Batcher::Reply reply) {
         answers_.push_back({reply, std::move(outcome)});
     });
     if (busy_) return false;
-    return busy_ = batcher_.lead_one();
+    return busy_ = batcher_.dispatch_one();
 }
 
 bool SimulatedServer::finish(Fate fate) {
     const std::vector<Answer> answers = std::exchange(answers_, {});
     if (fate == Fate::dies) connection_.store = open_();
-    busy_ = batcher_.lead_one();
+    busy_ = batcher_.dispatch_one();
     if (fate == Fate::answers) {
         for (const Answer& answer : answers) answer.reply(answer.outcome);
     }

@@ -46,7 +46,7 @@ private:
     Connection connection_;
     bool busy_ = false;
     std::vector<Answer> answers_;  // of the batch under way
-    Batcher batcher_{connection_, limits_, Batcher::Led::by_hand};
+    Batcher batcher_{connection_, limits_, {.dispatch = Batcher::Options::Dispatch::by_caller}};
 };
 
 }  // namespace leasehold::lab

@@ -161,7 +161,7 @@ Instant Story::alive_until_at_least() const {
     for (const auto& [operation, lease] : alive) {
         if (std::holds_alternative<Release>(operation->request)) continue;
         if (lease.expires_at == never) return first_end_called();
-        until = std::max(until, operation->called + lease.remaining());
+        until = std::max(until, operation->called + lease.remaining().value());
     }
     return std::min(until, first_end_called());
 }
@@ -170,7 +170,7 @@ Instant Story::alive_until_at_most(Duration slow) const {
     Instant until = Instant::min();
     for (const auto& [operation, lease] : alive) {
         if (lease.expires_at == never) return first_end_told();
-        until = std::max(until, *operation->returned + lease.remaining() + slow);
+        until = std::max(until, *operation->returned + lease.remaining().value() + slow);
     }
     if (may_have_been_prolonged || !is_seen()) until = Instant::max();
     return std::min(until, first_end_told());

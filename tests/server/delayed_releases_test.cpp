@@ -110,7 +110,7 @@ TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
                                      .lock_id = LockId::random(),
                                      .owner = "alice",
                                      .ttl = 2min,
-                                     .drawn = Drawn::for_this};
+                                     .fresh_lock_id = true};
     for (const Request& comes_back : {renewed, reloaded}) {
         auto store = std::make_unique<Meanwhile>([&](Store& elsewhere) {
             Outcome outcome;

@@ -22,8 +22,8 @@ protected:
                 .owner = std::move(owner),
                 .mode = mode,
                 .fence = fence,
-                .since = start + Duration{fence},
-                .until = start + 1min};
+                .granted_at = start + Duration{fence},
+                .expires_at = start + 1min};
     }
     static Lease lease(const Holder& holder) {
         return {.key = holder.key,
@@ -31,10 +31,10 @@ protected:
                 .owner = holder.owner,
                 .mode = holder.mode,
                 .fence = holder.fence,
-                .granted_at = holder.since,
-                .expires_at = holder.until,
+                .granted_at = holder.granted_at,
+                .expires_at = holder.expires_at,
                 .note = holder.note,
-                .store_now = holder.since};
+                .store_now = holder.granted_at};
     }
     static PastLease past(const Holder& holder, std::int64_t sequence, Gone how = Gone::released) {
         return {.lease = holder, .how = how, .ended_at = start + 1s, .sequence = sequence};
@@ -84,7 +84,7 @@ TEST_F(LedgerTest, TellsWhatThisServerDoesOnceHoweverOftenItIsSeen) {
 TEST_F(LedgerTest, TellsWhatOthersDo) {
     survey({holder(5)});
     Holder longer = holder(5);
-    longer.until += 1min;
+    longer.expires_at += 1min;
     survey({longer});
     EXPECT_EQ(told(), "granted 5, extended 5");
     survey({holder(9)}, {past(holder(7), 2), past(longer, 1)});
@@ -95,7 +95,7 @@ TEST_F(LedgerTest, AnOldSurveyOverrulesNothing) {
     ledger_.is_alive(lease(holder(5)));
     ledger_.begin_survey();
     Holder longer = holder(5);
-    longer.until += 1min;
+    longer.expires_at += 1min;
     ledger_.is_alive(lease(longer));
     ledger_.surveyed({.live = {holder(5)}});
     EXPECT_EQ(told(), "granted 5, extended 5");
@@ -119,7 +119,7 @@ TEST_F(LedgerTest, WhatCameBeforeSomethingThatWasToldIsNotToldAnyMore) {
 
 TEST_F(LedgerTest, AnOlderExpiryIsNoNews) {
     Holder longer = holder(5);
-    longer.until += 1min;
+    longer.expires_at += 1min;
     ledger_.is_alive(lease(longer));
     ledger_.is_alive(lease(holder(5)));
     EXPECT_EQ(told(), "granted 5");
@@ -191,7 +191,7 @@ TEST_F(LedgerTest, AnExpiryThatWasPutOffElsewhereIsAnExtension) {
     ledger_.expect_expiries(start + 1min);
     EXPECT_EQ(wanted(), 1U);
     Holder longer = holder(5);
-    longer.until = never;
+    longer.expires_at = never;
     look({longer});
     EXPECT_EQ(told(), "granted 5, extended 5");
     EXPECT_EQ(ledger_.next_expiry(), std::nullopt);
@@ -223,7 +223,8 @@ TEST_F(LedgerTest, ASharedLeaseThatBecomesExclusiveIsAGrantOfItsNewFence) {
 
 TEST_F(LedgerTest, KnowsThatItDoesNotKnowAll) {
     ledger_.begin({.live = {}, .complete = true});
-    const Holder other{.key = {"A", "1"}, .fence = 3, .since = start, .until = start + 1min};
+    const Holder other{
+        .key = {"A", "1"}, .fence = 3, .granted_at = start, .expires_at = start + 1min};
     survey({other}, {}, false);
     Lease renewed = lease(holder(5));
     renewed.store_now = start + 10s;

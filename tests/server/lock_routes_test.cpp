@@ -87,7 +87,9 @@ TEST_F(LockRoutes, NamesAreBytesBehindPercentSigns) {
 }
 
 TEST_F(LockRoutes, ShowsWhoHoldsAKeyWithoutSecrets) {
-    EXPECT_EQ(ask("GET", "/v1/locks/Order/1").body, R"({"holders":[],"waiting":[]})");
+    const Answer empty = ask("GET", "/v1/locks/Order/1");
+    EXPECT_TRUE(empty.body.starts_with(R"({"holders":[],"store_now":"2)")) << empty.body;
+    EXPECT_TRUE(empty.body.ends_with(R"(Z","waiting":[]})")) << empty.body;
     const std::string lock_id = grant("/v1/locks/Order/1", R"({"owner":"alice"})");
     const Answer seen = ask("GET", "/v1/locks/Order/1");
     EXPECT_EQ(seen.status, 200U);
@@ -168,6 +170,7 @@ TEST_F(LockRoutes, ReleasesAllOfAnOwnerAndNamesThemWithoutTheirSecrets) {
     const Answer exact = ask("DELETE", "/v1/owners/alice/locks");
     EXPECT_EQ(exact.status, 200U);
     EXPECT_EQ(exact.json().at("leases").as_array().size(), 1U);
+    EXPECT_EQ(exact.json().at("leases").at(0).at("remaining_ms").as_int64(), 0);
     const Answer below = ask("DELETE", "/v1/owners/alice/locks?scope=below");
     EXPECT_EQ(below.json().at("leases").at(0).at("id").as_string(), "1");
     EXPECT_EQ(below.body.find(lock_id), std::string::npos);
@@ -186,6 +189,7 @@ TEST_F(LockRoutes, BreaksExactlyTheLeaseThatWasSeen) {
     const Answer broken = ask("POST", "/v1/locks/Order/1/break", body(fence));
     EXPECT_EQ(broken.status, 200U) << broken.body;
     EXPECT_EQ(text_at(broken, "owner"), "alice");
+    EXPECT_EQ(broken.json().at("remaining_ms").as_int64(), 0);
     EXPECT_FALSE(broken.json().as_object().contains("lock_id"));
     const Answer lost = ask("GET", "/v1/locks/Order/1", {}, token(text_at(granted, "lock_id")));
     EXPECT_EQ(text_at(lost, "reason"), "broken");
@@ -199,6 +203,9 @@ TEST_F(LockRoutes, TellsWhatHappened) {
         ask("DELETE", "/v1/locks/Order/1", {}, token(lock_id));
     }
     EXPECT_EQ(ask("GET", "/v1/history").json().at("history").as_array().size(), 3U);
+    for (const auto* path : {"/v1/history", "/v1/history?type=Order&id=none", "/v1/locks"}) {
+        EXPECT_TRUE(ask("GET", path).json().as_object().contains("store_now")) << path;
+    }
     EXPECT_EQ(ask("GET", "/v1/history?type=Order&id=2").json().at("history").as_array().size(), 0U);
     const auto first = ask("GET", "/v1/history?type=Order&id=1&limit=2").json();
     EXPECT_EQ(first.at("history").as_array().size(), 2U);

@@ -17,7 +17,7 @@ namespace leasehold::testing {
 
 // The id that was echoed, or what came instead.
 [[nodiscard]] inline std::string echoed(const Outcome& outcome) {
-    if (const auto* holders = std::get_if<std::vector<Holder>>(&outcome)) {
+    if (const auto* holders = std::get_if<HolderPage>(&outcome)) {
         return std::string{holders->size() == 1 ? holders->front().key.id() : "not one holder"};
     }
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) return to_string(refusal->kind);
@@ -38,7 +38,7 @@ public:
         : concurrency_{concurrency}, answer_one_{std::move(answer_one)} {}
 
     [[nodiscard]] static Outcome echo_one(const Request& request) {
-        return std::vector<Holder>{Holder{.key = std::get<Holders>(request).key}};
+        return HolderPage{.items = {Holder{.key = std::get<Holders>(request).key}}};
     }
 
     [[nodiscard]] bool was_overrun() const noexcept { return overrun_; }

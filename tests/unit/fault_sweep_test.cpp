@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "unit/faulty_store.hpp"
 #include "unit/manual_clock.hpp"
@@ -31,7 +32,7 @@ protected:
             std::array<Request, 1> list{List{}};
             std::array<Outcome, 1> outcome;
             store->inner().apply(list, outcome);
-            return std::get<std::vector<Holder>>(outcome[0]);
+            return std::get<HolderPage>(outcome[0]).items;
         }
 
         // Asks, and once more after a fault. The fault tells the truth.

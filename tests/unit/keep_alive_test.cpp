@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <leasehold/keep_alive.hpp>
 #include <leasehold/stores/memory.hpp>
 #include <mutex>
@@ -118,7 +119,7 @@ private:
 
 TEST_F(KeepAliveTest, RenewsALeaseBeyondItsTime) {
     take(10min);
-    const KeepAlive keep_alive{locks, lease, asked_at, often()};
+    const KeepAlive keep_alive{locks, lease, often()};
     for (int i = 0; i < 4; ++i) {
         manual.advance(6min);
         // The first may have been asked for before.
@@ -137,7 +138,7 @@ TEST_F(KeepAliveTest, TheFirstRenewalFollowsAtOnce) {
     std::atomic<bool> renewed = false;
     auto wanted = options();
     wanted.on_renewed = [&](SteadyClock::time_point) { renewed = true; };
-    const KeepAlive keep_alive{locks, lease, asked_at, wanted};
+    const KeepAlive keep_alive{locks, lease, wanted};
     EXPECT_TRUE(eventually([&] { return renewed.load(); }));
 }
 
@@ -152,7 +153,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOfEveryRenewal) {
         latest = valid_until;
         ++renewals;
     };
-    const KeepAlive keep_alive{locks, lease, asked_at, wanted};
+    const KeepAlive keep_alive{locks, lease, wanted};
     // At once, and in time for what is left.
     EXPECT_TRUE(eventually([&] { return renewals >= 2; }));
     EXPECT_TRUE(grows);
@@ -160,7 +161,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOfEveryRenewal) {
 
 TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
     take(1h);
-    const KeepAlive keep_alive{locks, lease, asked_at, often()};
+    const KeepAlive keep_alive{locks, lease, often()};
     ASSERT_TRUE(locks.release(key, lease.lock_id));
     ASSERT_TRUE(ear.wait_for_loss());
     const auto loss = ear.loss();
@@ -175,7 +176,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
 
 TEST_F(KeepAliveTest, TellsItsHolderWhoBrokeTheLeaseAndWhy) {
     take(1h);
-    const KeepAlive keep_alive{locks, lease, asked_at, often()};
+    const KeepAlive keep_alive{locks, lease, often()};
     ASSERT_TRUE(locks.break_lock(key, lease.fence, "root", "on holiday"));
     ASSERT_TRUE(ear.wait_for_loss());
     const auto loss = ear.loss();
@@ -188,7 +189,7 @@ TEST_F(KeepAliveTest, TellsItsHolderWhoBrokeTheLeaseAndWhy) {
 TEST_F(KeepAliveTest, TellsItsHolderWhoTookTheKey) {
     take(30min);
     gate->close();
-    const KeepAlive keep_alive{locks, lease, asked_at, options()};
+    const KeepAlive keep_alive{locks, lease, options()};
     ASSERT_TRUE(gate->wait_until_held());
     manual.advance(1h);  // the store's clock is ahead of ours
     std::array<Request, 1> take_over{
@@ -206,7 +207,7 @@ TEST_F(KeepAliveTest, TellsItsHolderWhoTookTheKey) {
 
 TEST_F(KeepAliveTest, ALostLeaseIsNotValidAnyMore) {
     take(24h);
-    const KeepAlive keep_alive{locks, lease, asked_at, often()};
+    const KeepAlive keep_alive{locks, lease, often()};
     ASSERT_TRUE(locks.release(key, lease.lock_id));
     ASSERT_TRUE(ear.wait_for_loss());
     EXPECT_LE(keep_alive.valid_until(), SteadyClock::now());
@@ -217,15 +218,15 @@ TEST_F(KeepAliveTest, TellsItsHolderInTimeThoughTheStoreDoesNotAnswer) {
     gate->close();
     auto early = often();
     early.margin = 19s;
-    const KeepAlive keep_alive{locks, lease, asked_at, early};
+    const KeepAlive keep_alive{locks, lease, early};
     const auto valid_until = keep_alive.valid_until();
-    EXPECT_EQ(valid_until, asked_at + lease.remaining() - 19s);
+    EXPECT_EQ(valid_until, lease.valid_until - 19s);
     ASSERT_TRUE(gate->wait_until_held());
 
     ASSERT_TRUE(ear.wait_for_loss());
     EXPECT_TRUE(keep_alive.lost());
     EXPECT_GE(ear.told_at(), valid_until);
-    EXPECT_LT(ear.told_at(), asked_at + lease.remaining());
+    EXPECT_LT(ear.told_at(), lease.valid_until);
     EXPECT_EQ(gate->batch_sizes().size(), 2U);  // the try, and the renewal that is still stuck
     EXPECT_TRUE(std::holds_alternative<StoreFault>(ear.loss()));
     gate->open();
@@ -233,7 +234,7 @@ TEST_F(KeepAliveTest, TellsItsHolderInTimeThoughTheStoreDoesNotAnswer) {
 
 TEST_F(KeepAliveTest, TheStopTokenStopsTheWork) {
     take(1h);
-    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = ttl, .every = 10ms}};
+    const KeepAlive keep_alive{locks, lease, {.ttl = ttl, .every = 10ms}};
     std::atomic<bool> stopped{false};
     const std::stop_callback work{keep_alive.stop_token(), [&] { stopped = true; }};
     EXPECT_FALSE(stopped);
@@ -246,7 +247,7 @@ TEST_F(KeepAliveTest, SurvivesFaultsThatPass) {
     for (const Fails how :
          {Fails::before_effect, Fails::before_effect_unknown, Fails::after_effect}) {
         faults->fail(0, how, 3);
-        const KeepAlive keep_alive{locks, lease, asked_at, often()};
+        const KeepAlive keep_alive{locks, lease, often()};
         ASSERT_TRUE(eventually([&] { return faults->hits() == 3; }));
         EXPECT_TRUE(renewed(keep_alive, 2));
         EXPECT_FALSE(keep_alive.lost());
@@ -260,7 +261,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOfTheFaultThatDoesNotPass) {
     faults->fail(0, Fails::before_effect, 1'000'000);
     auto early = often();
     early.margin = 19s;
-    const KeepAlive keep_alive{locks, lease, asked_at, early};
+    const KeepAlive keep_alive{locks, lease, early};
     const auto valid_until = keep_alive.valid_until();
     ASSERT_TRUE(ear.wait_for_loss());
     EXPECT_GE(ear.told_at(), valid_until);
@@ -275,7 +276,7 @@ TEST_F(KeepAliveTest, ASlowAnswerShortensTheHoldersTime) {
     gate->close();
     auto wanted = options();
     wanted.margin = 1s;
-    const KeepAlive keep_alive{locks, lease, asked_at, wanted};
+    const KeepAlive keep_alive{locks, lease, wanted};
     ASSERT_TRUE(gate->wait_until_held());
     const auto asked_before = SteadyClock::now();
     const auto first = keep_alive.valid_until();
@@ -287,17 +288,35 @@ TEST_F(KeepAliveTest, ASlowAnswerShortensTheHoldersTime) {
 }
 
 TEST_F(KeepAliveTest, TheFirstAnswersSlownessCountsToo) {
-    take(1h);
+    ttl = 1h;
     gate->close();
-    const KeepAlive keep_alive{locks, lease, asked_at - 2s, options()};
-    EXPECT_EQ(keep_alive.valid_until(), asked_at - 2s + lease.remaining() - ttl / 10);
+    auto grant = std::async(std::launch::async,
+                            [&] { return locks.try_lock(key, {.owner = "alice", .ttl = ttl}); });
+    ASSERT_TRUE(gate->wait_until_held());
+    const auto asked_before = SteadyClock::now();
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() > asked_before + 200ms; }));
+    gate->let_pass();
+    lease = grant.get().value();
+    EXPECT_LE(lease.valid_until, asked_before + ttl);
+    const KeepAlive keep_alive{locks, lease, options()};
+    EXPECT_EQ(keep_alive.valid_until(), lease.valid_until - ttl / 10);
     gate->open();
 }
 
 TEST_F(KeepAliveTest, ALeaseThatIsOverAlreadyIsLostAtOnce) {
     take(5s);
     gate->close();
-    const KeepAlive keep_alive{locks, lease, asked_at - 1h, options()};
+    lease.valid_until -= 1h;
+    const KeepAlive keep_alive{locks, lease, options()};
+    EXPECT_TRUE(ear.wait_for_loss());
+    gate->open();
+}
+
+TEST_F(KeepAliveTest, ALeaseThatNoManagerAnsweredWithCountsAsLost) {
+    take(1h);
+    gate->close();
+    const Lease made{.key = key, .lock_id = lease.lock_id, .expires_at = never};
+    const KeepAlive keep_alive{locks, made, options()};
     EXPECT_TRUE(ear.wait_for_loss());
     gate->open();
 }
@@ -307,8 +326,9 @@ TEST_F(KeepAliveTest, WhatWasSaidToBeLostIsNeverRenewed) {
     for (int i = 0; i < 200; ++i) {
         Ear own;
         gate->close();
-        const auto over_soon = SteadyClock::now() + 1ms - lease.remaining() + ttl / 10;
-        const KeepAlive keep_alive{locks, lease, over_soon, {.ttl = ttl, .on_lost = own.on_lost()}};
+        Lease over_soon = lease;
+        over_soon.valid_until = SteadyClock::now() + 1ms + ttl / 10;
+        const KeepAlive keep_alive{locks, over_soon, {.ttl = ttl, .on_lost = own.on_lost()}};
         const auto first = keep_alive.valid_until();
         while (SteadyClock::now() < first - 20us) {
         }
@@ -325,7 +345,7 @@ TEST_F(KeepAliveTest, MayBeDestroyedWhileARenewalIsUnderWay) {
     take(24h);
     gate->close();
     {
-        const KeepAlive keep_alive{locks, lease, asked_at, options()};
+        const KeepAlive keep_alive{locks, lease, options()};
         ASSERT_TRUE(gate->wait_until_held());
     }
     gate->open();
@@ -337,7 +357,7 @@ TEST_F(KeepAliveTest, BeingDestroyedIsNoLossAndReleasesNothing) {
     take(24h);
     std::stop_token token;
     {
-        const KeepAlive keep_alive{locks, lease, asked_at, options()};
+        const KeepAlive keep_alive{locks, lease, options()};
         token = keep_alive.stop_token();
         ASSERT_TRUE(renewed(keep_alive, 1));
     }
@@ -348,9 +368,7 @@ TEST_F(KeepAliveTest, BeingDestroyedIsNoLossAndReleasesNothing) {
 
 TEST_F(KeepAliveTest, RefusesOptionsThatCannotWork) {
     take(1s);
-    const auto make = [&](KeepAlive::Options bad) {
-        KeepAlive{locks, lease, asked_at, std::move(bad)};
-    };
+    const auto make = [&](KeepAlive::Options bad) { KeepAlive{locks, lease, std::move(bad)}; };
     EXPECT_THROW(make({.ttl = 0s}), BadRequest);
     EXPECT_THROW(make({.ttl = -1s}), BadRequest);
     EXPECT_THROW(make({.ttl = 1s, .every = 0s}), BadRequest);
@@ -364,9 +382,7 @@ TEST_F(KeepAliveTest, RefusesOptionsThatCannotWork) {
 
 TEST_F(KeepAliveTest, RefusesATtlTheManagerWouldRefuse) {
     take(1s);
-    const auto make = [&](KeepAlive::Options bad) {
-        KeepAlive{locks, lease, asked_at, std::move(bad)};
-    };
+    const auto make = [&](KeepAlive::Options bad) { KeepAlive{locks, lease, std::move(bad)}; };
     EXPECT_THROW(make({.ttl = locks.limits().min_ttl / 2}), BadRequest);
     EXPECT_THROW(make({.ttl = locks.limits().max_ttl * 2}), BadRequest);
     EXPECT_THROW(make({.ttl = until_released}), BadRequest);
@@ -385,7 +401,7 @@ protected:
 
 TEST_F(EndlessKeepAliveTest, KeepsALeaseWithoutAnEnd) {
     take(until_released);
-    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = 1s, .every = 10ms}};
+    const KeepAlive keep_alive{locks, lease, {.ttl = 1s, .every = 10ms}};
     EXPECT_EQ(keep_alive.valid_until(), SteadyClock::time_point::max());
     ASSERT_TRUE(eventually([&] { return gate->batch_sizes().size() > 3; }));
     EXPECT_FALSE(keep_alive.lost());
@@ -394,7 +410,7 @@ TEST_F(EndlessKeepAliveTest, KeepsALeaseWithoutAnEnd) {
 TEST_F(EndlessKeepAliveTest, WaitsForASlowAnswerInsteadOfAskingAgain) {
     take(until_released);
     gate->close();
-    const KeepAlive keep_alive{locks, lease, asked_at, {.ttl = 1s, .every = 10ms}};
+    const KeepAlive keep_alive{locks, lease, {.ttl = 1s, .every = 10ms}};
     ASSERT_TRUE(gate->wait_until_held());
     const auto held_at = SteadyClock::now();
     ASSERT_TRUE(eventually([&] { return SteadyClock::now() > held_at + 100ms; }));
@@ -417,7 +433,7 @@ TEST_F(BoundedKeepAliveTest, TellsItsHolderBeforeTheLongestHoldEnds) {
     take(19s + 500ms);
     auto early = often();
     early.margin = 19s;
-    const KeepAlive keep_alive{locks, lease, asked_at, early};
+    const KeepAlive keep_alive{locks, lease, early};
     ASSERT_TRUE(ear.wait_for_loss());
     EXPECT_LT(ear.told_at(), asked_at + 20s);
 }

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <leasehold/lease.hpp>
-#include <leasehold/store.hpp>
+#include <leasehold/store_status.hpp>
+#include <optional>
+#include <string_view>
 
 namespace leasehold::testing {
 namespace {
@@ -17,8 +19,8 @@ Holder alice() {
             .owner = "alice/tab-2",
             .mode = Mode::exclusive,
             .fence = 7,
-            .since = morning,
-            .until = morning + 5min,
+            .granted_at = morning,
+            .expires_at = morning + 5min,
             .note = ""};
 }
 
@@ -26,6 +28,7 @@ Refusal held_by(std::vector<Holder> holders) {
     Refusal refusal;
     refusal.kind = Refusal::Kind::held;
     refusal.holders = std::move(holders);
+    refusal.store_now = morning;
     return refusal;
 }
 
@@ -54,10 +57,33 @@ TEST(LeaseText, PrintsTimesBeyondFourDigitsAsTheLastThatFit) {
     EXPECT_EQ(to_string(Time{sys_days{-1y / 1 / 1}}), "0000-01-01T00:00:00.000000Z");
 }
 
-TEST(LeaseText, AHeldKeyNamesItsHolder) {
-    EXPECT_EQ(held_by({alice()}).message(),
-              "Order/1 is held by alice/tab-2 since 2026-11-15T09:20:00.000000Z until "
-              "2026-11-15T09:25:00.000000Z");
+TEST(LeaseText, AHeldKeyNamesThePersonAndTheTimeLeft) {
+    EXPECT_EQ(held_by({alice()}).message(), "Order/1 is held by alice for at most 5 minutes more");
+}
+
+TEST(LeaseText, TheTimeLeftIsRoundedUpToAUnitThatAPersonCountsIn) {
+    const auto message_for = [](Duration left) {
+        Holder holder = alice();
+        holder.expires_at = morning + left;
+        const std::string message = held_by({holder}).message();
+        return message.substr(std::string_view{"Order/1 is held by alice for "}.size());
+    };
+    EXPECT_EQ(message_for(0us), "a moment more");
+    EXPECT_EQ(message_for(-1h), "a moment more");
+    EXPECT_EQ(message_for(1us), "at most 1 second more");
+    EXPECT_EQ(message_for(1s + 1us), "at most 2 seconds more");
+    EXPECT_EQ(message_for(90s), "at most 90 seconds more");
+    EXPECT_EQ(message_for(119s + 1us), "at most 2 minutes more");
+    EXPECT_EQ(message_for(2min), "at most 2 minutes more");
+    EXPECT_EQ(message_for(2min + 1us), "at most 3 minutes more");
+    EXPECT_EQ(message_for(24h), "at most 24 hours more");
+    EXPECT_EQ(message_for(48h), "at most 2 days more");
+}
+
+TEST(LeaseText, APersonIsNamedByTheFirstPartOfThePath) {
+    EXPECT_EQ(gone(Gone::taken, "bob/session-7/tab-2").message(),
+              "the lease has expired and bob took the key");
+    EXPECT_EQ(gone(Gone::broken, "root/console").message(), "the lease was broken by root");
 }
 
 TEST(LeaseText, AHeldKeyShowsTheNote) {
@@ -69,12 +95,12 @@ TEST(LeaseText, AHeldKeyShowsTheNote) {
 TEST(LeaseText, AnAnonymousHolderIsSomebody) {
     Holder holder = alice();
     holder.owner = "";
-    EXPECT_TRUE(held_by({holder}).message().starts_with("Order/1 is held by somebody since"));
+    EXPECT_TRUE(held_by({holder}).message().starts_with("Order/1 is held by somebody for"));
 }
 
 TEST(LeaseText, AnEndlessLeaseSaysSo) {
     Holder holder = alice();
-    holder.until = never;
+    holder.expires_at = never;
     EXPECT_TRUE(held_by({holder}).message().ends_with(" until it is released"));
 }
 
@@ -82,7 +108,7 @@ TEST(LeaseText, SharedHoldersAreCounted) {
     Holder holder = alice();
     holder.mode = Mode::shared;
     const std::string message = held_by({holder, holder, holder}).message();
-    EXPECT_TRUE(message.starts_with("Order/1 is shared by alice/tab-2")) << message;
+    EXPECT_TRUE(message.starts_with("Order/1 is shared by alice for")) << message;
     EXPECT_TRUE(message.ends_with(" and 2 more")) << message;
 }
 
@@ -127,7 +153,9 @@ TEST(LeaseText, RemainingIsCountedFromTheStoresClock) {
     Lease lease{.key = {"Order", "1"}, .expires_at = morning + 5min, .store_now = morning};
     EXPECT_EQ(lease.remaining(), 5min);
     lease.expires_at = never;
-    EXPECT_EQ(lease.remaining(), until_released);
+    EXPECT_EQ(lease.remaining(), std::nullopt);
+    lease.ended = true;
+    EXPECT_EQ(lease.remaining(), Duration::zero());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "unit/gated_store.hpp"
 #include "unit/manual_clock.hpp"

@@ -2,6 +2,7 @@
 
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/lock_type.hpp>
+#include <leasehold/store.hpp>
 
 #include "unit/manual_clock.hpp"
 

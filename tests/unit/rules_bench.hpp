@@ -52,7 +52,7 @@ public:
     Outcome release(const Lease& lease) { return decide(Release{key, lease.lock_id}); }
 
     [[nodiscard]] std::vector<Holder> holders() {
-        return Rules{observe(), clock_, past_, endings}.holders(key, cell);
+        return Rules{observe(), clock_, past_, endings}.holders(key, cell).items;
     }
 
     std::vector<Lease> release_all(const ReleaseAll& request) {

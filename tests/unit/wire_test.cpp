@@ -37,7 +37,7 @@ TEST(Wire, CarriesEveryRequest) {
     const LockKey key{"Order", "1 / ü \"quoted\""};
     const LockId id = LockId::random();
     const Time moment{1'794'820'000'123'456us};
-    const Holder place{.key = key, .fence = 7, .since = moment, .until = moment};
+    const Holder place{.key = key, .fence = 7, .granted_at = moment, .expires_at = moment};
     const std::vector<Request> requests{
         TryLock{.key = key, .lock_id = id, .owner = "alice/tab", .ttl = 1500us, .note = "a\nnote"},
         TryLock{.key = key,
@@ -93,8 +93,8 @@ TEST(Wire, CarriesEveryAnswer) {
                         .owner = "bob",
                         .mode = Mode::shared,
                         .fence = 4,
-                        .since = moment,
-                        .until = never};
+                        .granted_at = moment,
+                        .expires_at = never};
     Refusal held;
     held.kind = Refusal::Kind::held;
     held.holders = {holder, holder};
@@ -111,8 +111,9 @@ TEST(Wire, CarriesEveryAnswer) {
         endless,
         std::vector{lease, endless},
         std::vector<Lease>{},
-        std::vector{holder},
-        std::vector{past},
+        HolderPage{.items = {holder}, .store_now = moment},
+        HistoryPage{.items = {past}, .store_now = moment},
+        HolderPage{.store_now = moment},
         Purged{.forgotten = 3, .complete = true},
         held,
         broken,
@@ -156,7 +157,7 @@ TEST(Wire, DrawsALockIdWhereNoneIsGiven) {
     const auto request = request_from(parse(R"({"op":"try","type":"Order","id":"1"})"));
     const auto& wanted = std::get<TryLock>(request);
     EXPECT_FALSE(wanted.lock_id.is_nil());
-    EXPECT_EQ(wanted.drawn, Drawn::for_this);
+    EXPECT_TRUE(wanted.fresh_lock_id);
     EXPECT_EQ(wanted.ttl, Limits{}.default_ttl);
 }
 

@@ -132,7 +132,7 @@ export class NoAnswer extends Error {
 export class Locks {
   constructor(options?: LocksOptions);
   tryLock(key: Key, options?: TryOptions): Promise<Lease | Refused>;
-  holders(key: Key): Promise<{ holders: Holder[]; waiting: string[] }>;
+  holders(key: Key): Promise<{ holders: Holder[]; store_now: string; waiting: string[] }>;
   check(key: Key, lockId: string, options?: RequestOptions): Promise<Lease | Refused<Gone>>;
   renew(key: Key, lockId: string, ttl: number, options?: RequestOptions & { maxHold?: number }): Promise<Lease | Refused<Gone>>;
   extend(key: Key, lockId: string, by: number): Promise<Lease | Refused<Gone>>;

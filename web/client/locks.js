@@ -44,7 +44,7 @@ export class Locks {
     return this.#ask('POST', this.#url(key), { body, timeout: this.#timeout + wait, ...options });
   }
 
-  /** The holders and the owners in line: `{holders: [...], waiting: [owner, ...]}`. */
+  /** The holders and the owners in line: `{holders: [...], store_now, waiting: [owner, ...]}`. */
   holders(key) {
     return this.#ask('GET', this.#url(key));
   }

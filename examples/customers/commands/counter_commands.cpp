@@ -26,7 +26,7 @@ bool is_taken_already(Visit& visit, std::optional<std::int64_t> number) {
 
 web::Response ShowCounter::process(Visit& visit) {
     const auto used = web::integer_from(visit.request.query.get("used"));
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()).items,
                                {.text = answers::news(visit), .used = used});
 }
 
@@ -63,7 +63,7 @@ web::Response TakeNumber::process(Visit& visit) {
     if (is_taken_already(visit, number)) {
         return web::see_other("/counter?used=" + std::to_string(*number));
     }
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()),
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()).items,
                                {.problem = "Not used: your lock on the counter had expired."}, 409);
 }
 

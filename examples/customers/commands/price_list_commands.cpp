@@ -28,7 +28,7 @@ web::Response refused(const Visit& visit, const leasehold::Refusal& refusal, Mod
 }  // namespace
 
 web::Response ShowPriceList::process(Visit& visit) {
-    return web::pages::price_list(visit.viewer(), visit.desk.locks.holders(the_key()),
+    return web::pages::price_list(visit.viewer(), visit.desk.locks.holders(the_key()).items,
                                   answers::news(visit));
 }
 
@@ -65,7 +65,8 @@ web::Response ReopenPriceList::process(Visit& visit) {
     const web::Fields& typed = visit.request.form;
     auto opened = visit.work.price_lists().open(the_key(), Access::write);
     if (!opened) {
-        auto form = answers::draft(visit, standard_prices, typed, "Somebody else has the lock at the moment.");
+        auto form = answers::draft(visit, standard_prices, typed,
+                                   "Somebody else has the lock at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::price_list_form(visit.viewer(), form, 409);
     }

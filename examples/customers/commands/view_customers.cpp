@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t most_marks = 1'000;
 
 std::vector<leasehold::Holder> edited_customers(Visit& visit) {
-    return visit.desk.locks.list(
-        {.type = std::string{LockRule<Customer>::name}, .limit = most_marks});
+    return visit.desk.locks
+        .list({.type = std::string{LockRule<Customer>::name}, .limit = most_marks})
+        .items;
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ web::Response ListMarks::process(Visit& visit) {
 
 web::Response ViewCustomer::process(Visit& visit) {
     const auto key = key_of<Customer>(visit.request.names.at(0));
-    const auto holders = visit.desk.locks.holders(key);
+    const auto holders = visit.desk.locks.holders(key).items;
     const auto opened = visit.work.customers().open(key, leasehold::Access::read);
     if (!opened || !opened->object) return answers::not_found(visit);
     return web::pages::customer(visit.viewer(), *opened->object, holders, answers::news(visit));

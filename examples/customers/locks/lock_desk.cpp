@@ -29,12 +29,10 @@ std::optional<leasehold::Result<leasehold::Lease>> LockDesk::wait(
 std::size_t LockDesk::knock(const leasehold::LockKey& key, const std::string& owner,
                             const std::string& message) {
     const auto holders = locks.holders(key);
-    // Only to be shown: no lock depends on this clock.
-    const auto now =
-        std::chrono::time_point_cast<leasehold::Duration>(std::chrono::system_clock::now());
-    knocks.add(holders, {.by = owner,
-                         .message = std::string{beginning_of(message, Knocks::longest_message)},
-                         .at = now});
+    knocks.add(holders.items,
+               {.by = owner,
+                .message = std::string{beginning_of(message, Knocks::longest_message)},
+                .at = holders.store_now});
     return holders.size();
 }
 

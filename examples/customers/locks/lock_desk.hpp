@@ -6,6 +6,7 @@
 
 #include <leasehold/coarse_grained.hpp>
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "domain/lock_rules.hpp"
 #include "locks/delayed_releases.hpp"

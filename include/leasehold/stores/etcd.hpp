@@ -15,21 +15,21 @@ struct Endpoint {
     std::uint16_t port = 2379;
 };
 
-// A cluster of etcd, and where in it the leases are.
+// An etcd cluster, and where it keeps the leases.
 struct Target {
     std::vector<Endpoint> endpoints{Endpoint{}};  // its members; one of them is asked at a time
     enum class Transport : std::uint8_t { plain, tls } transport = Transport::plain;
     std::string prefix = "leasehold";  // of all keys, followed by a slash
-    std::string user{};                // where etcd asks who we are
+    std::string user{};                // if etcd demands a user
     std::string password{};
-    std::string ca_file{};    // whom TLS trusts, instead of the system's certificates
-    std::string cert_file{};  // our own certificate, where etcd asks for one
+    std::string ca_file{};    // the authorities TLS trusts, instead of the system's
+    std::string cert_file{};  // our own certificate, if etcd demands one
     std::string key_file{};   // its key; empty: it is in cert_file
 };
 
 // Leases as plain keys of etcd 3.4 or later, through its JSON gateway. Time is kept in a key that
-// every process raises by what has passed on its own `steady` clock, which must not go back: it
-// stands still while no process uses the store. See docs/etcd.md.
+// every process raises by the time that passed on its own `steady` clock, which must not go back.
+// The store's time does not advance while no process uses the store. See docs/etcd.md.
 [[nodiscard]] std::unique_ptr<Store> open(const Target& target, StoreOptions options = {},
                                           std::function<SteadyClock::time_point()> steady = {});
 

@@ -14,12 +14,12 @@ struct Target {
     std::uint16_t port = 7470;
     enum class Transport : std::uint8_t { plain, tls } transport = Transport::plain;
     std::string prefix{};   // of every path, behind a proxy: "/locks"
-    std::string token{};    // sent as a bearer token where it is not empty
-    std::string ca_file{};  // whom TLS trusts, instead of the system's certificates
+    std::string token{};    // if not empty: sent as a bearer token
+    std::string ca_file{};  // the authorities TLS trusts, instead of the system's
 };
 
-// The leases of a server, over one connection. History, retention and clock are the server's: of
-// the options only `require` and `io_timeout` count here. Opening asks the server how it is.
+// The leases of a server, over one connection. The server decides history, retention and clock: of
+// the options only `require` and `io_timeout` are used. Opening asks the server for its state.
 [[nodiscard]] std::unique_ptr<Store> open(const Target& target, StoreOptions options = {});
 
 }  // namespace leasehold::http

@@ -18,18 +18,18 @@ struct Connection {
     std::string user{};
     std::string password{};
     std::string database{};
-    std::string socket{};  // a path; where set, host and port are not used
+    std::string socket{};  // a path; if set, host and port are not used
 };
 
 // Leases in a MariaDB database, 10.11 or later.
 [[nodiscard]] std::unique_ptr<Store> open(const Connection& connection, StoreOptions options = {});
 
-// In the caller's own transaction on the same database: is the lease alive? Once this succeeds
+// Checks, in the caller's own transaction on the same database, that the lease is alive. If it is,
 // nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
-// Throws StoreFault outside a transaction and where MariaDB reports an error.
+// Throws StoreFault outside a transaction, and if MariaDB reports an error.
 [[nodiscard]] Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id);
 
-// Ends the lease with the caller's transaction: if that is rolled back, the lease lives on.
+// Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id);
 
 }  // namespace leasehold::mariadb

@@ -11,17 +11,17 @@ struct pg_conn;
 
 namespace leasehold::postgres {
 
-// Leases in a PostgreSQL database. `conninfo` is anything libpq takes.
+// Leases in a PostgreSQL database. `conninfo` is any connection string that libpq takes.
 [[nodiscard]] std::unique_ptr<Store> open(const std::string& conninfo, StoreOptions options = {});
 
-// In the caller's own transaction on the same database: is the lease alive? Once this succeeds
+// Checks, in the caller's own transaction on the same database, that the lease is alive. If it is,
 // nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
-// Under REPEATABLE READ and above call it first, before anything has been read.
-// Throws StoreFault outside a transaction and where PostgreSQL reports an error; the transaction
-// stays usable even then, unless the connection is gone.
+// Under REPEATABLE READ and above, call it before the transaction reads anything else.
+// Throws StoreFault outside a transaction, and if PostgreSQL reports an error; the transaction
+// stays usable even then, unless the connection is lost.
 [[nodiscard]] Result<Lease> guard(::pg_conn* transaction, const LockKey& key, LockId lock_id);
 
-// Ends the lease with the caller's transaction: if that is rolled back, the lease lives on.
+// Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::pg_conn* transaction, const LockKey& key, LockId lock_id);
 
 }  // namespace leasehold::postgres

@@ -11,17 +11,17 @@ struct sqlite3;
 
 namespace leasehold::sqlite {
 
-// Leases in an SQLite file. `clock` is the machine's by default; tests set their own.
+// Leases in an SQLite file. `clock` is the machine's clock by default; tests pass their own.
 [[nodiscard]] std::unique_ptr<Store> open(const std::string& path, StoreOptions options = {},
                                           std::function<Time()> clock = {});
 
-// In the caller's own transaction on the same file: is the lease alive? Once this succeeds nobody
-// can take the key before the transaction ends. A refusal leaves the transaction as it was. SQLite
-// has one writer at a time: begin the transaction with BEGIN IMMEDIATE and keep it short. Throws
-// StoreFault outside a transaction and where SQLite reports an error.
+// Checks, in the caller's own transaction on the same file, that the lease is alive. If it is,
+// nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
+// SQLite has one writer at a time: begin the transaction with BEGIN IMMEDIATE and keep it short.
+// Throws StoreFault outside a transaction, and if SQLite reports an error.
 [[nodiscard]] Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id);
 
-// Ends the lease with the caller's transaction: if that is rolled back, the lease lives on.
+// Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id);
 
 }  // namespace leasehold::sqlite

@@ -4,6 +4,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/grant.hpp"
 
 namespace leasehold::cli {
 
@@ -39,7 +40,7 @@ void add_break(CLI::App& app, Invocation& call) {
         if (!broken) return refuse(call, broken.error());
         const std::string owner = named(broken->owner);
         if (call.json)
-            print_json(std::vector<Holder>{*std::move(broken)});
+            print_json(HolderPage{.items = {holder_of(*broken)}, .store_now = broken->store_now});
         else
             std::cout << "the lease of " << fitted(owner) << " on " << fitted(key.to_string())
                       << " is broken\n";

@@ -10,26 +10,27 @@
 namespace leasehold::cli {
 namespace {
 
-std::vector<PastLease> look_back(LockManager& locks, History query, std::size_t most) {
-    std::vector<PastLease> all;
+HistoryPage look_back(LockManager& locks, History query, std::size_t most) {
+    HistoryPage all;
     while (all.size() < most) {
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
-        std::vector<PastLease> page = locks.history(query);
+        HistoryPage page = locks.history(query);
         const bool last = page.size() < query.limit;
-        std::ranges::move(page, std::back_inserter(all));
+        std::ranges::move(page.items, std::back_inserter(all.items));
+        all.store_now = page.store_now;
         if (last) break;
         query.before = all.back().sequence;
     }
     return all;
 }
 
-Table table_of(const std::vector<PastLease>& past) {
+Table table_of(const HistoryPage& past) {
     Table table{{"ENDED", "KEY", "OWNER", "HOW", "BY", "HELD FOR", "FENCE", "WHY"}};
     for (const PastLease& one : past) {
         const bool unusual = one.how == Gone::broken || one.how == Gone::taken;
         table.add({local_time(one.ended_at), one.lease.key.to_string(), named(one.lease.owner),
                    Cell{to_string(one.how), unusual ? Colour::yellow : Colour::none}, one.by,
-                   in_words(one.ended_at - one.lease.since), std::to_string(one.lease.fence),
+                   in_words(one.ended_at - one.lease.granted_at), std::to_string(one.lease.fence),
                    one.why});
     }
     return table;
@@ -57,7 +58,7 @@ void add_history(CLI::App& app, Invocation& call) {
         History query;
         if (!options->key.empty()) query.key = key_from(options->key, options->type);
         LockManager locks{open_shared_store(call)};
-        const std::vector<PastLease> past = look_back(locks, std::move(query), most);
+        const HistoryPage past = look_back(locks, std::move(query), most);
         if (call.json)
             print_json(past);
         else if (past.empty())

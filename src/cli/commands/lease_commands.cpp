@@ -23,8 +23,8 @@ void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease)
 
 std::string described(const Lease& lease, const std::string& done) {
     std::string text = fitted(lease.key.to_string()) + " " + done;
-    if (lease.expires_at != never) {
-        text += " until " + local_time(lease.expires_at) + " (" + in_words(lease.remaining()) + ")";
+    if (const auto left = lease.remaining(); left && !lease.ended) {
+        text += " until " + local_time(lease.expires_at) + " (" + in_words(*left) + ")";
     }
     return text + ", fence " + std::to_string(lease.fence);
 }

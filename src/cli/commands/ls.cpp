@@ -23,7 +23,7 @@ void add_ls(CLI::App& app, Invocation& call) {
         const auto most = static_cast<std::size_t>(options->limit.value_or(1000));
         if (most == 0) throw BadRequest{"--limit takes a number above 0"};
         LockManager locks{open_shared_store(call)};
-        const std::vector<Holder> holders = select(locks, options->selection, most);
+        const HolderPage holders = select(locks, options->selection, most);
         if (call.json) {
             print_json(holders);
             return static_cast<int>(done);
@@ -31,7 +31,7 @@ void add_ls(CLI::App& app, Invocation& call) {
         if (holders.empty())
             std::cout << "nothing is locked\n";
         else
-            table_of(holders, store_time(locks)).print();
+            table_of(holders).print();
         if (holders.size() == most) complain("there may be more; see --limit");
         return static_cast<int>(done);
     });

@@ -30,7 +30,7 @@ Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKe
         if (keys.size() > 1) return locks->try_lock_all(keys, options);
         auto taken = place.take(*locks, keys.front(), options, left, {});
         if (!taken) return std::unexpected{std::move(taken.error())};
-        return std::vector<Lease>{std::move(taken->lease)};
+        return std::vector<Lease>{*std::move(taken)};
     });
 }
 

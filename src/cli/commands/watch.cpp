@@ -132,10 +132,9 @@ public:
             name_ = locks_->status().name;
         }
         holders_ = select(*locks_, selection_, most_shown);
-        now_ = store_time(*locks_);
     }
-    [[nodiscard]] const std::vector<Holder>& holders() const { return holders_; }
-    [[nodiscard]] Time now() const { return now_; }
+    [[nodiscard]] const HolderPage& holders() const { return holders_; }
+    [[nodiscard]] Time now() const { return holders_.store_now; }
     [[nodiscard]] const std::string& name() const { return name_; }
 
 private:
@@ -143,8 +142,7 @@ private:
     const Selection& selection_;
     std::unique_ptr<LockManager> locks_;
     std::string name_;
-    std::vector<Holder> holders_;
-    Time now_{};
+    HolderPage holders_;
 };
 
 std::vector<std::string> picture_of(const Source& source, const std::string& trouble) {
@@ -157,8 +155,7 @@ std::vector<std::string> picture_of(const Source& source, const std::string& tro
     if (!trouble.empty()) {
         lines.push_back(painted(fitted(trouble, size.columns), Colour::red));
     }
-    std::ranges::move(table_of(source.holders(), source.now()).lines(size.columns),
-                      std::back_inserter(lines));
+    std::ranges::move(table_of(source.holders()).lines(size.columns), std::back_inserter(lines));
     if (lines.size() > size.rows) {
         const std::size_t hidden = lines.size() - size.rows + 1;
         lines.resize(size.rows - 1);
@@ -189,12 +186,12 @@ int watch_on_screen(const Invocation& call, const Options& options, Duration eve
     }
 }
 
-void tell_changes(const std::vector<Holder>& before, const std::vector<Holder>& now, Time time) {
-    const auto tell = [time](const Holder& holder, const char* what) {
+void tell_changes(const HolderPage& before, const HolderPage& now) {
+    const auto tell = [time = now.store_now](const Holder& holder, const char* what) {
         std::cout << to_string(time) << ' ' << what << ' ' << fitted(holder.key.to_string())
                   << " fence " << holder.fence << ' ' << fitted(named(holder.owner)) << '\n';
     };
-    const auto has = [](const std::vector<Holder>& list, const Holder& one) {
+    const auto has = [](const HolderPage& list, const Holder& one) {
         return std::ranges::any_of(list, [&one](const Holder& other) {
             return other.fence == one.fence && other.key == one.key;
         });
@@ -211,10 +208,10 @@ void tell_changes(const std::vector<Holder>& before, const std::vector<Holder>& 
 int watch_as_lines(const Invocation& call, const Options& options, Duration every) {
     Source source{call, options.selection};
     const Signals signals;
-    std::vector<Holder> before;
+    HolderPage before;
     source.ask();
     for (;;) {
-        tell_changes(before, source.holders(), source.now());
+        tell_changes(before, source.holders());
         before = source.holders();
         pollfd ready{signals.file(), POLLIN, 0};
         ::poll(&ready, 1,

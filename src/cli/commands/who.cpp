@@ -20,13 +20,13 @@ void add_who(CLI::App& app, Invocation& call) {
     command.does(call, [&call, options] {
         const LockKey key = key_from(options->key, options->type);
         LockManager locks{open_shared_store(call)};
-        const std::vector<Holder> holders = locks.holders(key);
+        const HolderPage holders = locks.holders(key);
         if (call.json)
             print_json(holders);
         else if (holders.empty())
             std::cout << "nobody holds " << fitted(key.to_string()) << '\n';
         else
-            table_of(holders, store_time(locks)).print();
+            table_of(holders).print();
         return static_cast<int>(done);
     });
 }

@@ -97,7 +97,6 @@ void wait_for(const std::array<int, N>& files, SteadyClock::time_point until) {
 struct Granted {
     std::unique_ptr<LockManager> locks;
     Lease lease;
-    SteadyClock::time_point asked_at;
 };
 
 // Opens the store and takes the lock, on a thread of its own so that signals are heard meanwhile.
@@ -133,17 +132,15 @@ private:
                                  .mode = options.mode,
                                  .ttl = options.ttl,
                                  .note = options.note};
-        SteadyClock::time_point asked_at;
         auto leases =
             ask_patiently(options.wait, ended, [&](Duration left) -> Result<std::vector<Lease>> {
                 if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
                 auto taken = place.take(*locks, options.key, wanted, left, ended);
                 if (!taken) return std::unexpected{std::move(taken.error())};
-                asked_at = taken->asked_at;
-                return std::vector<Lease>{std::move(taken->lease)};
+                return std::vector<Lease>{*std::move(taken)};
             });
         if (leases)
-            granted_.emplace(std::move(locks), std::move(leases->front()), asked_at);
+            granted_.emplace(std::move(locks), std::move(leases->front()));
         else
             refusal_ = std::move(leases.error());
     }
@@ -173,14 +170,14 @@ public:
           signals_{signals},
           terminal_{terminal} {
         const Duration margin = options.grace + time_to_die(options.ttl);
-        const Deadline first = deadline(granted.asked_at + lease_.remaining() - margin);
+        const Deadline first = deadline(lease_.valid_until - margin);
         const bool in_foreground = terminal_.is_ours_alone();
         if (in_foreground) terminal_.give();
         supervisor_.start(first, lease_.fence,
                           options.pass_lock_id ? lease_.lock_id.to_string() : "",
                           in_foreground ? Foreground::yes : Foreground::no);
         keep_alive_.emplace(
-            *locks_, lease_, granted.asked_at,
+            *locks_, lease_,
             KeepAlive::Options{
                 .ttl = options.ttl,
                 .margin = margin,

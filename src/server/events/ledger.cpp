@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/holder.hpp"
+#include "core/grant.hpp"
 #include "core/rules.hpp"
 
 namespace leasehold::server {
@@ -13,7 +13,7 @@ namespace {
 // A shared lease that its holder made exclusive goes on with a new fence.
 bool became(const Holder& before, const Holder& after) {
     return before.mode == Mode::shared && after.fence > before.fence &&
-           after.since == before.since && after.owner == before.owner;
+           after.granted_at == before.granted_at && after.owner == before.owner;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
 
 void Ledger::remember(Entry& entry, const Holder& lease) {
     const auto due =
-        lease.until == never ? due_.end() : due_.emplace(lease.until, LockKey{lease.key});
+        lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
     entry.live.insert_or_assign(lease.fence, Told{lease, survey_, due});
 }
 
@@ -61,9 +61,10 @@ void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
 void Ledger::update(Told& told, const Holder& lease, Time store_now) {
     told.survey = survey_;
     // An expiry never comes closer: what says so is old.
-    if (lease == told.lease || lease.until < told.lease.until) return;
+    if (lease == told.lease || lease.expires_at < told.lease.expires_at) return;
     if (told.due != due_.end()) due_.erase(told.due);
-    told.due = lease.until == never ? due_.end() : due_.emplace(lease.until, LockKey{lease.key});
+    told.due =
+        lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
     told.lease = lease;
     tell_({.kind = Event::Kind::extended, .lease = lease, .store_now = store_now});
 }
@@ -199,8 +200,8 @@ void Ledger::looked(const LockKey& key, const std::vector<Holder>& live,
     for (const Holder& lease : before) {
         const bool is_alive = std::ranges::find(live, lease.fence, &Holder::fence) != live.end();
         if (is_alive || find(entry, lease.fence) == nullptr) continue;
-        const Gone how = lease.until <= store_now ? Gone::expired : Gone::unknown;
-        end(entry, {.lease = lease, .how = how, .ended_at = std::min(lease.until, store_now)},
+        const Gone how = lease.expires_at <= store_now ? Gone::expired : Gone::unknown;
+        end(entry, {.lease = lease, .how = how, .ended_at = std::min(lease.expires_at, store_now)},
             store_now);
     }
     for (const Holder& lease : live) {

@@ -29,10 +29,6 @@ T answer_of(Outcome& outcome) {
     return std::move(std::get<T>(outcome));
 }
 
-Time time_of(Outcome& outcome) {
-    return answer_of<Refusal>(outcome).store_now;
-}
-
 }  // namespace
 
 Reporter::Reporter(const Limits& limits, asio::io_context& home, const ServerOptions& options,
@@ -189,9 +185,9 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
         std::vector<Request> requests;
         requests.emplace_back(page);
         std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
-        auto live = answer_of<std::vector<Holder>>(outcomes.front());
+        auto live = answer_of<HolderPage>(outcomes.front());
         more = live.size() == page.limit;
-        std::ranges::move(live, std::back_inserter(found.live));
+        std::ranges::move(live.items, std::back_inserter(found.live));
         if (!more) break;
         found.complete = found.live.size() < options_.events_leases;
         more = found.complete;
@@ -202,14 +198,13 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     for (bool more = true; more;) {
         std::vector<Request> requests;
         requests.emplace_back(past);
-        requests.push_back(what_time_is_it());
         std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
-        auto ended = answer_of<std::vector<PastLease>>(outcomes.front());
-        found.store_now = time_of(outcomes.back());
+        auto ended = answer_of<HistoryPage>(outcomes.front());
+        found.store_now = ended.store_now;
         more = wanted == Past::since_last_time && ended.size() == past.limit &&
                ended.back().sequence > ledger_.latest_sequence() &&
                found.past.size() < options_.events_leases;
-        std::ranges::move(ended, std::back_inserter(found.past));
+        std::ranges::move(ended.items, std::back_inserter(found.past));
         if (!more) break;
         past.before = found.past.back().sequence;
         past.limit = limits_.page_rows;
@@ -227,7 +222,6 @@ Task<void> Reporter::look() {
         requests.emplace_back(
             History{.key = key, .limit = std::min(past_of_key, limits_.page_rows)});
     }
-    requests.push_back(what_time_is_it());
     std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
     const auto failed = [](const Outcome& one) { return std::holds_alternative<StoreFault>(one); };
     if (std::ranges::any_of(outcomes, failed)) {
@@ -235,12 +229,12 @@ Task<void> Reporter::look() {
         next_look_ = Clock::now() + options_.events_poll;
         co_return;
     }
-    store_now_ = time_of(outcomes.back());
     learnt_at_ = Clock::now();
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto live = answer_of<std::vector<Holder>>(outcomes[2 * i]);
-        auto past = answer_of<std::vector<PastLease>>(outcomes[2 * i + 1]);
-        ledger_.looked(keys[i], live, std::move(past), store_now_);
+        const auto live = answer_of<HolderPage>(outcomes[2 * i]);
+        auto past = answer_of<HistoryPage>(outcomes[2 * i + 1]);
+        store_now_ = past.store_now;
+        ledger_.looked(keys[i], live.items, std::move(past.items), store_now_);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <leasehold/limits.hpp>
 #include <leasehold/store.hpp>
 
 #include "server/events/event_log.hpp"

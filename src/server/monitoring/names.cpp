@@ -1,16 +1,16 @@
 #include "server/monitoring/names.hpp"
 
+#include "core/enum_names.hpp"
 #include "core/enum_table.hpp"
-#include "wire/words.hpp"
 
 namespace leasehold::server {
 
 std::string_view name_of(StoreFault::Cause cause) noexcept {
-    return wire::name_of(cause, wire::causes);
+    return cause_names[cause];
 }
 
 std::string_view name_of(StoreFault::Effect effect) noexcept {
-    return wire::name_of(effect, wire::effects);
+    return effect_names[effect];
 }
 
 std::string_view name_of(ConnectionEvent event) noexcept {

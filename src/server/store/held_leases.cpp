@@ -65,7 +65,7 @@ Task<std::optional<HeldCount>> HeldLeases::go_through_the_store() {
     for (std::size_t leases = 0;;) {
         Request question = page;
         const Outcome outcome = co_await store_.ask(std::move(question));
-        const auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+        const auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();
         if (holders->size() < page.limit || leases >= HeldCount::most) {

@@ -10,6 +10,8 @@ constexpr std::chrono::milliseconds between_looks_at_clock{100};
 std::optional<Time> store_now(const Outcome& outcome) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) return lease->store_now;
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->store_now;
+    if (const auto* holders = std::get_if<HolderPage>(&outcome)) return holders->store_now;
+    if (const auto* history = std::get_if<HistoryPage>(&outcome)) return history->store_now;
     return std::nullopt;
 }
 

@@ -23,6 +23,7 @@ public:
         return store_->concurrency();
     }
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
+    [[nodiscard]] bool keep_house() noexcept override { return store_->keep_house(); }
 
 private:
     using Clock = std::chrono::steady_clock;

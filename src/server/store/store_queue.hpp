@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "server/events/reporter.hpp"
 #include "server/options.hpp"

@@ -51,10 +51,8 @@ Task<Reply> Native::knock(RoutedRequest& request) {
     AccessControl::admit(request.http, knock.by);
     std::vector<Request> questions;
     questions.emplace_back(Holders{key});
-    questions.push_back(what_time_is_it());
     const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(questions));
-    const auto* holders = std::get_if<std::vector<Holder>>(&outcomes[0]);
-    const auto* time = std::get_if<Refusal>(&outcomes[1]);
+    const auto* holders = std::get_if<HolderPage>(&outcomes[0]);
     for (const Outcome& outcome : outcomes) {
         if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
     }
@@ -62,8 +60,8 @@ Task<Reply> Native::knock(RoutedRequest& request) {
         throw Refused{
             {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
     }
-    knock.at = time->store_now;
-    if (const auto wait = knocks_.add(key, *holders, knock)) {
+    knock.at = holders->store_now;
+    if (const auto wait = knocks_.add(key, holders->items, knock)) {
         throw Refused{too_often("the holder has just been asked: wait a moment", *wait)};
     }
     for (const Holder& holder : *holders) {

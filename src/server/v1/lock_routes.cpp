@@ -203,7 +203,7 @@ Task<Reply> Native::show_holders(RoutedRequest& request) {
     const LockKey key = request.key();
     Request question = Holders{key};
     const Outcome outcome = co_await store_.ask(std::move(question));
-    if (!std::holds_alternative<std::vector<Holder>>(outcome)) co_return reply_of(outcome);
+    if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(outcome);
     const std::vector<std::string> waiting = co_await waiting_room_.line_for(key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
@@ -261,14 +261,16 @@ Task<Reply> Native::list(RoutedRequest& request) {
     }
 
     std::vector<Holder> found;
+    Time found_at{};
     bool more = true;
     for (std::size_t i = 0; i < pages_searched && more && found.size() < page; ++i) {
         Request question = wanted;
         Outcome outcome = co_await store_.ask(std::move(question));
-        auto* holders = std::get_if<std::vector<Holder>>(&outcome);
+        auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return reply_of(outcome);
         more = holders->size() == wanted.limit;
-        for (Holder& holder : *holders) {
+        found_at = holders->store_now;
+        for (Holder& holder : holders->items) {
             if (found.size() == page) {
                 more = true;
                 break;
@@ -281,6 +283,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
     body["locks"] = co_await with_waiters(found);
     body["next"] = nullptr;
     if (more) body["next"] = cursor_of(*wanted.after);
+    body["store_now"] = wire::to_json(found_at);
     co_return json_reply(200, body);
 }
 
@@ -317,7 +320,7 @@ Task<Reply> Native::history(RoutedRequest& request) {
 
     Request question = std::move(wanted);
     const Outcome outcome = co_await store_.ask(std::move(question));
-    const auto* past = std::get_if<std::vector<PastLease>>(&outcome);
+    const auto* past = std::get_if<HistoryPage>(&outcome);
     if (past == nullptr) co_return reply_of(outcome);
     json::object body = wire::to_json(outcome);
     body["next"] = nullptr;

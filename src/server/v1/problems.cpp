@@ -16,7 +16,7 @@ unsigned retry_after(const Refusal& refusal) {
     constexpr std::chrono::seconds shortest{1};
     constexpr std::chrono::seconds longest{60};
     if (refusal.holders.empty()) return static_cast<unsigned>(shortest.count());
-    const Time first = std::ranges::min(refusal.holders, {}, &Holder::until).until;
+    const Time first = std::ranges::min(refusal.holders, {}, &Holder::expires_at).expires_at;
     if (first == never) return static_cast<unsigned>(longest.count());
     const auto left = std::chrono::ceil<std::chrono::seconds>(first - refusal.store_now);
     return static_cast<unsigned>(std::clamp(left, shortest, longest).count());

@@ -44,7 +44,7 @@ Task<Reply> Native::statistics(RoutedRequest& request) {
     body["held_complete"] = !held || held->leases < HeldCount::most;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
-    if (const auto* answer = std::get_if<Refusal>(&outcomes.front())) {
+    if (const auto* answer = std::get_if<HolderPage>(&outcomes.front())) {
         const auto here = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
         body["store_now"] = wire::to_json(answer->store_now);
         body["clock_offset_ms"] = wire::to_json(answer->store_now - here);

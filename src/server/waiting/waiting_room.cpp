@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/holder.hpp"
+#include "core/grant.hpp"
 #include "server/store/asking.hpp"
 
 namespace leasehold::server {
@@ -133,7 +133,7 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
 }
 
 void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
-    const bool unknown = wanted.drawn == Drawn::for_this && wanted.lock_id == lease.lock_id;
+    const bool unknown = wanted.fresh_lock_id && wanted.lock_id == lease.lock_id;
     if (unknown) end(Release{lease.key, lease.lock_id});
 }
 
@@ -226,7 +226,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     waiter->line = line.get();
     waiter->place = line->waiters.insert(ahead.base(), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
-    if (waiter->wanted.drawn == Drawn::before) line->drawn[waiter->wanted.lock_id] = waiter;
+    if (!waiter->wanted.fresh_lock_id) line->drawn[waiter->wanted.lock_id] = waiter;
     if (before) {
         waiter->has_tried = before->has_tried;
         end_patience(before);
@@ -236,7 +236,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
 }
 
 WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wanted) {
-    if (wanted.drawn != Drawn::before) return nullptr;
+    if (wanted.fresh_lock_id) return nullptr;
     const auto found = line.drawn.find(wanted.lock_id);
     return found == line.drawn.end() ? nullptr : found->second;
 }
@@ -325,8 +325,8 @@ Clock::time_point WaitingRoom::next_try(const Refusal& refusal) const {
     const auto now = Clock::now();
     auto due = now + std::max<Clock::duration>(options_.wait_poll, lines_.size() * poll_per_line);
     for (const Holder& holder : refusal.holders) {
-        if (holder.until == never) continue;
-        const auto left = std::max(holder.until - refusal.store_now, Duration::zero());
+        if (holder.expires_at == never) continue;
+        const auto left = std::max(holder.expires_at - refusal.store_now, Duration::zero());
         due = std::min(due,
                        now + std::chrono::duration_cast<Clock::duration>(left) + behind_the_expiry);
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 
 #include "server/events/reporter.hpp"
 #include "server/http/client_connection.hpp"

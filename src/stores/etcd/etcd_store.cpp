@@ -35,6 +35,11 @@ public:
 
     [[nodiscard]] std::size_t concurrency() const noexcept override { return lane_count; }
 
+    [[nodiscard]] bool keep_house() noexcept override {
+        const Turn turn{*this};
+        return turn.lane().keep_house();
+    }
+
     [[nodiscard]] StoreStatus status() override {
         const Turn turn{*this};
         return turn.lane().status();

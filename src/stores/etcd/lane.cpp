@@ -32,7 +32,7 @@ StoreOptions without_leaps(StoreOptions options) {
 
 Lane::Lane(Shared& shared)
     : CellStore{without_leaps(shared.options),
-                {.attempts = attempts, .names = names_of_a_transaction}},
+                {.conflict = retries::etcd_conflict, .lookups = names_of_a_transaction}},
       shared_{shared},
       names_{shared.names},
       gateway_{shared.target, shared.options.io_timeout, shared.members} {}

@@ -59,8 +59,7 @@ protected:
     std::size_t forget_history(Time before, std::size_t limit) override;
 
 private:
-    // How often something is tried that others' changes got in the way of.
-    static constexpr int attempts = 12;
+    static constexpr int attempts = retries::etcd_conflict.attempts;
 
     struct KnownLease {
         std::optional<Ended> ended{};

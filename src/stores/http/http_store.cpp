@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "core/enum_names.hpp"
+#include "core/request_traits.hpp"
 #include "stores/http/answers.hpp"
 #include "stores/http/connection.hpp"
 #include "wire/messages.hpp"
@@ -20,17 +22,8 @@ namespace json = boost::json;
 constexpr std::size_t requests_per_message = 200;
 constexpr std::size_t long_message_bytes = 500'000;
 
-bool only_asks(const Request& request) {
-    // lab: only-asks
-    return std::holds_alternative<Check>(request) || std::holds_alternative<Holders>(request) ||
-           std::holds_alternative<List>(request) || std::holds_alternative<History>(request);
-}
-
 Durability durability_from(const std::string& name) {
-    for (const Durability known : {Durability::strong, Durability::weak}) {
-        if (name == to_string(known)) return known;
-    }
-    return Durability::none;
+    return durability_names.find(name).value_or(Durability::none);
 }
 
 class HttpStore final : public Store {
@@ -79,7 +72,7 @@ private:
                body.size() < long_message_bytes) {
             if (count > 0) body += ',';
             wire::print(body, wire::to_json(requests[count]));
-            changes = changes || !only_asks(requests[count]);
+            changes = changes || !only_reads(kind_of(requests[count]));  // lab: only-reads
             ++count;
         }
         body += "]}";

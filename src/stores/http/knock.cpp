@@ -9,8 +9,8 @@
 
 namespace leasehold::http {
 
-std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target, Duration io_timeout,
-                                                       const LockKey& key, const Knock& knock) {
+std::expected<HolderPage, KnockRefused> knock(const Target& target, Duration io_timeout,
+                                              const LockKey& key, const Knock& knock) {
     boost::json::object body;
     body["owner"] = knock.owner;
     body["message"] = knock.message;
@@ -28,7 +28,7 @@ std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target, Dur
                 return std::unexpected{std::move(refused)};
             }
         }
-        return std::get<std::vector<Holder>>(
+        return std::get<HolderPage>(
             wire::outcome_from(understood(connection.server(), response, effect)));
     } catch (const BadRequest& bad) {
         throw not_understood(connection.server(), effect, bad.what());

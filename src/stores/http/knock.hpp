@@ -21,9 +21,8 @@ struct KnockRefused {
 };
 
 // Asks the holders of a key for it, through a server, and returns them. Throws StoreFault.
-[[nodiscard]] std::expected<std::vector<Holder>, KnockRefused> knock(const Target& target,
-                                                                     Duration io_timeout,
-                                                                     const LockKey& key,
-                                                                     const Knock& knock);
+[[nodiscard]] std::expected<HolderPage, KnockRefused> knock(const Target& target,
+                                                            Duration io_timeout, const LockKey& key,
+                                                            const Knock& knock);
 
 }  // namespace leasehold::http

@@ -248,18 +248,18 @@ std::optional<LockKey> key_at(const ResultSet& row, unsigned column) {
 }
 
 LockRow row_at(const ResultSet& row, unsigned column) {
-    return {.lock_id = lock_id_from(row.text(column)),
-            .expires_at = time_from(row.integer(column + 1)),
-            .owner = std::string{row.text(column + 2)},
-            .mode = mode_from(row.integer(column + 3)),
-            .fence = row.integer(column + 4),
-            .granted_at = time_from(row.integer(column + 5)),
-            .touched_at = time_from(row.integer(column + 6)),
-            .note = std::string{row.text(column + 7)},
-            .ended = gone_from(row.integer(column + 8)),
-            .ended_at = time_from(row.integer(column + 9)),
-            .ended_by = std::string{row.text(column + 10)},
-            .ended_why = std::string{row.text(column + 11)}};
+    return {{.lock_id = lock_id_from(row.text(column)),
+             .owner = std::string{row.text(column + 2)},
+             .mode = mode_from(row.integer(column + 3)),
+             .fence = row.integer(column + 4),
+             .granted_at = time_from(row.integer(column + 5)),
+             .expires_at = time_from(row.integer(column + 1)),
+             .note = std::string{row.text(column + 7)}},
+            time_from(row.integer(column + 6)),
+            gone_from(row.integer(column + 8)),
+            time_from(row.integer(column + 9)),
+            std::string{row.text(column + 10)},
+            std::string{row.text(column + 11)}};
 }
 
 Grant share_at(const ResultSet& row, unsigned column) {
@@ -279,8 +279,8 @@ std::optional<Holder> holder_at(const ResultSet& row) {
                   .owner = std::string{row.text(2)},
                   .mode = mode_from(row.integer(3)),
                   .fence = row.integer(4),
-                  .since = time_from(row.integer(5)),
-                  .until = time_from(row.integer(6)),
+                  .granted_at = time_from(row.integer(5)),
+                  .expires_at = time_from(row.integer(6)),
                   .note = std::string{row.text(7)}};
 }
 

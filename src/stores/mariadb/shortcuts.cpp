@@ -57,11 +57,13 @@ const std::string now_or_floor = "greatest(" + clock_us + ", ?)";
 // share is in use: they take nothing. One that was drawn just now is not looked up there.
 // Parameters: type, id, lockid, owner, note, floor, ttl, then lockid twice where it is looked up,
 // and floor.
-std::string take_statement(Drawn drawn) {
+enum class LockIds : std::uint8_t { fresh, perhaps_known };
+
+std::string take_statement(LockIds lock_ids) {
     const std::string row = "?, ?, ?, ?, ?, (@now := " + now_or_floor + "), @now, @now, @now + ?";
     return "insert into locks (type, id, lockid, owner, note, touched_at, fence, granted_at, "
            "expiration_time) " +
-           (drawn == Drawn::for_this
+           (lock_ids == LockIds::fresh
                 ? "values (" + row + ")"
                 : "select " + row +
                       " from dual where (select 1 from lock_history force index "
@@ -155,8 +157,8 @@ std::int64_t bounded(Duration duration) {
 }  // namespace
 
 Shortcuts::Shortcuts(::st_mysql* connection)
-    : take_new_{connection, take_statement(Drawn::for_this)},
-      take_{connection, take_statement(Drawn::before)},
+    : take_new_{connection, take_statement(LockIds::fresh)},
+      take_{connection, take_statement(LockIds::perhaps_known)},
       prolong_{connection, prolong_statement},
       end_{connection, end_statement},
       check_{connection, check_statement} {}
@@ -168,7 +170,7 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
         bounded(request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl);
     const std::string_view id_text{lock_id}, owner_text{request.owner}, note_text{request.note};
     // A lock id that was drawn for this was granted by this; another may have been before.
-    if (request.drawn == Drawn::for_this) {
+    if (request.fresh_lock_id) {
         const bool found = link.commit(
             take_new_, std::array<Value, 8>{key.type(), key.id(), id_text, owner_text, note_text,
                                             micros(floor), ttl, micros(floor)});

@@ -110,7 +110,7 @@ private:
     Shard& shard_of(const LockKey& key) { return shards_[std::hash<LockKey>{}(key) % shard_count]; }
 
     Outcome answer(const TryLock& request) {
-        if (request.drawn == Drawn::before) return answer_known_id(request);
+        if (!request.fresh_lock_id) return answer_known_id(request);
         Shard& shard = shard_of(request.key);
         const std::lock_guard lock{shard.mutex};
         Decision decision{*this, shard};
@@ -148,7 +148,7 @@ private:
 
     Outcome answer(const TryLockAll& request) {
         const auto locks = lock_all();
-        for (std::size_t i = 0; i < request.keys.size() && request.drawn == Drawn::before; ++i) {
+        for (std::size_t i = 0; i < request.keys.size() && !request.fresh_lock_id; ++i) {
             if (names_another(request.lock_ids[i], request.keys[i])) return id_of_another_key();
         }
         std::vector<Cell*> cells;
@@ -240,7 +240,7 @@ private:
         Shard& shard = shard_of(request.key);
         const std::lock_guard lock{shard.mutex};
         const auto slot = shard.cells.find(request.key);
-        if (slot == shard.cells.end()) return std::vector<Holder>{};
+        if (slot == shard.cells.end()) return HolderPage{.store_now = clock_()};
         return Decision{*this, shard}.rules.holders(request.key, slot->second);
     }
 
@@ -252,7 +252,7 @@ private:
             for (const auto& [key, cell] : shard.cells) {
                 if (request.type && key.type() != *request.type) continue;
                 std::ranges::copy_if(
-                    decision.rules.holders(key, cell), std::back_inserter(all),
+                    decision.rules.holders(key, cell).items, std::back_inserter(all),
                     [&](const Holder& holder) {
                         if (request.owner &&
                             !owner_matches(holder.owner, *request.owner, request.scope)) {
@@ -264,11 +264,13 @@ private:
                     });
             }
         }
+        const Time now = clock_();
+        std::erase_if(all, [now](const Holder& holder) { return holder.expires_at <= now; });
         const auto page = std::min(request.limit, all.size());
         std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(page), {},
                                   [](const Holder& h) { return std::tie(h.key, h.fence); });
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(page), all.end());
-        return all;
+        return HolderPage{.items = std::move(all), .store_now = now};
     }
 
     Outcome answer(const History& request) {
@@ -296,7 +298,7 @@ private:
         std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(page),
                                   std::greater<>{}, &PastLease::sequence);
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(page), all.end());
-        return all;
+        return HistoryPage{.items = std::move(all), .store_now = clock_()};
     }
 
     // A shard at a time.

@@ -102,18 +102,18 @@ struct HistoryColumns : KeyColumns {
 
 // Twelve columns from `first` on, by default those of sql::read_rows.
 [[nodiscard]] inline LockRow lock_row_at(const Rows& rows, int row, int first = 1) {
-    return {.lock_id = lock_id_from(rows.text(row, first)),
-            .expires_at = rows.time(row, first + 1),
-            .owner = std::string{rows.text(row, first + 2)},
-            .mode = mode_from(rows.integer(row, first + 3)),
-            .fence = rows.integer(row, first + 4),
-            .granted_at = rows.time(row, first + 5),
-            .touched_at = rows.time(row, first + 6),
-            .note = std::string{rows.text(row, first + 7)},
-            .ended = gone_from(rows.integer(row, first + 8)),
-            .ended_at = rows.time(row, first + 9),
-            .ended_by = std::string{rows.text(row, first + 10)},
-            .ended_why = std::string{rows.text(row, first + 11)}};
+    return {{.lock_id = lock_id_from(rows.text(row, first)),
+             .owner = std::string{rows.text(row, first + 2)},
+             .mode = mode_from(rows.integer(row, first + 3)),
+             .fence = rows.integer(row, first + 4),
+             .granted_at = rows.time(row, first + 5),
+             .expires_at = rows.time(row, first + 1),
+             .note = std::string{rows.text(row, first + 7)}},
+            rows.time(row, first + 6),
+            gone_from(rows.integer(row, first + 8)),
+            rows.time(row, first + 9),
+            std::string{rows.text(row, first + 10)},
+            std::string{rows.text(row, first + 11)}};
 }
 
 // Six columns from `first` on, where there is a share.

@@ -254,8 +254,8 @@ protected:
                                .owner = std::string{rows.text(row, 2)},
                                .mode = mode_from(rows.integer(row, 3)),
                                .fence = rows.integer(row, 4),
-                               .since = rows.time(row, 5),
-                               .until = rows.time(row, 6),
+                               .granted_at = rows.time(row, 5),
+                               .expires_at = rows.time(row, 6),
                                .note = std::string{rows.text(row, 7)}});
         }
         return holders;

@@ -64,7 +64,7 @@ Time take_leases(const Rows& rows, const std::vector<Named>& asked, std::span<Ou
 
 void Shortcuts::add(std::size_t index, const TryLock& r) {
     tries_.push_back({index, r});
-    all_drawn_now_ = all_drawn_now_ && r.drawn == Drawn::for_this;
+    all_fresh_ = all_fresh_ && r.fresh_lock_id;
 }
 
 void Shortcuts::add(std::size_t index, const Check& r) {
@@ -110,8 +110,8 @@ Command Shortcuts::tries() const {
     add_integers(parameters, tries_, [](const Try& t) {
         return std::min(t.request.ttl, t.request.max_hold.value_or(t.request.ttl)).count();
     });
-    const std::string& one = all_drawn_now_ ? sql::try_drawn_now_one : sql::try_one;
-    const std::string& many = all_drawn_now_ ? sql::try_drawn_now_many : sql::try_many;
+    const std::string& one = all_fresh_ ? sql::try_fresh_one : sql::try_one;
+    const std::string& many = all_fresh_ ? sql::try_fresh_many : sql::try_many;
     return {tries_.size() == 1 ? one : many, std::move(parameters)};
 }
 

@@ -57,8 +57,8 @@ private:
     std::vector<Try> tries_;
     std::vector<Named> checks_;
     std::vector<Change> changes_;
-    bool all_drawn_now_ = true;  // the lock ids of tries_
-    bool some_end_ = false;      // of changes_
+    bool all_fresh_ = true;  // the lock ids of tries_
+    bool some_end_ = false;  // of changes_
 };
 
 }  // namespace leasehold::postgres

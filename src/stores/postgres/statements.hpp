@@ -214,8 +214,8 @@ returning type, id, fence, granted_at, expiration_time)";
 
 inline const std::string try_one = try_statement(try_q_one, unused);
 inline const std::string try_many = try_statement(try_q_many, unused);
-inline const std::string try_drawn_now_one = try_statement(try_q_one, "");
-inline const std::string try_drawn_now_many = try_statement(try_q_many, "");
+inline const std::string try_fresh_one = try_statement(try_q_one, "");
+inline const std::string try_fresh_many = try_statement(try_q_many, "");
 
 inline std::string check_statement(const std::string& q) {
     return R"(

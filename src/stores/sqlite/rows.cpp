@@ -120,18 +120,18 @@ Rows::Rows(::sqlite3* db)
 Known Rows::find(const LockKey& key) {
     const Resetting at_end{find_};
     if (!find_.bind(1, key.type()).bind(2, key.id()).step()) return {};
-    Known known{.row = {.lock_id = lock_id_from(find_.text(0)),
-                        .expires_at = time_from(find_.integer(1)),
-                        .owner = find_.text(2),
-                        .mode = mode_from(find_.integer(3)),
-                        .fence = find_.integer(4),
-                        .granted_at = time_from(find_.integer(5)),
-                        .touched_at = time_from(find_.integer(6)),
-                        .note = find_.text(7),
-                        .ended = gone_from(find_.integer(8)),
-                        .ended_at = time_from(find_.integer(9)),
-                        .ended_by = find_.text(10),
-                        .ended_why = find_.text(11)},
+    Known known{.row = {{.lock_id = lock_id_from(find_.text(0)),
+                         .owner = find_.text(2),
+                         .mode = mode_from(find_.integer(3)),
+                         .fence = find_.integer(4),
+                         .granted_at = time_from(find_.integer(5)),
+                         .expires_at = time_from(find_.integer(1)),
+                         .note = find_.text(7)},
+                        time_from(find_.integer(6)),
+                        gone_from(find_.integer(8)),
+                        time_from(find_.integer(9)),
+                        find_.text(10),
+                        find_.text(11)},
                 .rowid = find_.integer(12),
                 .past = find_.integer(13)};
     if (known.row.mode == Mode::shared) known.shares = shares(key);
@@ -222,8 +222,8 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
                            .owner = query.text(2),
                            .mode = mode_from(query.integer(3)),
                            .fence = query.integer(4),
-                           .since = time_from(query.integer(5)),
-                           .until = time_from(query.integer(6)),
+                           .granted_at = time_from(query.integer(5)),
+                           .expires_at = time_from(query.integer(6)),
                            .note = query.text(7)});
     }
     return holders;

@@ -99,7 +99,7 @@ Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holder
     for (const leasehold::Holder& holder : holders) {
         if (!names.is_empty()) names += html(", ");
         names += say(viewer.language, "<strong>{}</strong> since {}", user_of(holder.owner),
-                     moment(holder.since));
+                     moment(holder.granted_at));
     }
     return names;
 }

@@ -16,10 +16,10 @@ std::string_view refusal_text(Language language, const std::vector<leasehold::Ho
 Response refused(const Viewer& viewer, const Refused& refusal) {
     const Language language = viewer.language;
     Html until;
-    if (!refusal.holders.empty() && refusal.holders.front().until != leasehold::never) {
+    if (!refusal.holders.empty() && refusal.holders.front().expires_at != leasehold::never) {
         until = html(" <span class=\"small\">{}</span>",
                      say(language, "The lock expires at {} unless it is renewed.",
-                         moment(refusal.holders.front().until)));
+                         moment(refusal.holders.front().expires_at)));
     }
     const Html body =
         html(R"(<section class="card">

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <leasehold/lease.hpp>
+#include <leasehold/lock_key.hpp>
+#include <leasehold/time.hpp>
+
+// The questions about leases: who holds what, and what has ended.
+namespace leasehold {
+
+enum class OwnerScope : std::uint8_t {
+    exact,  // this owner
+    below,  // this owner and every owner whose path begins with it: "alice" covers "alice/tab-2"
+};
+
+// Asks for live leases, in the order of their keys, page by page.
+struct List {
+    std::optional<std::string> type{};
+    std::optional<std::string> owner{};
+    OwnerScope scope = OwnerScope::exact;
+    std::optional<Holder> after{};  // the last holder of the previous page
+    std::size_t limit = 100;
+};
+
+// Asks for leases that have ended, the latest first, page by page. If `key` is given, the page
+// begins with leases that have expired and that nobody has taken over or swept yet.
+struct History {
+    std::optional<LockKey> key{};
+    std::optional<std::int64_t> before{};  // the sequence of the last lease of the previous page
+    std::size_t limit = 100;
+};
+
+// One page of an answer, and the store's clock when the store read it. A page is a range:
+//   for (const Holder& holder : locks.holders(key)) ...
+template <class T>
+struct Page {
+    std::vector<T> items{};
+    Time store_now{};
+
+    [[nodiscard]] bool empty() const noexcept { return items.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return items.size(); }
+    [[nodiscard]] const T& operator[](std::size_t index) const { return items[index]; }
+    [[nodiscard]] const T& front() const { return items.front(); }
+    [[nodiscard]] const T& back() const { return items.back(); }
+    [[nodiscard]] auto begin() const noexcept { return items.begin(); }
+    [[nodiscard]] auto end() const noexcept { return items.end(); }
+};
+
+using HolderPage = Page<Holder>;
+using HistoryPage = Page<PastLease>;
+
+}  // namespace leasehold

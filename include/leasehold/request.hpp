@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/lease.hpp>
+#include <leasehold/lock_id.hpp>
+#include <leasehold/lock_key.hpp>
+#include <leasehold/queries.hpp>
+#include <leasehold/request_fwd.hpp>
+#include <leasehold/time.hpp>
+
+// What a store can be asked. LockManager's functions make these requests; its submit() takes one.
+namespace leasehold {
+
+// Takes the key, or is refused as held. The same request with the same lock id again gets the same
+// lease, or the reason why that lease ended: a lock id that died never lives again.
+struct TryLock {
+    LockKey key;
+    LockId lock_id{};
+    std::string owner{};
+    Mode mode = Mode::exclusive;
+    Duration ttl{};
+    std::string note{};
+    std::optional<Fence> since{};  // grant only if nobody was granted the key after this fence
+    std::optional<Duration> max_hold{};
+    // True only if the lock id was drawn for this request and was never sent before: the store then
+    // need not look for a lease that has it.
+    bool fresh_lock_id = false;
+};
+
+// Takes every key or none. `lock_ids[i]` is for `keys[i]`; the keys are sorted and different.
+struct TryLockAll {
+    std::vector<LockKey> keys{};
+    std::vector<LockId> lock_ids{};
+    std::string owner{};
+    Mode mode = Mode::exclusive;
+    Duration ttl{};
+    std::string note{};
+    std::optional<Duration> max_hold{};
+    bool fresh_lock_id = false;  // as in TryLock, of all lock ids
+};
+
+// Asks whether a lease is alive. Writes nothing.
+struct Check {
+    std::optional<LockKey> key{};  // if given, a lock id of another key is refused
+    LockId lock_id{};
+};
+
+// Adds to the expiry, up to `max_ttl` ahead of now. (LockManager sets `max_ttl` and every
+// `max_hold`.)
+struct Extend {
+    std::optional<LockKey> key{};
+    LockId lock_id{};
+    Duration by{};
+    Duration max_ttl = until_released;
+    std::optional<Duration> max_hold{};
+};
+
+// Sets the expiry to now + ttl; never shortens it.
+struct Renew {
+    std::optional<LockKey> key{};
+    LockId lock_id{};
+    Duration ttl{};
+    std::optional<Duration> max_hold{};
+};
+
+// Ends a lease.
+struct Release {
+    std::optional<LockKey> key{};
+    LockId lock_id{};
+    // If given, a lease that was prolonged since, and has another expiry, is refused as held.
+    std::optional<Time> if_expires_at{};
+};
+
+// Ends all leases of an owner.
+struct ReleaseAll {
+    std::string owner{};
+    OwnerScope scope = OwnerScope::exact;
+    std::optional<LockKey> key{};  // if given, only the leases on this key
+};
+
+// Ends the lease that has exactly this fence.
+struct Break {
+    LockKey key;
+    Fence fence = 0;
+    std::string by{};
+    std::string reason{};
+};
+
+// Asks who holds a key.
+struct Holders {
+    LockKey key;
+};
+
+// Forgets leases that ended longer than the retention ago. Looks at no more than `rows` keys, and
+// continues from there with the next Purge.
+struct Purge {
+    std::size_t rows = 1000;
+};
+
+struct Purged {
+    std::size_t forgotten = 0;
+    bool complete = false;  // the last key was looked at, and no history is left to forget
+};
+
+}  // namespace leasehold

@@ -1,0 +1,125 @@
+#include "core/request_traits.hpp"
+
+namespace leasehold {
+namespace {
+
+template <class R>
+concept HasOptionalKey = requires(const R& request) { request.key.has_value(); };
+
+std::span<const LockKey> only(const LockKey& key) noexcept {
+    return {&key, 1};
+}
+
+bool has_one_step(const TryLock& request) noexcept {
+    return request.mode == Mode::exclusive && !request.since && request.ttl != until_released;
+}
+bool has_one_step(const Check& /*request*/) noexcept {
+    return true;
+}
+bool has_one_step(const Extend& request) noexcept {
+    return request.max_ttl != until_released;
+}
+bool has_one_step(const Renew& request) noexcept {
+    return request.ttl != until_released;
+}
+bool has_one_step(const Release& request) noexcept {
+    return !request.if_expires_at;
+}
+
+}  // namespace
+
+const LockId* lock_id_of(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> const LockId* {
+            if constexpr (ByLockId<R>) {
+                return &r.lock_id;
+            } else {
+                return nullptr;
+            }
+        },
+        request);
+}
+
+std::span<const LockId> tried_ids(const TryLock& request) noexcept {
+    return {&request.lock_id, 1};
+}
+std::span<const LockId> tried_ids(const TryLockAll& request) noexcept {
+    return request.lock_ids;
+}
+std::span<const LockKey> tried_keys(const TryLock& request) noexcept {
+    return only(request.key);
+}
+std::span<const LockKey> tried_keys(const TryLockAll& request) noexcept {
+    return request.keys;
+}
+
+std::optional<std::span<const LockKey>> keys_of(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> std::optional<std::span<const LockKey>> {
+            if constexpr (AnyTry<R>) {
+                return tried_keys(r);
+            } else if constexpr (ByLockId<R>) {
+                if (!r.key) return std::nullopt;
+                return only(*r.key);
+            } else if constexpr (std::is_same_v<R, Break> || std::is_same_v<R, Holders>) {
+                return only(r.key);
+            } else {
+                return std::nullopt;
+            }
+        },
+        request);
+}
+
+const std::string* owner_of(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> const std::string* {
+            if constexpr (AnyTry<R> || std::is_same_v<R, ReleaseAll>) {
+                return &r.owner;
+            } else {
+                return nullptr;
+            }
+        },
+        request);
+}
+
+std::size_t rows_asked_for(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> std::size_t {
+            if constexpr (std::is_same_v<R, List> || std::is_same_v<R, History>) {
+                return r.limit;
+            } else {
+                return 0;
+            }
+        },
+        request);
+}
+
+std::size_t count_lookups(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> std::size_t {
+            if constexpr (AnyTry<R>) {
+                return tried_keys(r).size() * (r.fresh_lock_id ? 1 : 2);
+            } else if constexpr (HasOptionalKey<R>) {
+                return r.key ? 1 : 2;
+            } else {
+                return 1;
+            }
+        },
+        request);
+}
+
+const LockKey* shortcut_key(const Request& request) noexcept {
+    return std::visit(
+        []<class R>(const R& r) -> const LockKey* {
+            if constexpr (std::is_same_v<R, TryLock>) {
+                return has_one_step(r) ? &r.key : nullptr;
+            } else if constexpr (ByLockId<R>) {
+                return r.key && has_one_step(r) ? &*r.key : nullptr;
+            } else {
+                return nullptr;
+            }
+        },
+        request);
+}
+
+}  // namespace leasehold

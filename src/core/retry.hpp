@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include <leasehold/time.hpp>
+
+// How often something is tried again, and how long to pause before it: one policy type, and all its
+// values in one place (namespace `retries`). To try until a deadline:
+//
+//     Retry retry{retries::busy_lease, SteadyClock::now() + busy_patience};
+//     for (;;) {
+//         if (auto answer = ask()) return answer;
+//         if (!retry.pause()) return busy;  // sleeps, or says that the policy or the time is used
+//         up
+//     }
+//
+// A caller that sleeps in its own way, for instance until it is stopped, takes next_pause().
+namespace leasehold {
+
+struct RetryPolicy {
+    enum class Pauses : std::uint8_t {
+        exact,
+        random,  // between half the pause and the whole, so that many callers do not ask in step
+    };
+    static constexpr int any_number = std::numeric_limits<int>::max();
+
+    int attempts = any_number;  // the first included
+    Duration first_pause{};     // each pause is twice the one before, up to the longest
+    Duration longest_pause{};
+    Pauses pauses = Pauses::exact;
+};
+
+namespace retries {
+
+using namespace std::chrono_literals;
+
+// Another transaction uses the lease: batcher and guards, until Limits::busy_patience.
+inline constexpr RetryPolicy busy_lease{.first_pause = 1ms, .longest_pause = 16ms};
+// A database transaction met a conflict; then its requests go one by one.
+inline constexpr RetryPolicy conflict{.attempts = 3};
+// An etcd transaction met a conflict. etcd has no locks, so it meets more of them.
+inline constexpr RetryPolicy etcd_conflict{.attempts = 12};
+// A lock is held, and the store has no line to wait in: the command, as long as --wait says.
+inline constexpr RetryPolicy held_lock{
+    .first_pause = 20ms, .longest_pause = 500ms, .pauses = RetryPolicy::Pauses::random};
+
+// A renewal failed: KeepAlive asks again sooner than after a renewal that succeeded.
+[[nodiscard]] constexpr RetryPolicy renewal(Duration every) {
+    const Duration pause = std::max<Duration>(every / 8, 1ms);
+    return {.first_pause = pause, .longest_pause = pause};
+}
+
+}  // namespace retries
+
+// The attempts at one thing. The first attempt is under way when this is made.
+class Retry {
+public:
+    explicit Retry(const RetryPolicy& policy,
+                   SteadyClock::time_point deadline = SteadyClock::time_point::max())
+        : policy_{policy}, pause_{policy.first_pause}, deadline_{deadline} {}
+
+    // The pause before the next attempt; nothing if there is to be none.
+    [[nodiscard]] std::optional<Duration> next_pause() {
+        if (++attempts_ >= policy_.attempts) return std::nullopt;
+        const auto now = SteadyClock::now();
+        if (now >= deadline_) return std::nullopt;
+        const Duration pause = std::exchange(pause_, std::min(2 * pause_, policy_.longest_pause));
+        return std::min<Duration>(
+            policy_.pauses == RetryPolicy::Pauses::random ? random_part(pause) : pause,
+            deadline_ - now);
+    }
+
+    // Sleeps before the next attempt. False, at once, if there is to be none.
+    [[nodiscard]] bool pause() {
+        const auto pause = next_pause();
+        if (!pause) return false;
+        if (*pause > Duration::zero()) std::this_thread::sleep_for(*pause);
+        return true;
+    }
+
+private:
+    [[nodiscard]] static Duration random_part(Duration pause) {
+        static thread_local std::minstd_rand random{std::random_device{}()};
+        return Duration{std::uniform_int_distribution{pause.count() / 2, pause.count()}(random)};
+    }
+
+    RetryPolicy policy_;
+    Duration pause_;
+    SteadyClock::time_point deadline_;
+    int attempts_ = 0;
+};
+
+}  // namespace leasehold
