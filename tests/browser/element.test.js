@@ -122,7 +122,7 @@ test('an idle person is warned, can stay, and later loses the lock but not the d
   const editor = await startEditor(t, { attributes: { 'idle-after': '8s', 'idle-warning': '7s' } });
   const alice = await editor.open('alice');
   await alice.notes.fill('half of it');
-  await alice.reads('You seem to be away.');
+  await alice.reads(/You seem to be away\. The lock will be released in [1-7] sec\./);
   await alice.page.evaluate(() => document.addEventListener('leasehold-held', () => (window.stays = true)));
   await alice.button('I am still here').click();
   await alice.page.waitForFunction(() => window.stays);

@@ -129,7 +129,7 @@ export function textsFor(element, own = {}) {
     locale,
     say: (name, values = {}) => known[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole),
     clock: (moment) => clock(new Date(moment), locale),
-    minutes,
+    minutes: (ms) => minutes(ms, locale),
   };
 }
 
@@ -140,7 +140,9 @@ function clock(moment, locale) {
   return new Intl.DateTimeFormat(locale, { ...day, hour: 'numeric', minute: '2-digit' }).format(moment);
 }
 
-function minutes(ms) {
+// "2 min"; in the last minute "45 sec".
+function minutes(ms, locale) {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  const [value, unit] = seconds >= 60 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
 }
