@@ -14,9 +14,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <mutex>
-#include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <leasehold/lock_id.hpp>
 
@@ -30,7 +35,6 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t waiting_lines = 8192;
-constexpr std::chrono::seconds between_such_lines{5};
 constexpr std::size_t lock_id_letters = 36;
 
 spdlog::level::level_enum level_of(LogLevel level) {
@@ -43,7 +47,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
     return spdlog::level::info;
 }
 
-// The first line of what a database said: further ones, and lock ids, quote what it was given.
+// The first line of a database's error, without lock ids. Further lines quote values.
 std::string public_part(std::string text) {
     text.erase(std::min(text.find('\n'), text.size()));
     for (std::size_t at = 0; at + lock_id_letters <= text.size(); ++at) {
@@ -91,7 +95,7 @@ std::string as_text(std::string_view message, Log::Fields fields) {
     return line;
 }
 
-// What stands in the object behind time and level.
+// The members of the object after time and level.
 std::string as_json(std::string_view message, Log::Fields fields) {
     std::string line = "\"message\":" + json::serialize(json::string{message});
     for (const Log::Field& field : fields) {
@@ -100,32 +104,94 @@ std::string as_json(std::string_view message, Log::Fields fields) {
     return line;
 }
 
-// What may happen very often is told now and then.
-class Seldom {
+// Limits the lines about events that may come very often. The first event of a kind is written at
+// once. Later ones are counted, and one line tells their number when the interval is over, even if
+// no more come. Thread-safe.
+class Floods {
 public:
-    // How many there were since it was told, with this one; nothing where it is too early to tell.
-    std::optional<std::size_t> one_more() {
-        const auto now = Clock::now();
-        const std::lock_guard lock{mutex_};
-        ++count_;
-        if (now < next_) return std::nullopt;
-        next_ = now + between_such_lines;
-        return std::exchange(count_, 0);
+    using Write = std::function<void(std::size_t events)>;
+
+    // The events of one kind. Guarded by the mutex of Floods, and outlives it.
+    struct Kind {
+        Clock::time_point next{};  // when a line may be written again
+        std::size_t count = 0;     // since the last line
+        Write write{};             // of the first of them
+    };
+
+    explicit Floods(Clock::duration between) : between_{between} {}
+    Floods(const Floods&) = delete;
+    Floods& operator=(const Floods&) = delete;
+    ~Floods() {
+        thread_.request_stop();
+        if (thread_.joinable()) thread_.join();
+        std::unique_lock lock{mutex_};
+        while (!counted_.empty()) tell(*counted_.front(), lock);
+    }
+
+    // `make` makes the function that writes the line.
+    template <class Make>
+    void add(Kind& kind, Make make) {
+        std::unique_lock lock{mutex_};
+        if (kind.count == 0 && Clock::now() >= kind.next) {
+            kind.next = Clock::now() + between_;
+            lock.unlock();
+            make()(1);
+            return;
+        }
+        if (kind.count++ > 0) return;
+        kind.write = make();
+        counted_.push_back(&kind);
+        if (!thread_.joinable()) {
+            thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+        }
+        changed_.notify_one();
+    }
+
+    // Writes the number of the counted events now.
+    void flush(Kind& kind) {
+        std::unique_lock lock{mutex_};
+        if (kind.count > 0) tell(kind, lock);
     }
 
 private:
+    void tell(Kind& kind, std::unique_lock<std::mutex>& lock) {
+        std::erase(counted_, &kind);
+        const Write write = std::exchange(kind.write, {});
+        const std::size_t count = std::exchange(kind.count, 0);
+        kind.next = Clock::now() + between_;
+        lock.unlock();
+        write(count);
+        lock.lock();
+    }
+
+    void run(const std::stop_token& stop) {
+        std::unique_lock lock{mutex_};
+        while (!stop.stop_requested()) {
+            if (!changed_.wait(lock, stop, [this] { return !counted_.empty(); })) return;
+            Kind& first = **std::ranges::min_element(counted_, {}, &Kind::next);
+            if (Clock::now() >= first.next) {
+                tell(first, lock);
+            } else {
+                changed_.wait_until(lock, stop, first.next, [] { return false; });
+            }
+        }
+    }
+
+    const Clock::duration between_;
     std::mutex mutex_;
-    Clock::time_point next_{};  // guarded by mutex_
-    std::size_t count_ = 0;     // guarded by mutex_
+    std::vector<Kind*> counted_;  // guarded by mutex_; the kinds with a count
+    std::condition_variable_any changed_;
+    std::jthread thread_;
 };
 
 }  // namespace
 
 class Log::Lines {
 public:
-    Lines(LogLevel level, LogFormat format)
+    Lines(LogLevel level, LogFormat format, Clock::duration between)
         : for_people_{format == LogFormat::text ||
-                      (format == LogFormat::automatic && ::isatty(STDERR_FILENO) == 1)} {
+                      (format == LogFormat::automatic && ::isatty(STDERR_FILENO) == 1)},
+          floods{between} {
         spdlog::sink_ptr sink;
         if (for_people_) {
             sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
@@ -151,19 +217,23 @@ public:
         logger_->log(level_of(level), spdlog::string_view_t{line.data(), line.size()});
     }
 
-    Seldom faults;
-    Seldom strangers;
-    EnumArray<ConnectionEvent, Seldom> events;
-    std::atomic<bool> fault_told{false};  // and not yet that the store answers again
+    Floods::Kind faults;
+    Floods::Kind strangers;
+    EnumArray<ConnectionEvent, Floods::Kind> events;
+    std::atomic<bool> store_fails{false};
 
 private:
     const bool for_people_;
     std::shared_ptr<spdlog::details::thread_pool> thread_ =
         std::make_shared<spdlog::details::thread_pool>(waiting_lines, 1);
     std::shared_ptr<spdlog::logger> logger_;
+
+public:
+    Floods floods;  // writes when it ends
 };
 
-Log::Log(LogLevel level, LogFormat format) : lines_{std::make_unique<Lines>(level, format)} {}
+Log::Log(LogLevel level, LogFormat format, std::chrono::milliseconds between_repeats)
+    : lines_{std::make_unique<Lines>(level, format, between_repeats)} {}
 
 Log::~Log() = default;
 
@@ -190,31 +260,38 @@ void Log::served(const Served& request) noexcept {
 }
 
 void Log::store_failed(const StoreFault& fault) noexcept {
-    const auto count = lines_->faults.one_more();
-    if (!count) return;
-    lines_->fault_told = true;
-    warning("store fault", {{"fault", public_part(fault.what())},
-                            {"cause", name_of(fault.cause())},
-                            {"effect", name_of(fault.effect())},
-                            {"faults", *count}});
+    lines_->store_fails = true;
+    lines_->floods.add(lines_->faults, [&] {
+        return [this, fault](std::size_t faults) {
+            warning("store fault", {{"fault", public_part(fault.what())},
+                                    {"cause", name_of(fault.cause())},
+                                    {"effect", name_of(fault.effect())},
+                                    {"faults", faults}});
+        };
+    });
 }
 
 void Log::batch_applied(const Batch& batch) noexcept {
-    if (!lines_->fault_told.load(std::memory_order_relaxed) || batch.faults > 0) return;
-    if (lines_->fault_told.exchange(false)) info("the store answers again");
+    if (!lines_->store_fails.load(std::memory_order_relaxed) || batch.faults > 0) return;
+    if (!lines_->store_fails.exchange(false)) return;
+    lines_->floods.flush(lines_->faults);
+    info("the store answers again");
 }
 
 void Log::happened(ConnectionEvent event) noexcept {
     const std::string_view message = lines_of_events[event];
     if (message.empty()) return;
-    const auto count = lines_->events[event].one_more();
-    if (count) warning(message, {{"times", *count}});
+    lines_->floods.add(lines_->events[event], [&] {
+        return [this, message](std::size_t times) { warning(message, {{"times", times}}); };
+    });
 }
 
 void Log::turned_away(std::string_view address) noexcept {
-    const auto count = lines_->strangers.one_more();
-    if (!count) return;
-    warning("requests without a valid token", {{"address", address}, {"requests", *count}});
+    lines_->floods.add(lines_->strangers, [&] {
+        return [this, from = std::string{address}](std::size_t requests) {
+            warning("requests without a valid token", {{"address", from}, {"requests", requests}});
+        };
+    });
 }
 
 void Log::failed(std::string_view what) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -18,9 +19,9 @@ enum class LogFormat : std::uint8_t {
     json,
 };
 
-// What the server tells its operator, on standard error: a line per event, for people or as JSON.
-// Thread-safe. Whoever writes never waits for whoever reads: lines that nobody takes are dropped,
-// the oldest first. What is still waiting at destruction is written.
+// The server's log on standard error: a line per event, for people or as JSON. Thread-safe. Writing
+// never waits for the reader of standard error: if the lines are not taken, the oldest are dropped.
+// Lines that still wait at destruction are written.
 class Log final : public Observer {
 public:
     struct Field {
@@ -33,7 +34,9 @@ public:
     };
     using Fields = std::initializer_list<Field>;
 
-    Log(LogLevel level, LogFormat format);
+    // Events that come often are written once in `between_repeats`, with their number.
+    Log(LogLevel level, LogFormat format,
+        std::chrono::milliseconds between_repeats = std::chrono::seconds{5});
     ~Log() override;
 
     void set_level(LogLevel level);
@@ -50,12 +53,12 @@ public:
 
     // A line each at debug level.
     void served(const Served& request) noexcept override;
-    // Of many in a short time only the first is written, and then how many there were.
+    // Of many in a short time the first is written, and later the number of the others.
     void store_failed(const StoreFault& fault) noexcept override;
     void happened(ConnectionEvent event) noexcept override;
     void turned_away(std::string_view address) noexcept override;
     void failed(std::string_view what) noexcept override;
-    // Tells when the store answers again.
+    // Writes a line when the store answers again.
     void batch_applied(const Batch& batch) noexcept override;
 
 private:
