@@ -1,26 +1,24 @@
 #include "server/access/rules.hpp"
 
-#include <algorithm>
-#include <array>
 #include <variant>
+
+#include "core/enum_table.hpp"
 
 namespace leasehold::server {
 namespace {
 
-struct RuleOfRequest {
-    Rule operator()(const TryLock&) const { return {Need::use, Pace::asks}; }
-    Rule operator()(const TryLockAll&) const { return {Need::use, Pace::asks}; }
-    Rule operator()(const Check&) const { return {Need::use_or_see, Pace::keeps}; }
-    Rule operator()(const Extend&) const { return {Need::use, Pace::keeps}; }
-    Rule operator()(const Renew&) const { return {Need::use, Pace::keeps}; }
-    Rule operator()(const Release&) const { return {Need::use, Pace::keeps}; }
-    Rule operator()(const ReleaseAll&) const { return {Need::use, Pace::keeps}; }
-    Rule operator()(const Break&) const { return {Need::break_, Pace::asks}; }
-    Rule operator()(const Holders&) const { return {Need::see, Pace::asks}; }
-    Rule operator()(const List&) const { return {Need::see, Pace::asks}; }
-    Rule operator()(const History&) const { return {Need::see, Pace::asks}; }
-    Rule operator()(const Purge&) const { return {Need::break_, Pace::asks}; }
-};
+constexpr EnumTable<RequestKind, Need> needs{{{RequestKind::try_lock, Need::use},
+                                              {RequestKind::try_lock_all, Need::use},
+                                              {RequestKind::check, Need::use_or_see},
+                                              {RequestKind::extend, Need::use},
+                                              {RequestKind::renew, Need::use},
+                                              {RequestKind::release, Need::use},
+                                              {RequestKind::release_all, Need::use},
+                                              {RequestKind::break_lock, Need::break_},
+                                              {RequestKind::holders, Need::see},
+                                              {RequestKind::list, Need::see},
+                                              {RequestKind::history, Need::see},
+                                              {RequestKind::purge, Need::break_}}};
 
 std::optional<Role> role_for(Need need) {
     switch (need) {
@@ -34,18 +32,11 @@ std::optional<Role> role_for(Need need) {
     return Role::break_;
 }
 
-// The owner in whose name the request is made.
-const std::string* owner_of(const Request& request) {
-    if (const auto* one = std::get_if<TryLock>(&request)) return &one->owner;
-    if (const auto* all = std::get_if<TryLockAll>(&request)) return &all->owner;
-    if (const auto* end = std::get_if<ReleaseAll>(&request)) return &end->owner;
-    return nullptr;
-}
-
 }  // namespace
 
 Rule rule_of(const Request& request) {
-    return std::visit(RuleOfRequest{}, request);
+    const RequestKind kind = kind_of(request);
+    return {needs[kind], pace_of(kind)};
 }
 
 std::optional<Denial> denial(const Token& token, Need need) {

@@ -4,9 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <leasehold/store.hpp>
-
 #include "server/access/tokens.hpp"
+#include "server/requests.hpp"
 
 // Which role a request needs, and which rate counts it. The rules of URLs are in the protocols'
 // route tables; the rules of requests to the store, which a batch carries, are here.
@@ -14,10 +13,6 @@ namespace leasehold::server {
 
 // `use_or_see`: one of the two roles is enough.
 enum class Need : std::uint8_t { nothing, a_token, use, use_or_see, see, break_ };
-
-// Requests that keep or end a lease are counted apart from the others, so that many tries never
-// cost a lease. `by_request`: each request of the batch counts by its own rule.
-enum class Pace : std::uint8_t { asks, keeps, by_request };
 
 struct Rule {
     Need need;

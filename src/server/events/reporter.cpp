@@ -10,7 +10,6 @@
 
 #include "server/counted.hpp"
 #include "server/monitoring/observer.hpp"
-#include "server/store/asking.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -31,12 +30,12 @@ T answer_of(Outcome& outcome) {
 
 }  // namespace
 
-Reporter::Reporter(const Limits& limits, asio::io_context& home, const ServerOptions& options,
-                   Ask ask)
-    : limits_{limits},
+Reporter::Reporter(StoreQueue& store, const Limits& limits, asio::io_context& home,
+                   const ServerOptions& options)
+    : store_{store},
+      limits_{limits},
       home_{home},
       options_{options},
-      ask_{std::move(ask)},
       log_{std::make_shared<EventLog>(options.events_kept)},
       ledger_{[log = log_](const Event& event) { log->append(event); }},
       timer_{home.get_executor()} {}
@@ -51,22 +50,19 @@ void Reporter::on_home(std::function<void()> use) {
     });
 }
 
-void Reporter::take(const Request& request, const Outcome& outcome) {
-    const bool lives = is_try(request) || std::holds_alternative<Extend>(request) ||
-                       std::holds_alternative<Renew>(request);
-    const bool ends =
-        std::holds_alternative<Release>(request) || std::holds_alternative<ReleaseAll>(request);
+void Reporter::take(const Answered& answered) {
+    const RequestKind kind = answered.kind;
     const auto tell = [&](const Lease& lease) {
-        if (lives) {
+        if (takes(kind) || prolongs(kind)) {
             on_home([this, lease] { ledger_.is_alive(lease); });
-        } else if (ends) {
-            on_home([this, lease] { ledger_.was_released(lease); });
-        } else if (std::holds_alternative<Break>(request)) {
+        } else if (kind == RequestKind::break_lock) {
             on_home([this, key = lease.key] { ledger_.want(key); });
+        } else if (ends(kind)) {
+            on_home([this, lease] { ledger_.was_released(lease); });
         }
     };
-    if (const auto* lease = std::get_if<Lease>(&outcome)) tell(*lease);
-    if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+    if (const auto* lease = std::get_if<Lease>(&answered.outcome)) tell(*lease);
+    if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
         std::ranges::for_each(*leases, tell);
     }
 }
@@ -84,12 +80,12 @@ Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::str
     const auto fault = co_await answer_from<std::optional<StoreFault>>(begin);
     if (fault) co_return std::unexpected{*fault};
     auto stream = log_->open(std::move(filter), last_id, std::move(token), options_.events_clients);
-    if (!stream) co_return std::unexpected{sent_away("too many listen to events already")};
+    if (!stream) co_return std::unexpected{not_sent("too many listen to events already")};
     co_return stream;
 }
 
 void Reporter::join(Begun begun) {
-    if (phase_ == Phase::closed) return begun(sent_away("the server is stopping"));
+    if (phase_ == Phase::closed) return begun(not_sent("the server is stopping"));
     if (phase_ == Phase::reporting) return begun({});
     openings_.push_back(std::move(begun));
     if (phase_ == Phase::beginning) return;
@@ -108,7 +104,7 @@ void Reporter::close() {
         listening_ = false;
         timer_.cancel();
         log_->close();
-        answer_all(sent_away("the server is stopping"));
+        answer_all(not_sent("the server is stopping"));
     });
 }
 
@@ -118,7 +114,7 @@ Task<void> Reporter::run() {
         while (goes_on && somebody_listens()) co_await step();
     } catch (const std::exception& error) {
         options_.observer->failed(error.what());
-        answer_all(sent_away("the server cannot follow the store"));
+        answer_all(not_sent("the server cannot follow the store"));
     }
     if (phase_ == Phase::closed) co_return;
     phase_ = Phase::silent;
@@ -184,7 +180,7 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     for (bool more = true; more;) {
         std::vector<Request> requests;
         requests.emplace_back(page);
-        std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
         auto live = answer_of<HolderPage>(outcomes.front());
         more = live.size() == page.limit;
         std::ranges::move(live.items, std::back_inserter(found.live));
@@ -198,7 +194,7 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     for (bool more = true; more;) {
         std::vector<Request> requests;
         requests.emplace_back(past);
-        std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
         auto ended = answer_of<HistoryPage>(outcomes.front());
         found.store_now = ended.store_now;
         more = wanted == Past::since_last_time && ended.size() == past.limit &&
@@ -222,7 +218,7 @@ Task<void> Reporter::look() {
         requests.emplace_back(
             History{.key = key, .limit = std::min(past_of_key, limits_.page_rows)});
     }
-    std::vector<Outcome> outcomes = co_await ask_(std::move(requests));
+    std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
     const auto failed = [](const Outcome& one) { return std::holds_alternative<StoreFault>(one); };
     if (std::ranges::any_of(outcomes, failed)) {
         for (const LockKey& key : keys) ledger_.want(key);

@@ -16,46 +16,52 @@
 #include "server/events/event_log.hpp"
 #include "server/events/ledger.hpp"
 #include "server/options.hpp"
+#include "server/requests.hpp"
+#include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
 
 namespace leasehold::server {
 
-// Tells those who listen what happens to leases: at once what this server answers; what others do
-// on the same store, and what expires, by asking the store now and then. Nobody listening, it does
-// nothing. Thread-safe; works on the thread of its io_context.
-class Reporter {
+// Tells the clients that listen what happens to leases. Outcomes of this server are told at once;
+// the changes that other servers make, and expiries, are found by asking the store regularly. Does
+// nothing while no client listens. Thread-safe; works on the thread of its io_context.
+//
+// 1. The first listener starts a survey: the list of all live leases and the end of the history.
+//    The ledger takes it as told, and the listener's stream begins.
+// 2. Every outcome of this server goes to the ledger, which tells what is new.
+// 3. When a lease is due to expire, and when the ledger finds a contradiction, the store is asked
+//    about that key, and its answer decides.
+// 4. Every `events_poll` a new survey finds the changes of other servers.
+// 5. `events_linger` after the last listener has gone, the reporter stops and forgets everything.
+class Reporter final : public OutcomeListener {
 public:
-    using Ask = std::function<Task<std::vector<Outcome>>(std::vector<Request>)>;
+    // All outlive this.
+    Reporter(StoreQueue& store, const Limits& limits, asio::io_context& home,
+             const ServerOptions& options);
+    ~Reporter() override;
 
-    // All outlive this. `ask` is used while somebody listens.
-    Reporter(const Limits& limits, asio::io_context& home, const ServerOptions& options, Ask ask);
-    Reporter(const Reporter&) = delete;
-    Reporter& operator=(const Reporter&) = delete;
-    ~Reporter();
-
-    // What this server answered. The request may have been moved from.
-    void answered(const Request& request, const Outcome& outcome) {
-        if (listening_.load(std::memory_order_relaxed)) take(request, outcome);
+    void answered(const Answered& answered) override {
+        if (listening_.load(std::memory_order_relaxed)) take(answered);
     }
     void knocked(Event knock);
 
-    // From when this is answered on nothing is missed. Or why there is no stream.
+    // A stream that misses nothing from now on, or why there is none.
     using Opened = std::expected<std::unique_ptr<EventStream>, StoreFault>;
     [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id,
                                     std::shared_ptr<const Token> token);
     [[nodiscard]] std::size_t listeners() const { return log_->listeners(); }
 
-    // Ends the streams of tokens that may not listen any more.
+    // Ends the streams of tokens that were revoked.
     void end_if(const std::function<bool(const Token&)>& revoked) { log_->end_if(revoked); }
 
-    // Ends every stream; whoever comes later is sent away.
+    // Ends every stream, and refuses new ones.
     void close();
 
 private:
     using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
     using Begun = std::function<void(std::optional<StoreFault>)>;
 
-    void take(const Request& request, const Outcome& outcome);
+    void take(const Answered& answered);
     void on_home(std::function<void()> use);
     void join(Begun begun);
     void answer_all(const std::optional<StoreFault>& fault);
@@ -72,10 +78,10 @@ private:
     [[nodiscard]] bool somebody_listens();
     [[nodiscard]] Time store_time() const;
 
+    StoreQueue& store_;
     const Limits& limits_;
     asio::io_context& home_;
     const ServerOptions& options_;
-    const Ask ask_;
     const std::shared_ptr<EventLog> log_;
     std::atomic<bool> listening_{false};
     std::atomic<std::size_t> opening_{0};  // whose streams are not in the log yet

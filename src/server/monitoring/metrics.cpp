@@ -13,7 +13,6 @@
 #include "server/monitoring/names.hpp"
 #include "server/monitoring/process_metrics.hpp"
 #include "server/options.hpp"
-#include "server/store/asking.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -94,8 +93,8 @@ struct Metrics::Counts {
     [[nodiscard]] double of(ConnectionEvent event) const {
         return number(connections[event].value());
     }
-    void count(const Request& request, const Lease& lease);
-    void count(const Request& request, const Refusal& refusal);
+    void count(RequestKind kind, const Lease& lease);
+    void count(RequestKind kind, const Refusal& refusal);
 
     void add_requests(Families& to) const;
     void add_connections(Families& to, const ServerOptions& options) const;
@@ -103,28 +102,25 @@ struct Metrics::Counts {
     void add_store(Families& to, const StoreStatus& status) const;
 };
 
-void Metrics::Counts::count(const Request& request, const Lease& lease) {
-    const bool tried = is_try(request);
-    if (tried && lease.granted_at == lease.store_now) {
+void Metrics::Counts::count(RequestKind kind, const Lease& lease) {
+    if (takes(kind) && lease.granted_at == lease.store_now) {
         granted.add();
-    } else if (tried || std::holds_alternative<Extend>(request) ||
-               std::holds_alternative<Renew>(request)) {
+    } else if (takes(kind) || prolongs(kind)) {
         renewed.add();
-    } else if (std::holds_alternative<Release>(request) ||
-               std::holds_alternative<ReleaseAll>(request)) {
-        released.add();
-    } else if (std::holds_alternative<Break>(request)) {
+    } else if (kind == RequestKind::break_lock) {
         broken.add();
+    } else if (ends(kind)) {
+        released.add();
     }
 }
 
-void Metrics::Counts::count(const Request& request, const Refusal& refusal) {
+void Metrics::Counts::count(RequestKind kind, const Refusal& refusal) {
     switch (refusal.kind) {
         case Refusal::Kind::held: held.add(); break;
         case Refusal::Kind::busy: busy.add(); break;
         case Refusal::Kind::gone:
             gone[refusal.reason].add();
-            if (is_about_own_lease(request)) lost[refusal.reason].add();
+            if (names_own_lease(kind)) lost[refusal.reason].add();
             break;
     }
 }
@@ -252,13 +248,13 @@ void Metrics::served(const Served& request) noexcept try {
     // The first request of a route is not counted.
 }
 
-void Metrics::answered(const Request& request, const Outcome& outcome) noexcept {
-    if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        counts_->count(request, *lease);
-    } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-        counts_->count(request, *refusal);
-    } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
-        for (const Lease& one : *leases) counts_->count(request, one);
+void Metrics::answered(const Answered& answered) {
+    if (const auto* lease = std::get_if<Lease>(&answered.outcome)) {
+        counts_->count(answered.kind, *lease);
+    } else if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
+        for (const Lease& one : *leases) counts_->count(answered.kind, one);
+    } else if (const auto* refusal = std::get_if<Refusal>(&answered.outcome)) {
+        if (answered.told == Told::client) counts_->count(answered.kind, *refusal);
     }
 }
 

@@ -25,7 +25,7 @@ public:
     static constexpr std::string_view content_type = "text/plain; version=0.0.4; charset=utf-8";
 
     void served(const Served& request) noexcept override;
-    void answered(const Request& request, const Outcome& outcome) noexcept override;
+    void answered(const Answered& answered) override;
     void batch_applied(const Batch& batch) noexcept override;
     void store_failed(const StoreFault& fault) noexcept override;
     void happened(ConnectionEvent event) noexcept override;

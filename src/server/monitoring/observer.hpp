@@ -6,7 +6,10 @@
 #include <optional>
 #include <string_view>
 
-#include <leasehold/store.hpp>
+#include <leasehold/errors.hpp>
+#include <leasehold/time.hpp>
+
+#include "server/requests.hpp"
 
 namespace leasehold::server {
 
@@ -46,16 +49,9 @@ enum class ConnectionEvent : std::uint8_t {
 };
 
 // Is told what a server does. Every function is called from any thread, often, and must not block.
-class Observer {
+class Observer : public OutcomeListener {
 public:
-    Observer() = default;
-    Observer(const Observer&) = delete;
-    Observer& operator=(const Observer&) = delete;
-    virtual ~Observer() = default;
-
     virtual void served(const Served&) noexcept {}
-    // What a client is told. The request may have been moved from: only its kind is there to see.
-    virtual void answered(const Request&, const Outcome&) noexcept {}
     virtual void batch_applied(const Batch&) noexcept {}
     virtual void store_failed(const StoreFault&) noexcept {}
     virtual void happened(ConnectionEvent) noexcept {}
@@ -75,9 +71,9 @@ public:
         one_.served(request);
         other_.served(request);
     }
-    void answered(const Request& request, const Outcome& outcome) noexcept override {
-        one_.answered(request, outcome);
-        other_.answered(request, outcome);
+    void answered(const Answered& answered) override {
+        one_.answered(answered);
+        other_.answered(answered);
     }
     void batch_applied(const Batch& batch) noexcept override {
         one_.batch_applied(batch);

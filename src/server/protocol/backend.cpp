@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "server/monitoring/observer.hpp"
+
 namespace leasehold::server {
 namespace {
 
@@ -17,14 +19,18 @@ Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions
     : locks_{locks},
       options_{options},
       access_{options},
-      reporter_{
-          locks.limits(), home, options,
-          [this](std::vector<Request> requests) { return store_.look_up(std::move(requests)); }},
-      waiting_room_{locks, reporter_, home, options},
-      delayed_releases_{waiting_room_, home, options},
-      store_{locks, waiting_room_, delayed_releases_, statistics_, reporter_, options},
+      store_{locks, outcomes_, options},
+      reporter_{store_, locks.limits(), home, options},
+      waiting_room_{store_, outcomes_, home, options},
+      delayed_releases_{store_, home, options},
       held_{store_, locks.limits().page_rows, options.leases_counted_every},
-      readiness_{store_} {}
+      readiness_{store_} {
+    outcomes_.subscribe(*options.observer);
+    outcomes_.subscribe(statistics_);
+    outcomes_.subscribe(reporter_);
+    outcomes_.subscribe(delayed_releases_);
+    outcomes_.subscribe(waiting_room_);
+}
 
 Task<std::optional<HeldCount>> Backend::count_leases() {
     const auto held = co_await held_.count();

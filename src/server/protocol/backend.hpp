@@ -10,6 +10,7 @@
 #include "server/access/access_control.hpp"
 #include "server/events/reporter.hpp"
 #include "server/options.hpp"
+#include "server/requests.hpp"
 #include "server/statistics/statistics.hpp"
 #include "server/store/held_leases.hpp"
 #include "server/store/readiness.hpp"
@@ -21,7 +22,8 @@
 
 namespace leasehold::server {
 
-// The parts of the server that handlers of every protocol use, one of each. Thread-safe.
+// The parts of the server that handlers of every protocol use, one of each. The parts are connected
+// by the stream of outcomes, to which they subscribe here. Thread-safe.
 class Backend {
 public:
     // All outlive this. The waiting room, the reporter and the delayed releases work on `home`.
@@ -56,12 +58,13 @@ private:
     LockManager& locks_;
     const ServerOptions& options_;
     AccessControl access_;
+    OutcomeStream outcomes_;
     Statistics statistics_;
-    Reporter reporter_;
     Knocks knocks_;
+    StoreQueue store_;
+    Reporter reporter_;
     WaitingRoom waiting_room_;
     DelayedReleases delayed_releases_;
-    StoreQueue store_;
     HeldLeases held_;
     Readiness readiness_;
     std::atomic<std::size_t> under_way_{0};

@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "server/store/asking.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server {
@@ -14,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::chrono::minutes between_counts{1};
 
-// The lease ended behind its holder's back, and now it knows.
+// Whether the holder learns from the refusal that its lease ended without its doing.
 bool tells_of_a_loss(const Refusal& refusal) {
     return refusal.kind == Refusal::Kind::gone &&
            (refusal.reason == Gone::expired || refusal.reason == Gone::taken ||
@@ -38,7 +37,7 @@ json::array held_in(const std::deque<Point>& points) {
     return list;
 }
 
-// A moment of the steady clock on this machine's calendar, as it reads now.
+// Converts a time of the steady clock to this machine's calendar.
 Time calendar(Series::Clock::time_point moment, Series::Clock::time_point now) {
     using namespace std::chrono;
     return time_point_cast<microseconds>(system_clock::now()) -
@@ -74,15 +73,16 @@ void Statistics::add(Clock::time_point now, std::uint64_t Point::* what) {
     ++(day_.at(now).*what);
 }
 
-void Statistics::answered(const Request& request, std::string_view asker, const Outcome& outcome) {
-    const auto* refusal = std::get_if<Refusal>(&outcome);
-    if (is_try(request)) {
+void Statistics::answered(const Answered& answered) {
+    const auto* refusal = std::get_if<Refusal>(&answered.outcome);
+    if (refusal != nullptr && answered.told == Told::nobody) return;
+    if (takes(answered.kind)) {
         const auto now = Clock::now();
         const std::lock_guard lock{mutex_};
-        if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        if (const auto* lease = std::get_if<Lease>(&answered.outcome)) {
             add(now, &Point::grants);
             hot_.tried(lease->key, HotKeys::Answer::granted, now);
-        } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+        } else if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
             for (const Lease& one : *leases) {
                 add(now, &Point::grants);
                 hot_.tried(one.key, HotKeys::Answer::granted, now);
@@ -90,12 +90,12 @@ void Statistics::answered(const Request& request, std::string_view asker, const 
         } else if (refusal != nullptr && refusal->kind != Refusal::Kind::gone) {
             add(now, &Point::refusals);
             if (refusal->holders.empty()) return;
-            // Of several keys the first that was in the way.
+            // A try of several keys counts for the first key that was held.
             const LockKey& key = refusal->holders.front().key;
             hot_.tried(key, HotKeys::Answer::refused, now);
-            refused_.add(key, asker, refusal->store_now);
+            refused_.add(key, answered.owner, refusal->store_now);
         }
-    } else if (refusal != nullptr && is_about_own_lease(request) && tells_of_a_loss(*refusal)) {
+    } else if (refusal != nullptr && names_own_lease(answered.kind) && tells_of_a_loss(*refusal)) {
         const auto now = Clock::now();
         const std::lock_guard lock{mutex_};
         add(now, &Point::lost);

@@ -10,37 +10,31 @@
 
 #include <boost/json/object.hpp>
 
-#include <leasehold/store.hpp>
-
+#include "server/requests.hpp"
 #include "server/statistics/hot_keys.hpp"
 #include "server/statistics/refused_tries.hpp"
 #include "server/statistics/series.hpp"
 
 namespace leasehold::server {
 
-// What this server saw lately, for people who look at it: numbers over time, the keys that are
-// tried most, and who was refused. All of it is bounded, in memory, and of this server alone.
-// Thread-safe; a request costs it some hundred nanoseconds.
-class Statistics {
+// The recent activity of this server, for the console: numbers over time, the keys that are tried
+// most, and the owners that were refused. Everything is bounded and kept in memory. Thread-safe; a
+// request costs some hundred nanoseconds.
+class Statistics final : public OutcomeListener {
 public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t refused_kept = 4096;
     static constexpr std::size_t hot_keys_shown = 20;
 
     explicit Statistics(Clock::time_point now = Clock::now());
-    Statistics(const Statistics&) = delete;
-    Statistics& operator=(const Statistics&) = delete;
-    ~Statistics() = default;
 
-    // What a client is told. The request may have been moved from; `asker` is the owner that it
-    // named.
-    void answered(const Request& request, std::string_view asker, const Outcome& outcome);
+    void answered(const Answered& answered) override;
     void counted_held(std::size_t leases);
-    // Whether the live leases should be counted now, so that their numbers over time have no holes.
-    // True once a minute, and not in the first.
+    // Whether the live leases should be counted now, so that the series has no gaps. True once a
+    // minute, and not in the first minute.
     [[nodiscard]] bool count_is_due();
 
-    // A try that waits for its key, while this lives.
+    // Counts a try that waits for its key while this object lives.
     class Waiting {
     public:
         explicit Waiting(Statistics& statistics) : statistics_{statistics} {
@@ -62,7 +56,7 @@ public:
 
 private:
     void waits(int change);
-    // In both series.
+    // Counts it in both series.
     void add(Clock::time_point now, std::uint64_t Point::* what);
 
     const Clock::time_point begun_;

@@ -39,7 +39,7 @@ void HeldLeases::end(std::optional<HeldCount> counted) {
     const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
     next_ = now + between_counts_;
-    // A store that does not answer is not kept busy: as soon as it does, it is counted again.
+    // A store that does not answer is not kept busy. Once it answers, the leases are counted again.
     if (counted) next_ = std::max(begun_ + between_counts_, now + seldom * (now - begun_));
     latest_ = counted;
     counting_ = false;
@@ -55,7 +55,7 @@ Task<void> HeldLeases::count_anew() {
     try {
         counted = co_await go_through_the_store();
     } catch (const std::exception&) {
-        // As where the store does not answer.
+        // Handled like a store that does not answer.
     }
     end(counted);
 }
@@ -64,7 +64,7 @@ Task<std::optional<HeldCount>> HeldLeases::go_through_the_store() {
     List page{.limit = page_rows_};
     for (std::size_t leases = 0;;) {
         Request question = page;
-        const Outcome outcome = co_await store_.ask(std::move(question));
+        const Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
         const auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();

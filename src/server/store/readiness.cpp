@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "server/store/asking.hpp"
-
 namespace leasehold::server {
 
 Task<Readiness::Found> Readiness::failure() {
@@ -31,12 +29,8 @@ Task<void> Readiness::ask() {
 
 Task<Readiness::Found> Readiness::ask_store() {
     try {
-        // It is not turned away where too many tries queue: that says nothing about the store.
-        std::vector<Request> probe;
-        probe.push_back(what_time_is_it());
-        const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(probe));
-        const auto* fault = std::get_if<StoreFault>(&outcomes.front());
-        if (fault != nullptr) co_return Failure{fault->effect(), fault->cause()};
+        const auto time = co_await store_.store_time();
+        if (!time) co_return Failure{time.error().effect(), time.error().cause()};
     } catch (const std::exception&) {
         co_return Failure{StoreFault::Effect::none, StoreFault::Cause::internal};
     }

@@ -13,8 +13,8 @@
 
 namespace leasehold::server {
 
-// Whether the store answers. It is asked once for all who want to know at the same time, and its
-// answer is believed for a moment: whoever asks often keeps nobody busy. Thread-safe.
+// Whether the store answers. All clients that ask at the same time share one question to the store,
+// and its answer is reused for a moment, so that probes cannot keep the store busy. Thread-safe.
 class Readiness {
 public:
     static constexpr std::chrono::milliseconds believed_for{500};
@@ -26,7 +26,7 @@ public:
         StoreFault::Effect effect;
         StoreFault::Cause cause;
     };
-    // Nothing where it answers.
+    // Nothing if the store answers.
     using Found = std::optional<Failure>;
     [[nodiscard]] Task<Found> failure();
 

@@ -10,74 +10,47 @@
 #include <unordered_set>
 #include <utility>
 
-#include "server/access/rules.hpp"
-#include "server/monitoring/observer.hpp"
-#include "server/store/asking.hpp"
+#include "core/request_traits.hpp"
 
 namespace leasehold::server {
 namespace {
 
 bool keeps_or_ends(const Request& request) {
-    return rule_of(request).pace == Pace::keeps;
+    return pace_of(kind_of(request)) == Pace::keeps;
 }
 
-// The keys a request is about; nothing where that cannot be said.
-std::optional<std::span<const LockKey>> keys_of(const Request& request) {
-    return std::visit(
-        []<class R>(const R& r) -> std::optional<std::span<const LockKey>> {
-            if constexpr (requires { r.keys; }) {
-                return std::span{r.keys};
-            } else if constexpr (requires {
-                                     r.lock_id;
-                                     r.key.has_value();
-                                 }) {
-                if (!r.key) return std::nullopt;
-                return std::span{&*r.key, 1};
-            } else if constexpr (requires { r.key.type(); }) {
-                return std::span{&r.key, 1};
-            } else {
-                return std::nullopt;
-            }
-        },
-        request);
-}
-
-// Those that keep or end a lease, unless the order matters: they stay behind others before them
-// that are, or may be, about the same key.
-std::vector<bool> who_goes_first(std::span<const Request> requests) {
+// Which requests of a batch go first: those that keep or end a lease, unless an earlier request
+// that does not go first is, or may be, about the same key.
+std::vector<bool> go_first(std::span<const Request> requests) {
     std::vector<bool> first;
     std::unordered_set<LockKey> left_behind;
-    bool some_of_any_key = false;
+    bool any_key_left_behind = false;
     for (const Request& request : requests) {
         const auto keys = keys_of(request);
-        const bool free = keys && !some_of_any_key &&
+        const bool free = keys && !any_key_left_behind &&
                           std::ranges::none_of(
                               *keys, [&](const LockKey& key) { return left_behind.contains(key); });
-        const bool nobody_before = left_behind.empty() && !some_of_any_key;
-        first.push_back(keeps_or_ends(request) && (free || nobody_before));
+        const bool all_before_go_first = left_behind.empty() && !any_key_left_behind;
+        first.push_back(keeps_or_ends(request) && (free || all_before_go_first));
         if (first.back()) continue;
         if (keys) left_behind.insert(keys->begin(), keys->end());
-        some_of_any_key = some_of_any_key || !keys;
+        any_key_left_behind = any_key_left_behind || !keys;
     }
     return first;
 }
 
-// In whose name a lock is asked for.
-std::string asker_of(const Request& request) {
-    if (const auto* one = std::get_if<TryLock>(&request)) return one->owner;
-    if (const auto* all = std::get_if<TryLockAll>(&request)) return all->owner;
-    return {};
-}
+// What a request's outcome is published with, after the request was moved from.
+struct Asked {
+    explicit Asked(const Request& request) : kind{kind_of(request)} {
+        if (const std::string* const named = owner_of(request)) owner = *named;
+    }
 
-// Whose holder comes back with this request, where that is known before it is answered.
-const LockId* lock_id_in(const Request& request) {
-    if (const auto* renewal = std::get_if<Renew>(&request)) return &renewal->lock_id;
-    if (const auto* extension = std::get_if<Extend>(&request)) return &extension->lock_id;
-    return nullptr;
-}
+    RequestKind kind;
+    std::string owner{};
+};
 
 Outcome turned_away() {
-    return sent_away("the server is full: too many requests wait for the store");
+    return not_sent("the server is full: too many requests wait for the store");
 }
 
 }  // namespace
@@ -87,8 +60,8 @@ StoreQueue::Urgency StoreQueue::urgency_of(std::span<const Request> requests) {
     return std::ranges::any_of(requests, keeps_or_ends) ? Urgency::mixed : Urgency::asks_anew;
 }
 
-// Resumes when nobody is left to answer. One of those counted is the caller itself, who may find
-// that it need not wait at all. Lives where the caller waits.
+// Resumes the caller when every request is answered. The count includes the caller itself, which
+// may find that all are answered and it need not wait. Lives in the caller's frame.
 class StoreQueue::Call {
 public:
     Call(const Executor& executor, std::size_t requests)
@@ -113,37 +86,79 @@ private:
     std::optional<Resume> resume_;
 };
 
-Task<Outcome> StoreQueue::ask(Request request) {
+Task<Outcome> StoreQueue::ask(Request request, Told told) {
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
     bool entered = enter_at_once(1, urgency);
     if (!entered) entered = co_await queue_up(1, urgency);
     if (!entered) co_return turned_away();
     Outcome outcome;
-    const std::string asker = asker_of(request);
+    const Asked asked{request};
     const Executor executor = co_await asio::this_coro::executor;
     Call call{executor, 1};
     hand_over(call, {&request, 1}, {&outcome, 1});
     if (!call.answered()) co_await wait_for(call);
     leave(1);
-    tell(request, asker, outcome);
+    outcomes_.publish({asked.kind, asked.owner, outcome, told});
     co_return outcome;
 }
 
-Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests) {
+Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests, Told told) {
     std::vector<Outcome> outcomes(requests.size());
-    std::vector<std::string> askers;
-    askers.reserve(requests.size());
-    std::ranges::transform(requests, std::back_inserter(askers), asker_of);
+    const std::vector<Asked> asked(requests.begin(), requests.end());
     co_await pass(requests, outcomes);
-    for (std::size_t i = 0; i < requests.size(); ++i) tell(requests[i], askers[i], outcomes[i]);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        outcomes_.publish({asked[i].kind, asked[i].owner, outcomes[i], told});
+    }
     co_return outcomes;
 }
 
-Task<std::vector<Outcome>> StoreQueue::look_up(std::vector<Request> requests) {
-    std::vector<Outcome> outcomes(requests.size());
-    co_await pass(requests, outcomes);
-    co_return outcomes;
+void StoreQueue::submit(asio::io_context& home, Request request, Told told,
+                        std::function<void(Outcome)> reply) {
+    locks_.validate(request);
+    const Urgency urgency = urgency_of({&request, 1});
+    auto send = [this, work = asio::make_work_guard(home), told, request = std::move(request),
+                 reply = std::move(reply)]() mutable {
+        Asked asked{request};
+        outcomes_.sending(request);
+        auto answered = [this, work, told, asked = std::move(asked),
+                         reply = std::move(reply)](Outcome outcome) {
+            asio::post(work.get_executor(),
+                       [this, told, asked, reply, outcome = std::move(outcome)]() mutable {
+                           leave(1);
+                           outcomes_.publish({asked.kind, asked.owner, outcome, told});
+                           if (reply) reply(std::move(outcome));
+                       });
+        };
+        locks_.submit(std::move(request), std::move(answered));
+    };
+    {
+        const std::lock_guard lock{mutex_};
+        if (!enter(1, urgency)) {
+            Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
+            queue.line.emplace_back(1, std::move(send));
+            ++queue.requests;
+            return;
+        }
+    }
+    send();
+}
+
+Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
+    // A key that nobody locks: the answer is short.
+    Request request = Holders{LockKey{"leasehold", "time"}};
+    Outcome outcome;
+    if (enter_at_once(1, Urgency::keeps_or_ends)) {
+        co_await be_answered({&request, 1}, {&outcome, 1});
+    } else {
+        co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends);
+    }
+    if (const auto* holders = std::get_if<HolderPage>(&outcome)) co_return holders->store_now;
+    const auto* fault = std::get_if<StoreFault>(&outcome);
+    co_return std::unexpected{fault != nullptr ? *fault
+                                               : StoreFault{StoreFault::Effect::none,
+                                                            StoreFault::Cause::internal,
+                                                            "the store did not say its time"}};
 }
 
 Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
@@ -159,7 +174,7 @@ Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outc
 }
 
 Task<void> StoreQueue::pass_in_parts(std::span<Request> requests, std::span<Outcome> outcomes) {
-    const std::vector<bool> first = who_goes_first(requests);
+    const std::vector<bool> first = go_first(requests);
     for (const bool part : {true, false}) {
         std::vector<std::size_t> which;
         std::vector<Request> some;
@@ -193,30 +208,9 @@ Task<void> StoreQueue::be_answered(std::span<Request> requests, std::span<Outcom
     leave(requests.size());
 }
 
-// The request has been moved from, but what kind it was can still be seen.
-void StoreQueue::tell(const Request& request, std::string_view asker, const Outcome& outcome) {
-    options_.observer->answered(request, outcome);
-    statistics_.answered(request, asker, outcome);
-    reporter_.answered(request, outcome);
-    tell_room(request, outcome);
-}
-
 StoreQueue::Queues StoreQueue::queues() {
     const std::lock_guard lock{mutex_};
     return {.under_way = under_way_, .keeps = urgent_.requests, .tries = patient_.requests};
-}
-
-void StoreQueue::tell_room(const Request& request, const Outcome& outcome) {
-    const auto* lease = std::get_if<Lease>(&outcome);
-    if (std::holds_alternative<TryLock>(request)) {
-        if (lease != nullptr) delayed_releases_.came_back(lease->lock_id);
-    } else if (std::holds_alternative<Release>(request) || std::holds_alternative<Break>(request)) {
-        if (lease != nullptr) room_.ended(*lease);
-    } else if (std::holds_alternative<ReleaseAll>(request)) {
-        const auto* leases = std::get_if<std::vector<Lease>>(&outcome);
-        if (leases == nullptr) return;
-        for (const Lease& one : *leases) room_.ended(one);
-    }
 }
 
 bool StoreQueue::has_room_for(std::size_t requests) const noexcept {
@@ -239,7 +233,7 @@ bool StoreQueue::enter(std::size_t requests, Urgency urgency) {
 Task<bool> StoreQueue::queue_up(std::size_t requests, Urgency urgency) {
     auto begin = [&](auto resume) {
         const std::lock_guard lock{mutex_};
-        // There may be room by now, and nobody left who would make some later.
+        // There may be room by now, and no request left whose leaving would make some.
         if (enter(requests, urgency)) return resume(true);
         Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
         const bool full = !queue.line.empty() && queue.requests + requests > options_.queued_tries;
@@ -269,7 +263,7 @@ void StoreQueue::leave(std::size_t requests) {
 
 void StoreQueue::hand_over(Call& call, std::span<Request> requests, std::span<Outcome> outcomes) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (const auto* id = lock_id_in(requests[i])) delayed_releases_.came_back(*id);
+        outcomes_.sending(requests[i]);
         locks_.submit(std::move(requests[i]), [&call, &to = outcomes[i]](Outcome outcome) {
             to = std::move(outcome);
             call.count_down();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,42 +14,48 @@
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/store.hpp>
 
-#include "server/events/reporter.hpp"
 #include "server/options.hpp"
-#include "server/statistics/statistics.hpp"
+#include "server/requests.hpp"
 #include "server/tasks.hpp"
-#include "server/waiting/delayed_releases.hpp"
-#include "server/waiting/waiting_room.hpp"
 
 namespace leasehold::server {
 
-// The way to the store. Lets a bounded number of requests through at once; of those that queue,
-// the ones that keep or end a lease go before all others. Thread-safe.
+// The way to the store for all parts of the server. Lets a bounded number of requests through at
+// once. Thread-safe.
+//
+// 1. A request enters at once if fewer than `requests_under_way` are with the store and no other
+//    queues before it. A message with more requests than that enters when it is alone.
+// 2. Otherwise it queues. Requests that keep or end a lease have a queue of their own, which is
+//    served before the queue of the others. If `queued_tries` others queue, one more is refused.
+// 3. A batch with requests of both paces is split, so that the requests that keep or end a lease do
+//    not wait behind tries; requests about the same key stay in their order.
+// 4. The outcome is published to the stream of outcomes, and the caller goes on.
+// 5. When a request leaves, the queued ones that fit now enter, in their order.
 class StoreQueue {
 public:
-    // All outlive this. `room` learns of what ended, `delayed_releases` of what is kept,
-    // `statistics` and `reporter` of everything.
-    StoreQueue(LockManager& locks, WaitingRoom& room, DelayedReleases& delayed_releases,
-               Statistics& statistics, Reporter& reporter, const ServerOptions& options)
-        : locks_{locks},
-          room_{room},
-          delayed_releases_{delayed_releases},
-          statistics_{statistics},
-          reporter_{reporter},
-          options_{options} {}
+    // All outlive this.
+    StoreQueue(LockManager& locks, const OutcomeStream& outcomes, const ServerOptions& options)
+        : locks_{locks}, outcomes_{outcomes}, options_{options} {}
 
-    // Resumes the caller, on its own executor, with the answer. Throws BadRequest for a request out
-    // of bounds; a fault of the store, or too many tries in the queue, is an outcome.
-    [[nodiscard]] Task<Outcome> ask(Request request);
+    // Resumes the caller, on its own executor, with the outcome. Throws BadRequest for a request
+    // that exceeds the limits. A fault of the store, and a full queue, are outcomes.
+    [[nodiscard]] Task<Outcome> ask(Request request, Told told = Told::client);
 
-    // The same for several, which go to the store in this order; where they must queue, those that
-    // keep or end a lease go before others that are not about the same key.
-    [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests);
+    // The same for several requests, which go to the store in this order unless they are split
+    // (step 3).
+    [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests,
+                                                     Told told = Told::client);
 
-    // The same for what the server wants to know for itself: nobody learns of it.
-    [[nodiscard]] Task<std::vector<Outcome>> look_up(std::vector<Request> requests);
+    // The same without a coroutine: the request enters or queues before this returns, is never
+    // refused for a full queue, and `reply` is called on the thread of `home`.
+    void submit(asio::io_context& home, Request request, Told told,
+                std::function<void(Outcome)> reply);
 
-    // How many requests are in it now, and how many queue.
+    // The store's clock. Does not wait behind tries, so that it is answered whenever the store
+    // answers.
+    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time();
+
+    // The number of requests that are with the store, and that queue.
     struct Queues {
         std::size_t under_way = 0;
         std::size_t keeps = 0;
@@ -60,7 +67,7 @@ private:
     // `mixed`: some of them keep or end a lease.
     enum class Urgency : std::uint8_t { keeps_or_ends, mixed, asks_anew };
 
-    // Some that wait to be let in together.
+    // Requests that enter together.
     struct Queued {
         std::size_t requests;
         std::function<void()> enter;
@@ -72,41 +79,35 @@ private:
 
     static Urgency urgency_of(std::span<const Request> requests);
 
-    // Whether so many more fit. Under mutex_.
+    // Whether this many more fit. Under mutex_.
     [[nodiscard]] bool has_room_for(std::size_t requests) const noexcept;
     [[nodiscard]] bool enter(std::size_t requests, Urgency urgency);  // under mutex_
     [[nodiscard]] bool enter_at_once(std::size_t requests, Urgency urgency);
-    // False where too many queue already.
+    // False if too many queue already.
     [[nodiscard]] Task<bool> queue_up(std::size_t requests, Urgency urgency);
     void leave(std::size_t requests);
 
-    // All of these fill in the outcomes of requests, which are moved from.
+    // These fill in the outcomes. The requests are moved from.
     [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
     [[nodiscard]] Task<void> pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
                                           Urgency urgency);
-    // First those that must not wait for tries, then the others.
+    // Step 3.
     [[nodiscard]] Task<void> pass_in_parts(std::span<Request> requests,
                                            std::span<Outcome> outcomes);
     [[nodiscard]] Task<void> be_answered(std::span<Request> requests, std::span<Outcome> outcomes);
 
-    // Requests that are with the store, and who waits for their answers.
+    // Requests that are with the store, and the coroutine that waits for their outcomes.
     class Call;
     void hand_over(Call& call, std::span<Request> requests, std::span<Outcome> outcomes);
     [[nodiscard]] static Task<void> wait_for(Call& call);
 
-    void tell(const Request& request, std::string_view asker, const Outcome& outcome);
-    void tell_room(const Request& request, const Outcome& outcome);
-
     LockManager& locks_;
-    WaitingRoom& room_;
-    DelayedReleases& delayed_releases_;
-    Statistics& statistics_;
-    Reporter& reporter_;
+    const OutcomeStream& outcomes_;
     const ServerOptions& options_;
     std::mutex mutex_;
     std::size_t under_way_ = 0;  // guarded by mutex_
-    Queue urgent_;               // guarded by mutex_; one message per connection at most
-    Queue patient_;              // guarded by mutex_; about options_.queued_tries requests
+    Queue urgent_;               // guarded by mutex_; keep or end a lease
+    Queue patient_;              // guarded by mutex_; all others
 };
 
 }  // namespace leasehold::server

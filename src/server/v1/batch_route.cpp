@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "server/http/bodies.hpp"
-#include "server/store/asking.hpp"
 #include "server/v1/native.hpp"
 #include "wire/messages.hpp"
 
@@ -14,23 +13,17 @@ namespace {
 namespace json = boost::json;
 
 // Whether a holder asks for its own lease.
-bool keeps(const Request& request) {
-    return std::holds_alternative<Check>(request) || std::holds_alternative<Extend>(request) ||
-           std::holds_alternative<Renew>(request);
+bool is_by_holder(const Request& request) {
+    const RequestKind kind = kind_of(request);
+    return kind == RequestKind::check || prolongs(kind);
 }
 
 Outcome asked_too_often() {
-    return sent_away("this token exceeds its request rate; try again in a moment");
+    return not_sent("this token exceeds its request rate; try again in a moment");
 }
 
 // The number of pages of rows that one batch may ask for.
 constexpr std::size_t pages_at_once = 16;
-
-std::size_t rows_of(const Request& request) {
-    if (const auto* list = std::get_if<List>(&request)) return list->limit;
-    if (const auto* history = std::get_if<History>(&request)) return history->limit;
-    return 0;
-}
 
 std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
                                 const ServerOptions& options) {
@@ -53,7 +46,7 @@ std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
                 requests.emplace_back(wire::request_from(item, locks.limits().default_ttl));
             if (request.token) sign(wanted, *request.token);
             locks.validate(wanted);
-            rows += rows_of(wanted);
+            rows += rows_asked_for(wanted);
             if (rows > pages_at_once * locks.limits().page_rows) {
                 throw BadRequest{"a batch may ask for at most " +
                                  std::to_string(pages_at_once * locks.limits().page_rows) +
@@ -82,7 +75,7 @@ Task<Reply> Native::batch(RoutedRequest& request) {
     std::vector<bool> by_holder;
     for (const Request& one : requests) {
         passed.push_back(open.is_for(one));
-        by_holder.push_back(keeps(one));
+        by_holder.push_back(is_by_holder(one));
     }
     std::erase_if(requests, [&](const Request& one) { return !open.is_for(one); });
     const std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests));

@@ -4,7 +4,6 @@
 
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
-#include "server/store/asking.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
 #include "wire/messages.hpp"
@@ -49,13 +48,10 @@ Task<Reply> Native::knock(RoutedRequest& request) {
     const LockKey key = request.key();
     Knock knock = read_knock(request.http);
     AccessControl::admit(request.http, knock.by);
-    std::vector<Request> questions;
-    questions.emplace_back(Holders{key});
-    const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(questions));
-    const auto* holders = std::get_if<HolderPage>(&outcomes[0]);
-    for (const Outcome& outcome : outcomes) {
-        if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
-    }
+    Request question = Holders{key};
+    const Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+    if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
+    const auto* holders = std::get_if<HolderPage>(&outcome);
     if (holders->empty()) {
         throw Refused{
             {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
@@ -71,7 +67,7 @@ Task<Reply> Native::knock(RoutedRequest& request) {
                            .by = knock.by,
                            .why = knock.message});
     }
-    co_return json_reply(202, wire::to_json(outcomes[0]));
+    co_return json_reply(202, wire::to_json(outcome));
 }
 
 void Native::put_knocks(boost::json::object& lease_json, const Lease& lease) const {

@@ -158,11 +158,8 @@ Task<Reply> Native::try_lock(RoutedRequest& request) {
     const Outcome outcome = co_await waiting_room_.wait(std::move(asked), wish.patience,
                                                         request.connection, std::move(welcome));
     admit_after_wait(request, wish.request, outcome);
-    options_.observer->answered(wish.request, outcome);
-    statistics_.answered(wish.request, std::get<TryLock>(wish.request).owner, outcome);
     Reply reply = reply_of(outcome, 201);
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        delayed_releases_.came_back(lease->lock_id);
         reply.if_unsent = [this, wanted = std::get<TryLock>(wish.request), granted = *lease] {
             waiting_room_.give_back_unknown(wanted, granted);
         };

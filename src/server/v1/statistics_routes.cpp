@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/store/asking.hpp"
 #include "server/v1/native.hpp"
 #include "wire/json.hpp"
 
@@ -37,17 +36,15 @@ json::object to_json(const RefusedTries::Entry& entry) {
 Task<Reply> Native::statistics(RoutedRequest& request) {
     const Statistics::Span over = span_of(request.query);
     const auto held = co_await backend_.count_leases();
-    std::vector<Request> question;
-    question.push_back(what_time_is_it());
-    const std::vector<Outcome> outcomes = co_await store_.look_up(std::move(question));
+    const auto time = co_await store_.store_time();
     json::object body = statistics_.summary(over);
     body["held_complete"] = !held || held->leases < HeldCount::most;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
-    if (const auto* answer = std::get_if<HolderPage>(&outcomes.front())) {
+    if (time) {
         const auto here = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-        body["store_now"] = wire::to_json(answer->store_now);
-        body["clock_offset_ms"] = wire::to_json(answer->store_now - here);
+        body["store_now"] = wire::to_json(*time);
+        body["clock_offset_ms"] = wire::to_json(*time - here);
     }
     co_return json_reply(200, body);
 }

@@ -4,27 +4,26 @@
 
 namespace leasehold::server {
 
-DelayedReleases::DelayedReleases(WaitingRoom& room, asio::io_context& home,
+DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
                                  const ServerOptions& options)
-    : room_{room}, home_{home}, options_{options}, timer_{home.get_executor()} {}
+    : store_{store}, home_{home}, options_{options}, timer_{home.get_executor()} {}
 
 DelayedReleases::~DelayedReleases() = default;
 
 void DelayedReleases::announce(const LockKey& key, LockId lock_id) {
     const std::lock_guard lock{mutex_};
-    if (delayed_releases_.contains(lock_id) || closed_ || due_.size() >= options_.delayed_releases)
-        return;
-    // Where nothing more is heard of it, this ends nothing: no lease expires then.
-    delayed_releases_[lock_id] =
+    if (by_id_.contains(lock_id) || closed_ || due_.size() >= options_.delayed_releases) return;
+    // Until end_later() this releases nothing: no lease expires at Time{}.
+    by_id_[lock_id] =
         due_.emplace(Clock::now() + options_.longest_delay, Release{key, lock_id, Time{}});
-    parting_ = due_.size();
+    scheduled_ = due_.size();
 }
 
 void DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after) {
     {
         const std::lock_guard lock{mutex_};
-        const auto announced = delayed_releases_.find(lease.lock_id);
-        if (announced == delayed_releases_.end()) return;
+        const auto announced = by_id_.find(lease.lock_id);
+        if (announced == by_id_.end()) return;
         due_.erase(announced->second);
         announced->second =
             due_.emplace(Clock::now() + after, Release{lease.key, lease.lock_id, lease.expires_at});
@@ -32,22 +31,32 @@ void DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds af
     asio::dispatch(home_, [this] { set_timer(); });
 }
 
+void DelayedReleases::sending(const Request& request) {
+    if (scheduled_ == 0 || !prolongs(kind_of(request))) return;
+    if (const LockId* const id = lock_id_of(request)) came_back(*id);
+}
+
+void DelayedReleases::answered(const Answered& answered) {
+    if (answered.kind != RequestKind::try_lock) return;
+    if (const auto* lease = std::get_if<Lease>(&answered.outcome)) came_back(lease->lock_id);
+}
+
 void DelayedReleases::close() {
     const std::lock_guard lock{mutex_};
     closed_ = true;
-    parting_ = 0;
-    delayed_releases_.clear();
+    scheduled_ = 0;
+    by_id_.clear();
     due_.clear();
     asio::dispatch(home_, [this] { timer_.cancel(); });
 }
 
-void DelayedReleases::stay(LockId lock_id) {
+void DelayedReleases::cancel(LockId lock_id) {
     const std::lock_guard lock{mutex_};
-    const auto found = delayed_releases_.find(lock_id);
-    if (found == delayed_releases_.end()) return;
+    const auto found = by_id_.find(lock_id);
+    if (found == by_id_.end()) return;
     due_.erase(found->second);
-    delayed_releases_.erase(found);
-    parting_ = due_.size();
+    by_id_.erase(found);
+    scheduled_ = due_.size();
 }
 
 void DelayedReleases::set_timer() {
@@ -62,14 +71,15 @@ void DelayedReleases::set_timer() {
 void DelayedReleases::on_time() {
     const auto now = Clock::now();
     {
-        // Until they are with the store: whoever comes back meanwhile asks after that.
+        // The lock is held until the releases are with the store, so that a holder that comes back
+        // now is behind them.
         const std::lock_guard lock{mutex_};
         while (!due_.empty() && due_.begin()->first <= now) {
-            const auto parting = due_.extract(due_.begin());
-            delayed_releases_.erase(parting.mapped().lock_id);
-            room_.end(parting.mapped());
+            const auto due = due_.extract(due_.begin());
+            by_id_.erase(due.mapped().lock_id);
+            store_.submit(home_, due.mapped(), Told::nobody, {});
         }
-        parting_ = due_.size();
+        scheduled_ = due_.size();
     }
     set_timer();
 }

@@ -9,56 +9,63 @@
 #include <unordered_map>
 
 #include "server/options.hpp"
+#include "server/requests.hpp"
+#include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
-#include "server/waiting/waiting_room.hpp"
 
 namespace leasehold::server {
 
-// Ends leases whose holders have gone a while ago and did not come back: a page that was closed, or
-// reloaded. Comfort of this process; the expiry stays the truth. Thread-safe; its timer is of its
-// io_context.
-class DelayedReleases {
+// Releases leases whose holders left a while ago and did not come back: a page that was closed, as
+// opposed to one that was reloaded. If this process ends, the lease ends with its expiry. Thread-
+// safe; its timer runs on its io_context.
+//
+// 1. announce(): the holder says that it leaves. From now on a sign of the holder cancels the
+//    release.
+// 2. end_later(): the store has confirmed the lease; the release is scheduled.
+// 3. A renewal, an extension or a repeated try with the same lock id is a sign of the holder.
+// 4. When the time has come, the release goes to the store, on the condition that the lease was not
+//    prolonged through another server.
+class DelayedReleases final : public OutcomeListener {
 public:
     // All outlive this.
-    DelayedReleases(WaitingRoom& room, asio::io_context& home, const ServerOptions& options);
-    DelayedReleases(const DelayedReleases&) = delete;
-    DelayedReleases& operator=(const DelayedReleases&) = delete;
-    ~DelayedReleases();
+    DelayedReleases(StoreQueue& store, asio::io_context& home, const ServerOptions& options);
+    ~DelayedReleases() override;
 
-    // The holder of this lease goes. Where too many part already, it is left to its expiry.
+    // The holder of this lease leaves. If too many releases are scheduled already, the lease ends
+    // with its expiry.
     void announce(const LockKey& key, LockId lock_id);
-    // Ends the lease then, unless its holder came back since it was announced, here or by
-    // prolonging it elsewhere.
+    // Releases the lease then, unless its holder came back since it was announced.
     void end_later(const Lease& lease, std::chrono::milliseconds after);
 
-    // The holder of this lease is there again, or was none: what it asks for from now on finds it
-    // as it is.
+    // Cancels the release: the holder came back, or there was no such lease.
     void came_back(LockId lock_id) {
-        if (parting_ > 0) stay(lock_id);
+        if (scheduled_ > 0) cancel(lock_id);
     }
 
-    // Forgets them all, and whoever comes later.
+    void sending(const Request& request) override;
+    void answered(const Answered& answered) override;
+
+    // Cancels all releases, and schedules no more.
     void close();
 
 private:
     using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
     using Due = std::multimap<Clock::time_point, Release>;
 
-    void stay(LockId lock_id);
+    void cancel(LockId lock_id);
     void set_timer();
     void on_time();
 
-    WaitingRoom& room_;
+    StoreQueue& store_;
     asio::io_context& home_;
     const ServerOptions& options_;
-    std::atomic<std::size_t> parting_{0};  // how many there are
-    Timer timer_;                          // of the home thread
+    std::atomic<std::size_t> scheduled_{0};  // the size of due_
+    Timer timer_;                            // of the home thread
 
     std::mutex mutex_;
-    bool closed_ = false;  // guarded by mutex_
-    Due due_;              // guarded by mutex_
-    std::unordered_map<LockId, Due::iterator>
-        delayed_releases_;  // guarded by mutex_; of all in due_
+    bool closed_ = false;                              // guarded by mutex_
+    Due due_;                                          // guarded by mutex_
+    std::unordered_map<LockId, Due::iterator> by_id_;  // guarded by mutex_; of all in due_
 };
 
 }  // namespace leasehold::server

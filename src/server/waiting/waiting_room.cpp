@@ -1,8 +1,6 @@
 #include "server/waiting/waiting_room.hpp"
 
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -13,25 +11,22 @@
 #include <vector>
 
 #include "core/grant.hpp"
-#include "server/store/asking.hpp"
 
 namespace leasehold::server {
 namespace {
 
-using Work = asio::executor_work_guard<Executor>;
-
-// A holder's expiry is the store's; ours is only a guess of when it comes.
+// Only the store's clock says when a lease expires. This clock's estimate may be early.
 constexpr std::chrono::milliseconds behind_the_expiry{1};
-// Looking at every line in turn must not keep the store busy, however many there are.
+// Limits how busy many lines keep the store.
 constexpr std::chrono::milliseconds poll_per_line{1};
 
 constexpr auto ahead_of_all = Clock::time_point::min();
 
 constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
-    "the client ended the connection, or sent too much, while it waited; nothing was granted";
+    "the client closed the connection, or sent too much, while it waited; nothing was granted";
 
-constexpr auto not_welcome = "the tokens have changed while it waited; nothing was granted";
+constexpr auto not_welcome = "the token was changed while its client waited; nothing was granted";
 
 bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
     return refusal && !owner.empty() &&
@@ -45,7 +40,7 @@ struct WaitingRoom::Waiter {
     Clock::time_point until;
     std::function<bool()> welcome{};        // until it is answered
     std::function<void(Outcome)> resume{};  // on the waiter's own executor
-    // Its places, from joining to the answer.
+    // Where it is in the room, from joining to the answer.
     Clock::time_point since{};
     Line* line = nullptr;
     std::list<WaiterPtr>::iterator place{};
@@ -64,10 +59,10 @@ struct WaitingRoom::Line {
     void now_held_by(const Lease& lease);
     void no_more_held_by(Fence fence);
 
-    std::list<WaiterPtr> waiters{};    // who has waited longest comes first
-    std::optional<Refusal> refusal{};  // the latest, with what was seen to happen since
+    std::list<WaiterPtr> waiters{};    // the one that has waited longest comes first
+    std::optional<Refusal> refusal{};  // the latest, updated with later outcomes
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
-    std::unordered_map<LockId, WaiterPtr> drawn{};  // those whose lock ids their senders drew
+    std::unordered_map<LockId, WaiterPtr> drawn{};  // the tries whose clients drew the lock id
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
 };
@@ -85,10 +80,10 @@ void WaitingRoom::Line::no_more_held_by(Fence fence) {
     if (refusal->holders.empty()) refusal.reset();
 }
 
-WaitingRoom::WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
+WaitingRoom::WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio::io_context& home,
                          const ServerOptions& options)
-    : locks_{locks},
-      reporter_{reporter},
+    : store_{store},
+      outcomes_{outcomes},
       home_{home},
       options_{options},
       timer_{home.get_executor()} {}
@@ -109,7 +104,7 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnect
     const bool there = connection.unwatch();
     if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
         give_back_unknown(waiter->wanted, *lease);
-        outcome = sent_away(client_gone);
+        outcome = not_sent(client_gone);
     }
     co_return outcome;
 }
@@ -134,15 +129,15 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
 
 void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
     const bool unknown = wanted.fresh_lock_id && wanted.lock_id == lease.lock_id;
-    if (unknown) end(Release{lease.key, lease.lock_id});
+    if (unknown) store_.submit(home_, Release{lease.key, lease.lock_id}, Told::nobody, {});
 }
 
-void WaitingRoom::end(Release lease) {
-    locks_.submit(std::move(lease),
-                  [this, work = Work{home_.get_executor()}](const Outcome& outcome) {
-                      reporter_.answered(Release{}, outcome);
-                      if (const auto* ended_one = std::get_if<Lease>(&outcome)) ended(*ended_one);
-                  });
+void WaitingRoom::answered(const Answered& answered) {
+    if (!ends(answered.kind)) return;
+    if (const auto* lease = std::get_if<Lease>(&answered.outcome)) ended(*lease);
+    if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
+        for (const Lease& one : *leases) ended(one);
+    }
 }
 
 void WaitingRoom::ended(const Lease& lease) {
@@ -185,12 +180,12 @@ void WaitingRoom::send_away_unwelcome() {
     asio::dispatch(home_, [this] {
         std::vector<WaiterPtr> unwelcome = everybody();
         std::erase_if(unwelcome, [](const WaiterPtr& waiter) { return waiter->is_welcome(); });
-        // From the end of their lines, so that none of them is the next to try.
+        // From the end of each line, so that none of them becomes the first.
         for (const WaiterPtr& waiter : unwelcome | std::views::reverse) {
             if (waiter->line->trying == waiter.get()) {
                 end_patience(waiter);
             } else {
-                answer(waiter, sent_away(not_welcome));
+                answer(waiter, not_sent(not_welcome));
             }
         }
         set_timer();
@@ -201,7 +196,7 @@ void WaitingRoom::close() {
     asio::dispatch(home_, [this] {
         closed_ = true;
         for (const WaiterPtr& waiter : everybody()) {
-            if (waiter->line->trying != waiter.get()) answer(waiter, sent_away(stopping));
+            if (waiter->line->trying != waiter.get()) answer(waiter, not_sent(stopping));
         }
         timer_.cancel();
         timer_at_ = Clock::time_point::max();
@@ -210,9 +205,10 @@ void WaitingRoom::close() {
 
 void WaitingRoom::join(const WaiterPtr& waiter) {
     ++waiting_;
-    if (closed_) return answer(waiter, sent_away(stopping));
-    if (!waiter->is_welcome()) return answer(waiter, sent_away(not_welcome));
-    if (waiting_ > options_.waiters) return answer(waiter, sent_away("too many wait already"));
+    if (closed_) return answer(waiter, not_sent(stopping));
+    if (!waiter->is_welcome()) return answer(waiter, not_sent(not_welcome));
+    if (waiting_ > options_.waiters)
+        return answer(waiter, not_sent("too many tries wait already; nothing was granted"));
     auto& line = lines_[waiter->wanted.key];
     if (!line) {
         line = std::make_unique<Line>(waiter->wanted.key);
@@ -242,22 +238,23 @@ WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wa
 }
 
 Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waiter) {
-    // Who holds the key already need not wait for itself.
+    // An owner that holds the key already need not wait for itself.
     if (holds(line.refusal, waiter.wanted.owner)) return ahead_of_all;
     return kept_places_.take(waiter.wanted, Clock::now());
 }
 
 void WaitingRoom::leave(const WaiterPtr& waiter) {
     waiter->gone = true;
-    // Of one that is trying only the answer tells whether there is something to give back.
+    // The answer to a try under way says whether there is a lease to give back.
     if (waiter->answered || waiter->line->trying == waiter.get()) return;
-    answer(waiter, sent_away(client_gone));
+    answer(waiter, not_sent(client_gone));
 }
 
 void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     --waiting_;
     waiter->answered = true;
     const bool refused = std::holds_alternative<Refusal>(outcome);
+    if (refused) outcomes_.publish({RequestKind::try_lock, waiter->wanted.owner, outcome});
     std::exchange(waiter->resume, {})(std::move(outcome));
     Line* const line = waiter->line;
     if (line == nullptr) return;
@@ -286,16 +283,12 @@ void WaitingRoom::serve(Line& line) {
     line.again = false;
     line.trying = first.get();
     first->has_tried = true;
-    locks_.submit(first->wanted, [this, first, work = Work{home_.get_executor()}](Outcome outcome) {
-        asio::post(home_, [this, first, outcome = std::move(outcome)]() mutable {
-            tried(first, std::move(outcome));
-        });
-    });
+    store_.submit(home_, first->wanted, Told::nobody,
+                  [this, first](Outcome outcome) { tried(first, std::move(outcome)); });
 }
 
 void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
     Line& line = *waiter->line;
-    reporter_.answered(waiter->wanted, outcome);
     const auto* refusal = std::get_if<Refusal>(&outcome);
     const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
     if (!final) {
@@ -306,11 +299,10 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         line.now_held_by(*lease);
         if (waiter->gone) {
             give_back_unknown(waiter->wanted, *lease);
-            outcome = sent_away(client_gone);
+            outcome = not_sent(client_gone);
         }
     }
-    if (!final && closed_) outcome = sent_away(stopping);
-    // Not before: what is given back may be given back, and the line be served, at once.
+    if (!final && closed_) outcome = not_sent(stopping);
     line.trying = nullptr;
     const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
     if (!final && patient) {
@@ -355,7 +347,7 @@ void WaitingRoom::end_patience(const WaiterPtr& waiter) {
         answer(waiter, *waiter->line->refusal);
         return;
     }
-    // It is told what comes of the try that is under way.
+    // The try that is under way answers it.
     const auto now = Clock::now();
     waiter->until = std::min(waiter->until, now);
     ending_.erase(waiter->ending);

@@ -11,60 +11,64 @@
 #include <unordered_map>
 #include <vector>
 
-#include <leasehold/lock_manager.hpp>
-#include <leasehold/store.hpp>
-
-#include "server/events/reporter.hpp"
 #include "server/http/client_connection.hpp"
 #include "server/options.hpp"
+#include "server/requests.hpp"
+#include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
 #include "server/waiting/kept_places.hpp"
 
 namespace leasehold::server {
 
-// Where tries wait for their key, first come, first served. Only the first of a line asks the
-// store: when a lease of the key is seen to end here, when one is due to expire, and now and then
-// in case it ended elsewhere. Thread-safe; works on the thread of its io_context.
-class WaitingRoom {
+// Where tries wait for their key, first come, first served. Thread-safe; works on the thread of its
+// io_context.
+//
+// 1. A try joins the line of its key, at the end. A try that repeats another one, with the lock id
+//    that its client drew, takes over that one's place; one whose time was up a moment ago gets its
+//    place back. An owner that holds the key already goes first, because it need not wait for
+//    itself.
+// 2. Only the first of a line asks the store, once when it becomes the first.
+// 3. It asks again when a lease of the key ends through this server, when a lease is due to expire,
+//    and every `wait_poll` because a lease may end through another server.
+// 4. A grant answers it, and the next becomes the first (step 2).
+// 5. A try whose time is up is answered with the latest refusal of the line. If it is asking the
+//    store at that moment, the store's answer is its answer.
+// 6. A client that closes its connection leaves the line. A lease that was granted to it is
+//    released at once, unless the client may know of it.
+class WaitingRoom final : public OutcomeListener {
 public:
-    // All outlive this. `reporter` learns of what is granted and given back.
-    WaitingRoom(LockManager& locks, Reporter& reporter, asio::io_context& home,
+    // All outlive this. The refusals at the end of a wait are published to `outcomes`.
+    WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio::io_context& home,
                 const ServerOptions& options);
-    WaitingRoom(const WaitingRoom&) = delete;
-    WaitingRoom& operator=(const WaitingRoom&) = delete;
-    ~WaitingRoom();
+    ~WaitingRoom() override;
 
-    // A grant, or the refusal at the end of the patience. Whoever is gone by then holds nothing.
-    // The request is within the limits (LockManager::validate). If its lock id is that of another
-    // try in the line, which its sender drew, it takes over that one's place, and that one ends.
-    // The place of one whose patience was over a moment ago is still there. `welcome`, if there is
-    // one, says whether it may have the lease; called on any thread while it waits. Who is not
-    // welcome any more is answered at once, with whatever comes of it.
+    // A grant, or the refusal when the time is up. A client that is gone by then holds nothing. The
+    // request is within the limits (LockManager::validate). `welcome`, if there is one, says
+    // whether the client may still have the lease; it is called on any thread while the try waits.
+    // A client that is not welcome any more is answered at once.
     [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience,
                                      ClientConnection& connection, std::function<bool()> welcome);
 
-    // The owners of those who wait for the key, in their order, at most options.waiters_named.
+    // The owners of the tries that wait for the key, in their order, at most options.waiters_named.
     [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);
 
-    // Ends a lease whose holder does not ask for it.
-    void end(Release lease);
-    // The same for what this try was granted, unless somebody may know of it after all: a lease
-    // that its owner had before, or one whose lock id the client has drawn and can ask with again.
+    // Releases the lease that this try was granted, unless the client may know of it: because its
+    // owner held the lease before, or because the client drew the lock id and can repeat the try.
     void give_back_unknown(const TryLock& wanted, const Lease& lease);
 
-    // This lease has ended: whoever waits for its key may try.
-    void ended(const Lease& lease);
+    // Step 3.
+    void answered(const Answered& answered) override;
 
-    // How many wait for each of these keys.
+    // The number of tries that wait for each of these keys.
     [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);
 
-    // Sends away whoever may not have what it waits for any more.
+    // Answers the tries whose clients are not welcome any more.
     void send_away_unwelcome();
-    // Sends everybody away; whoever comes later, too.
+    // Answers all tries, and every one that comes later.
     void close();
 
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
-    // The keys that are waited for.
+    // The number of keys that tries wait for.
     [[nodiscard]] std::size_t lines() const noexcept { return lines_open_; }
 
 private:
@@ -74,18 +78,19 @@ private:
     struct Line;
     using WaiterPtr = std::shared_ptr<Waiter>;
 
+    void ended(const Lease& lease);
     void join(const WaiterPtr& waiter);
     [[nodiscard]] std::vector<WaiterPtr> everybody() const;
     [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);
     [[nodiscard]] Clock::time_point waits_since(const Line& line, const Waiter& waiter);
     void leave(const WaiterPtr& waiter);
-    // Answers it with the latest refusal, or as soon as there is an answer.
+    // Step 5.
     void end_patience(const WaiterPtr& waiter);
-    // Takes it out of its line, whose next may try.
+    // Takes the try out of its line. The next one becomes the first.
     void answer(WaiterPtr waiter, Outcome outcome);
 
-    // Lets the first of the line try, unless one is trying already or nothing has changed since it
-    // tried. Forgets an empty line.
+    // Lets the first of the line ask the store, unless it is asking already or nothing has changed
+    // since it asked. Forgets an empty line.
     void serve(Line& line);
     void tried(const WaiterPtr& waiter, Outcome outcome);
     void schedule(Line& line, Clock::time_point due);
@@ -93,8 +98,8 @@ private:
     void set_timer();
     void on_time();
 
-    LockManager& locks_;
-    Reporter& reporter_;
+    StoreQueue& store_;
+    const OutcomeStream& outcomes_;
     asio::io_context& home_;
     const ServerOptions& options_;
     std::atomic<std::size_t> waiting_{0};
@@ -104,8 +109,8 @@ private:
     bool closed_ = false;
     std::unordered_map<LockKey, std::unique_ptr<Line>> lines_;
     KeptPlaces kept_places_{options_.place_kept, options_.waiters};
-    std::multimap<Clock::time_point, Line*> due_;         // when a line's first tries again
-    std::multimap<Clock::time_point, WaiterPtr> ending_;  // when a waiter's patience ends
+    std::multimap<Clock::time_point, Line*> due_;         // when the first of a line asks again
+    std::multimap<Clock::time_point, WaiterPtr> ending_;  // when a try's time is up
     Timer timer_;
     Clock::time_point timer_at_ = Clock::time_point::max();
 };

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/request.hpp>
+
+#include "core/request_traits.hpp"
+
+// What the parts of the server share about requests to the store.
+namespace leasehold::server {
+
+// Requests that keep or end a lease go before the others, and are counted apart from them, so that
+// many tries never cost a lease. `by_request`, of a batch: each request counts by its own pace.
+enum class Pace : std::uint8_t { asks, keeps, by_request };
+
+[[nodiscard]] constexpr Pace pace_of(RequestKind kind) noexcept {
+    const bool keeps_or_ends = names_own_lease(kind) || kind == RequestKind::release_all;
+    return keeps_or_ends ? Pace::keeps : Pace::asks;
+}
+
+// The outcome of a request that the server did not send to the store.
+[[nodiscard]] inline StoreFault not_sent(const char* why) {
+    return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
+}
+
+// Whether a client receives an outcome.
+enum class Told : std::uint8_t {
+    client,
+    nobody,  // the server asked for itself, or for a client that goes on waiting
+};
+
+// A request and its outcome.
+struct Answered {
+    RequestKind kind;
+    std::string_view owner;  // that the request names; empty if it names none
+    const Outcome& outcome;
+    Told told = Told::client;
+};
+
+// Hears of every request and every outcome. Called on any thread; must not block.
+class OutcomeListener {
+public:
+    OutcomeListener() = default;
+    OutcomeListener(const OutcomeListener&) = delete;
+    OutcomeListener& operator=(const OutcomeListener&) = delete;
+    virtual ~OutcomeListener() = default;
+
+    // The request is about to be sent to the store.
+    virtual void sending(const Request&) {}
+    virtual void answered(const Answered&) {}
+};
+
+// The one stream of outcomes. The store queue publishes what the store answers, the waiting room
+// the refusals that it sends to clients whose time is up. Every other part subscribes, so that no
+// part calls another to report something. Thread-safe once all listeners have subscribed.
+class OutcomeStream {
+public:
+    // Before the first request. The listener outlives the last one.
+    void subscribe(OutcomeListener& listener) { listeners_.push_back(&listener); }
+
+    void sending(const Request& request) const noexcept {
+        each([&](OutcomeListener& listener) { listener.sending(request); });
+    }
+    void publish(const Answered& answered) const noexcept {
+        each([&](OutcomeListener& listener) { listener.answered(answered); });
+    }
+
+private:
+    template <class Call>
+    void each(Call call) const noexcept {
+        for (OutcomeListener* const listener : listeners_) {
+            try {
+                call(*listener);
+            } catch (const std::exception&) {
+                // For lack of memory this listener misses it; the client gets its answer.
+            }
+        }
+    }
+
+    std::vector<OutcomeListener*> listeners_;
+};
+
+}  // namespace leasehold::server
