@@ -14,7 +14,7 @@
 namespace leasehold {
 namespace {
 
-// Throws BadRequest where a request exceeds the limits; fills in nothing.
+// Throws BadRequest if a request exceeds the limits. Changes nothing.
 class Bounds {
 public:
     explicit Bounds(const Limits& limits) : limits_{limits} {}
@@ -62,7 +62,7 @@ public:
     void operator()(const Break& r) const {
         owner(r.by);
         text("the reason", r.reason, Limits::note_bytes);
-        if (r.by.empty()) throw BadRequest{"whoever breaks a lock must be named"};
+        if (r.by.empty()) throw BadRequest{"the person who breaks a lock must be named"};
     }
     void operator()(const Holders&) const {}
     void operator()(const List& r) const {
@@ -116,7 +116,7 @@ private:
     const Limits& limits_;
 };
 
-// What is counted with longer times could leave the calendar.
+// Longer times could overflow when they are added to a date.
 constexpr Duration longest = std::chrono::years{100};
 
 Limits checked(const Limits& limits) {
@@ -176,7 +176,7 @@ void LockManager::validate(const Request& request) const {
         request);
 }
 
-// Limits that only the store can judge travel with the request.
+// Limits that only the store can check are sent along with the request.
 void LockManager::apply_limits(Request& request) const {
     std::visit(
         [this]<class R>(R& r) {
@@ -295,7 +295,7 @@ HistoryPage LockManager::history(History query) {
 
 std::size_t LockManager::purge() {
     std::size_t forgotten = 0;
-    // The store goes on where it, or somebody else, left off: to its end, and then once through.
+    // A purge continues where the last one stopped. So: to the last key, and then once through all.
     for (int ends = 0; ends < 2;) {
         const auto slice = as_answer<Purged>(ask(Purge{limits_.page_rows}));
         forgotten += slice.forgotten;

@@ -391,7 +391,7 @@ Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& c
             conflict = conflict || grant.mode == Mode::exclusive;
             holders.push_back(to_holder(key, grant));
         }
-        // Those who share the key keep nobody from sharing it: only the transaction does.
+        // Shared leases do not conflict with a shared try: only the transaction blocks it.
         if (conflict && !holders.empty()) return held(std::move(holders), now);
     }
     Refusal refusal;

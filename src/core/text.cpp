@@ -5,7 +5,7 @@
 namespace leasehold {
 namespace {
 
-// The length of the UTF-8 sequence at the start of a non-empty text, or 0 where there is none.
+// The length of the UTF-8 sequence at the start of a non-empty text, or 0 if it is not valid UTF-8.
 std::size_t sequence_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
