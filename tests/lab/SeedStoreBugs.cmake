@@ -22,9 +22,10 @@ at(lock-rows)
 swap_sql("for update skip locked" "offset 0")
 
 bug("the fence is the number of the database's transaction" stores/postgres)
+at(tried-fence)
+swap_sql("greatest((date_part('epoch', now) * 1000000)::bigint, old_fence + 1)" "txid_current()::text::bigint")
 at(take)
-swap_sql("(date_part('epoch', now) * 1000000)::bigint" "txid_current()::text::bigint")
-swap_sql("fence = greatest(excluded.fence, l.fence + 1)" "fence = excluded.fence")
+swap_sql("l.fence < excluded.fence" "true")
 
 bug("renew and release do not compare the lock id" stores/postgres)
 at(change)
@@ -63,7 +64,7 @@ swap_sql("and s.lockid = v.lockid" "")
 # MariaDB
 bug("the take-over does not ask whether the key is free" stores/mariadb)
 at(take-if-free)
-swap_sql("and locks.ended <> 0" "")
+swap_sql("locks.ended <> {not_ended}" "true")
 
 bug("release does not compare the lock id" stores/mariadb)
 at(end)
@@ -83,7 +84,7 @@ swap("Effect::unknown" "BUG ? Effect::none : Effect::unknown")
 
 bug("the fence is that of the lease before" stores/mariadb)
 at(taken-fence)
-swap_sql("greatest(locks.fence + 1, locks.touched_at)" "locks.fence")
+swap_sql("greatest(locks.fence + 1, @now)" "locks.fence")
 
 bug("release-all does not find shares" stores/mariadb)
 at(owned-shares)
@@ -95,7 +96,7 @@ swap("\"commit\"" "BUG ? \"do 0\" : \"commit\"")
 
 bug("the clock of the application's machine judges" stores/mariadb)
 at(clock)
-insert_before("if (BUG) return {lab::wall_clock_of(this), time_from(clock.integer(1))};")
+insert_before("if (BUG) reading.clock = lab::wall_clock_of(this);")
 
 # etcd
 bug("a transaction does not compare the rows it goes by" stores/etcd)

@@ -17,10 +17,10 @@ using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
 constexpr unsigned oldest_version = 101'100;
-// A firewall may have cut an unused connection without a word: it is tried before it is used.
+// A firewall may drop an idle connection silently, so an idle connection is tested before use.
 constexpr std::chrono::seconds idle_before_ping{5};
 
-// Not in the connector's headers: Galera's "not ready for application use".
+// Galera's "not ready for application use". The connector's headers do not name it.
 constexpr unsigned wsrep_not_ready = ER_UNKNOWN_COM_ERROR;
 constexpr unsigned row_changed_since_read = ER_CHECKREAD;
 
@@ -88,15 +88,15 @@ std::int64_t integer_from(std::string_view digits) {
     return value;
 }
 
-// What the failure of statement number `failed` (from 0) means for a script that ends in a commit.
+// The effect of a script that ends in a commit, if its statement number `failed` (from 0) failed.
 Effect effect_of(unsigned number, std::size_t failed, std::size_t statements) {
     if (ends_connection(number)) return Effect::unknown;  // lab: lost-answer
-    // The server stops at the first error: the commit was not reached.
+    // The server stops at the first error, so the commit was not reached.
     if (failed + 1 < statements) return Effect::none;
     return is_conflict_number(number) || number == wsrep_not_ready ? Effect::none : Effect::unknown;
 }
 
-// Reads the results of all statements, and counts those that were answered.
+// Reads the results of all statements, and counts the answered statements.
 void read_results(::st_mysql* connection, std::vector<ResultSet>& results, std::size_t& answered) {
     for (;;) {
         if (::st_mysql_res* result = mysql_store_result(connection)) {
@@ -111,8 +111,8 @@ void read_results(::st_mysql* connection, std::vector<ResultSet>& results, std::
     }
 }
 
-// Whether the server has closed an idle connection: then there is something to read from it. Better
-// seen now than after a commit was sent, when nobody knows whether it arrived.
+// Whether the server has closed an idle connection: then there is something to read from it. It is
+// better to notice that now than after a commit was sent, when its effect would be unknown.
 bool was_closed(::st_mysql* connection) {
     pollfd socket{.fd = mysql_get_socket(connection), .events = POLLIN, .revents = 0};
     return poll(&socket, 1, 0) != 0;
@@ -186,7 +186,7 @@ Statement::Statement(::st_mysql* connection, std::string_view sql)
 }
 
 SqlError Statement::error() const {
-    // An error in the middle of a result is known to the connection alone.
+    // An error in the middle of a result is reported by the connection, not by the statement.
     if (mysql_stmt_errno(statement_.get()) == 0) return error_of(connection_, Effect::none);
     return {Effect::none, mysql_stmt_errno(statement_.get()),
             std::string{"mariadb: "} + mysql_stmt_error(statement_.get())};
@@ -306,7 +306,7 @@ Link::Handle Link::open() const {
     Script settings;
     settings
         .add("set session transaction isolation level read committed")
-        // Nothing waits for a row of somebody else's.
+        // No statement waits for a row that another transaction has locked.
         .add(
             "set innodb_lock_wait_timeout = 0, idle_transaction_timeout = 10, autocommit = 1, "
             "completion_type = 0, "
@@ -315,7 +315,7 @@ Link::Handle Link::open() const {
             "wait_timeout = 31536000")
         // A statement whose client has given up must not wait for a table for ever.
         .add("set lock_wait_timeout = " + io_timeout)
-        // Long lists of keys are looked up one by one, without estimates first.
+        // Long lists of keys are looked up one by one, without estimating the rows first.
         .add("set eq_range_index_dive_limit = 1, in_predicate_conversion_threshold = 0");
     (void)mariadb::run(handle.get(), settings.text());
     return handle;
@@ -376,7 +376,7 @@ SqlError Link::judged(const SqlError& error, Last last, std::size_t answered,
     if (error.is_disconnection()) disconnect();
     Effect effect =
         last == Last::commits ? effect_of(error.number(), answered, statements) : Effect::none;
-    // In a compound statement: a transaction that is still open has not come to its commit.
+    // A compound statement whose transaction is still open has not reached its commit.
     if (effect == Effect::unknown && in_transaction()) effect = Effect::none;
     return {effect, error};
 }

@@ -19,30 +19,30 @@ struct st_mysql_stmt;
 
 namespace leasehold::mariadb {
 
-// A database that Leasehold cannot work on as it is.
+// Throws a fault: Leasehold cannot use the database as it is set up.
 [[noreturn]] void refuse(const std::string& what);
 
 // A fault with the number that the server or the connector gave it.
 class SqlError : public StoreFault {
 public:
     SqlError(Effect effect, unsigned number, const std::string& what);
-    // The same error, with what it means for the work that was under way.
+    // The same error with its effect on the work that was under way.
     SqlError(Effect effect, const SqlError& error)
         : StoreFault{effect, error.cause(), error.what()}, number_{error.number_} {}
 
     [[nodiscard]] unsigned number() const noexcept { return number_; }
-    // Another transaction was in the way, and this one did nothing.
+    // Another transaction made this one fail, and this one changed nothing.
     [[nodiscard]] bool is_conflict() const noexcept;
-    // The server has rolled the whole transaction back, not just the statement.
+    // The server has rolled back the whole transaction, not only the statement.
     [[nodiscard]] bool ends_transaction() const noexcept;
-    // The connection is of no more use.
+    // The connection cannot be used any more.
     [[nodiscard]] bool is_disconnection() const noexcept;
 
 private:
     unsigned number_;
 };
 
-// Rows that a statement returned, all of them in memory.
+// The rows that a statement returned, all in memory.
 class ResultSet {
 public:
     explicit ResultSet(::st_mysql_res* result) : result_{result} {}
@@ -65,7 +65,7 @@ private:
     unsigned long* lengths_ = nullptr;
 };
 
-// Statements that travel together, in one round trip.
+// Statements that are sent together, in one round trip.
 class Script {
 public:
     // `statement` has no semicolon at its end.
@@ -81,20 +81,20 @@ private:
     std::size_t statements_ = 0;
 };
 
-// What a parameter of a prepared statement stands for.
+// The value of a prepared statement's parameter.
 using Value = std::variant<std::int64_t, std::string_view>;
 
-// A statement that the server has parsed before, of the kind that finds one row or none.
+// A prepared statement that returns one row or none.
 class Statement {
 public:
-    static constexpr unsigned most_columns = 12;
+    static constexpr unsigned most_columns = 16;
     static constexpr std::size_t most_bytes = 1024;  // of a column
 
-    // Throws SqlError with effect none. Of no more use when the connection is closed.
+    // Throws SqlError with effect none. Must not be used after the connection is closed.
     Statement(::st_mysql* connection, std::string_view sql);
 
-    // Whether it found a row; its columns are valid until the next run. Throws SqlError with effect
-    // none.
+    // Returns whether there is a row. Its columns are valid until the next run. Throws SqlError
+    // with effect none.
     [[nodiscard]] bool run(std::span<const Value> values);
 
     [[nodiscard]] std::int64_t integer(unsigned column) const;
@@ -117,29 +117,30 @@ private:
     std::unique_ptr<Row> row_;
 };
 
-// Runs one statement on a connection of somebody's; throws SqlError with effect none.
+// Runs one statement on a caller's connection. Throws SqlError with effect none.
 [[nodiscard]] std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement);
 
-// Our one connection to the server. One that fails is closed at once, and a transaction on it ends
-// by that; it is opened again by connect() alone, so that no statement ever runs outside the
+// The store's one connection to the server. A connection that fails is closed at once, which ends
+// its transaction. Only connect() opens it again, so that no statement ever runs outside the
 // transaction it belongs to. Not thread-safe.
 class Link {
 public:
     Link(Connection target, Duration io_timeout);
 
     [[nodiscard]] bool connected() const { return connection_ != nullptr; }
-    // To be called outside a transaction. True where it was not connected before. Throws StoreFault
-    // with effect none where the server cannot be reached or is none of ours.
+    // Must be called outside a transaction. True if it was not connected before. Throws StoreFault
+    // with effect none if the server cannot be reached or is not supported.
     bool connect();
     void disconnect() noexcept { connection_.reset(); }
 
-    // Runs statements that commit nothing: where one fails, the effect is none.
+    // Runs statements that commit nothing: a failure has the effect none.
     std::vector<ResultSet> run(const Script& script);
     std::vector<ResultSet> run(std::string_view statement);
-    // Runs statements that change something: the last one is the commit, or commits by itself.
+    // Runs statements that change something. The last one is the commit, or commits by itself.
     std::vector<ResultSet> commit(const Script& script);
 
-    // The same with one that was prepared on this connection: whether it found a row.
+    // The same for a statement that was prepared on this connection. Returns whether there is a
+    // row.
     [[nodiscard]] bool run(Statement& statement, std::span<const Value> values);
     [[nodiscard]] bool commit(Statement& statement, std::span<const Value> values);
 
@@ -156,9 +157,9 @@ private:
     std::vector<ResultSet> run(std::string_view text, std::size_t statements, Last last);
     bool run(Statement& statement, std::span<const Value> values, Last last);
     void require_connection() const;
-    // False also where nobody knows.
+    // False also if the server does not answer.
     [[nodiscard]] bool in_transaction() noexcept;
-    // The error, with its effect on the work that was under way.
+    // The error with its effect on the work that was under way.
     [[nodiscard]] SqlError judged(const SqlError& error, Last last, std::size_t answered,
                                   std::size_t statements);
 

@@ -75,20 +75,20 @@ std::string where(const LockKey& key) {
 std::optional<LockRow> find_row(::st_mysql* connection, const LockKey& key, Locking locking) {
     auto found = select(
         connection,
-        "select " + std::string{row_columns} + " from locks force index (primary)" + where(key),
+        "select " + names_of(lock_columns) + " from locks force index (primary)" + where(key),
         locking);
     if (!found.front().next()) return std::nullopt;
-    return row_at(found.front(), 0);
+    return lock_row_at(found.front(), 0U);
 }
 
 std::optional<Grant> find_share(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     auto found =
         select(connection,
-               "select " + std::string{share_columns} + " from lock_shares force index (primary)" +
+               "select " + names_of(share_columns) + " from lock_shares force index (primary)" +
                    where(key) + " and lockid = " + literal(lock_id.to_string()),
                Locking::exclusive);
     if (!found.front().next()) return std::nullopt;
-    return share_at(found.front(), 0);
+    return share_at(found.front(), 0U);
 }
 
 bool is_shared(const LockRow& row) {
@@ -108,8 +108,8 @@ Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     auto seen = run_undisturbed(connection, select_with_share({&keys, 1}, lock_id));
     if (!seen.front().next()) return slot;
     slot.state = Slot::State::ours;
-    slot.row = row_at(seen.front(), 2);
-    const bool share_seen = !seen.front().is_null(2 + row_column_count);
+    slot.row = lock_row_at(seen.front(), 2U);
+    const bool share_seen = !seen.front().is_null(first_share_column);
     if (!share_seen && !is_exclusive(slot.row, lock_id)) return slot;
 
     // It may have been converted since then: the locked row counts.

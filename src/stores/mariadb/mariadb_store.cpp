@@ -7,31 +7,15 @@
 #include "core/cell_store.hpp"
 #include "core/columns.hpp"
 #include "stores/mariadb/connection.hpp"
+#include "stores/mariadb/loading.hpp"
+#include "stores/mariadb/parts.hpp"
 #include "stores/mariadb/rows.hpp"
+#include "stores/mariadb/saving.hpp"
 #include "stores/mariadb/schema.hpp"
 #include "stores/mariadb/shortcuts.hpp"
 
 namespace leasehold::mariadb {
 namespace {
-
-// How many rows one statement reads or writes: it stays far below max_allowed_packet, whatever they
-// hold.
-constexpr std::size_t rows_per_statement = 256;
-
-// Calls `use` with one part of the items after the other.
-template <class T, class Use>
-void in_parts(const std::vector<T>& items, Use use) {
-    for (std::size_t at = 0; at < items.size(); at += rows_per_statement) {
-        use(std::span{items}.subspan(at, std::min(rows_per_statement, items.size() - at)));
-    }
-}
-
-bool only_prolonged(const LockRow& before, const LockRow& after) {
-    return after.lock_id == before.lock_id && after.fence == before.fence &&
-           after.ended == before.ended && after.mode == before.mode &&
-           after.granted_at == before.granted_at && after.owner == before.owner &&
-           after.note == before.note;
-}
 
 class MariadbStore final : public CellStore {
 public:
@@ -53,7 +37,7 @@ public:
 protected:
     bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                   std::span<Outcome> outcomes) override {
-        // Several at once take no longer the long way.
+        // Several requests at once are as fast the long way.
         if (which.size() > 1) return false;
         const std::size_t index = which.front();
         const auto* release = std::get_if<Release>(&requests[index]);
@@ -92,7 +76,10 @@ protected:
 
     void load(Work& work) override {
         if (transaction_ == Transaction::none) connect();
-        guarded([&] { bring(work); });
+        const bool locking = transaction_ == Transaction::wanted;
+        if (locking) transaction_ = Transaction::open;
+        guarded([&] { load_rows(link_, work, locking ? LoadTo::change : LoadTo::read); });
+        work.reading = noted(work.reading);
     }
 
     void save_and_commit(Work& work) override {
@@ -109,7 +96,7 @@ protected:
                 }
                 script.add(statement);
             };
-            write(work, add);
+            write_changes(work, add);
             script.add("commit");  // lab: commit
             link_.commit(script);
             transaction_ = Transaction::none;
@@ -167,14 +154,15 @@ protected:
 
     ClockReading read_clock() override {
         connect();
-        return reading_of(query(clock_query));
+        return noted(load_clock(link_));
     }
 
     void raise_floor(Time floor) noexcept override {
         try {
             link_.run(leasehold::mariadb::raise_floor(floor));
         } catch (...) {
-            // Another store is doing it; a fault that lasts will be met by the next request.
+            // Another store is raising the floor. If the store has a fault, the next request meets
+            // it.
         }
     }
 
@@ -187,11 +175,13 @@ protected:
         return page<Holder>(
             request.limit,
             [&](std::size_t rows) { return select_holders(request, from, rows, now); },
-            [&](const ResultSet& row) {
+            [&](const ResultSet& row) -> std::optional<Holder> {
+                const Grant lease = listed_at(row);
                 from = {.type = std::string{row.text(0)},
                         .id = std::string{row.text(1)},
-                        .fence = row.integer(4)};
-                return holder_at(row);
+                        .fence = lease.fence};
+                const auto key = key_at(row, 0);
+                return key ? std::optional{to_holder(*key, lease)} : std::nullopt;
             });
     }
 
@@ -201,7 +191,7 @@ protected:
             request.limit,
             [&](std::size_t rows) { return select_history(request, before, rows, oldest); },
             [&](const ResultSet& row) -> std::optional<PastLease> {
-                before = row.integer(13);
+                before = row.integer(sequence_column);
                 const auto ended = ended_at(row);
                 if (!ended) return std::nullopt;
                 return to_past(*ended, *before);
@@ -226,7 +216,7 @@ protected:
             results.front().next();
             return static_cast<std::size_t>(results.front().integer(0));
         } catch (const SqlError& error) {
-            if (error.is_conflict()) return 0;  // another server is at it
+            if (error.is_conflict()) return 0;  // another server is purging
             throw;
         }
     }
@@ -238,7 +228,7 @@ private:
         if (link_.connect()) prepare();
     }
 
-    // What every new connection is used for first.
+    // Prepares a new connection for work.
     void prepare() {
         shortcuts_.reset();
         try {
@@ -252,8 +242,8 @@ private:
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
 
-    // Some items, by `sql` for so many rows. `read` skips rows that are not for us and remembers
-    // where `sql` is to go on.
+    // A page of at most `limit` items. `sql` makes a query for a number of rows; `read` skips rows
+    // that are not Leasehold's and remembers where the next query goes on.
     template <class Item, class Sql, class Read>
     std::vector<Item> page(std::size_t limit, Sql sql, Read read) {
         connect();
@@ -269,13 +259,12 @@ private:
         return items;
     }
 
-    ClockReading reading_of(ResultSet clock) {
+    ClockReading noted(ClockReading reading) {
         floor_read_ = SteadyClock::now();
-        clock.next();
-        return {time_from(clock.integer(0)), time_from(clock.integer(1))};  // lab: clock
+        return reading;  // lab: clock
     }
 
-    // Whatever goes wrong in a transaction, it is over.
+    // Any failure ends the transaction.
     template <class Do>
     void guarded(Do work) {
         try {
@@ -288,186 +277,6 @@ private:
             rollback();
             throw;
         }
-    }
-
-    void bring(Work& work) {
-        const bool locking = transaction_ == Transaction::wanted;
-        std::vector<const LockKey*> to_lock;
-        std::vector<const LockKey*> to_read;
-        for (const Slot& slot : work.slots) {
-            const bool lock = locking && slot.intent == Slot::Intent::change;
-            (lock ? to_lock : to_read).push_back(&slot.key);
-        }
-        Script script;
-        if (locking) {
-            script.add("start transaction");
-            transaction_ = Transaction::open;
-        }
-        in_parts(to_lock, [&](Keys part) { script.add(select_and_lock(part)); });
-        const std::size_t locked_results = script.statements() - (locking ? 1 : 0);
-        in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
-        const std::size_t read_results = script.statements() - (locking ? 1 : 0);
-        if (locking) {
-            in_parts(work.lock_ids,
-                     [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
-        }
-        script.add(clock_query);
-
-        std::vector<ResultSet> results = link_.run(script);
-        for (std::size_t i = 0; i + 1 < results.size(); ++i) {
-            if (i < locked_results)
-                take_locked(work, results[i]);
-            else if (i < read_results)
-                take_read(work, results[i]);
-            else
-                take_past(work, results[i]);
-        }
-        work.reading = reading_of(std::move(results.back()));
-
-        if (locking) {
-            tell_missing_from_blocked(work);
-            bring_shares(work);
-        } else {
-            bring_past(work);
-        }
-    }
-
-    // A row that was to be locked and did not come is missing, or somebody's transaction has it.
-    void tell_missing_from_blocked(Work& work) {
-        std::vector<const LockKey*> absent;
-        for (const Slot& slot : work.slots) {
-            if (slot.intent == Slot::Intent::change && slot.state == Slot::State::missing) {
-                absent.push_back(&slot.key);
-            }
-        }
-        if (absent.empty()) return;
-        Script script;
-        in_parts(absent, [&](Keys part) { script.add(select_with_shares(part)); });
-        script.add(clock_query);
-        std::vector<ResultSet> results = link_.run(script);
-        for (std::size_t i = 0; i + 1 < results.size(); ++i) {
-            take_read(work, results[i], Slot::State::blocked);
-        }
-        work.reading = reading_of(std::move(results.back()));
-    }
-
-    // Nobody changes the shares of a row that we have locked.
-    void bring_shares(Work& work) {
-        std::vector<const LockKey*> shared;
-        for (const Slot& slot : work.slots) {
-            if (slot.intent == Slot::Intent::change && slot.state == Slot::State::ours &&
-                slot.row.mode == Mode::shared && slot.row.ended == Gone::unknown) {
-                shared.push_back(&slot.key);
-            }
-        }
-        in_parts(shared, [&](Keys part) {
-            auto rows = query(select_shares(part));
-            while (rows.next()) {
-                if (Slot* slot = find(work, rows)) slot->shares.push_back(share_at(rows, 2));
-            }
-        });
-    }
-
-    void bring_past(Work& work) {
-        std::vector<LockId> wanted;
-        for (const LockId& id : work.lock_ids) {
-            const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
-                return slot.row.lock_id == id ||
-                       std::ranges::find(slot.shares, id, &Grant::lock_id) != slot.shares.end();
-            });
-            if (!current) wanted.push_back(id);
-        }
-        in_parts(wanted, [&](std::span<const LockId> part) {
-            auto rows = query(select_past(part));
-            take_past(work, rows);
-        });
-    }
-
-    static Slot* find(Work& work, const ResultSet& rows) {
-        const auto key = std::pair{rows.text(0), rows.text(1)};
-        const auto slot = std::ranges::lower_bound(work.slots, key, {}, [](const Slot& s) {
-            return std::pair{std::string_view{s.key.type()}, std::string_view{s.key.id()}};
-        });
-        const bool found = slot != work.slots.end() && slot->key.type() == key.first &&
-                           slot->key.id() == key.second;
-        return found ? &*slot : nullptr;
-    }
-
-    static void take_locked(Work& work, ResultSet& rows) {
-        while (rows.next()) {
-            Slot* slot = find(work, rows);
-            if (slot == nullptr) continue;
-            slot->state = Slot::State::ours;
-            slot->row = row_at(rows, 2);
-        }
-    }
-
-    static void take_read(Work& work, ResultSet& rows, Slot::State state = Slot::State::ours) {
-        constexpr unsigned first_share_column = 2 + row_column_count;
-        while (rows.next()) {
-            Slot* slot = find(work, rows);
-            if (slot == nullptr) continue;
-            if (slot->state == Slot::State::missing) {
-                slot->state = state;
-                slot->row = row_at(rows, 2);
-            }
-            if (rows.is_null(first_share_column)) continue;
-            const auto place = std::ranges::upper_bound(
-                slot->shares, rows.integer(first_share_column + 3), {}, &Grant::fence);
-            slot->shares.insert(place, share_at(rows, first_share_column));
-        }
-    }
-
-    static void take_past(Work& work, ResultSet& rows) {
-        while (rows.next()) {
-            if (auto ended = ended_at(rows)) {
-                const LockId id = ended->ending->grant.lock_id;
-                work.past.emplace(id, *std::move(ended));
-            }
-        }
-    }
-
-    template <class Add>
-    void write(const Work& work, const Add& add) {
-        std::vector<const LockKey*> forgotten;
-        std::vector<KeyedRow> made;
-        std::vector<KeyedRow> overwritten;
-        std::vector<KeyedRow> prolonged;
-        std::vector<KeyedId> ended_shares;
-        std::vector<KeyedShare> made_shares;
-        std::vector<KeyedShare> changed_shares;
-        for (const Slot& slot : work.slots) {
-            if (!slot.forget && !slot.cell.changed) continue;
-            const ShareChanges changes = share_changes(slot);
-            for (const LockId& id : changes.removed) ended_shares.emplace_back(&slot.key, id);
-            if (slot.forget) {
-                forgotten.push_back(&slot.key);
-                continue;
-            }
-            for (const Grant* grant : changes.written) {
-                const bool is_new = std::ranges::find(slot.shares, grant->lock_id,
-                                                      &Grant::lock_id) == slot.shares.end();
-                (is_new ? made_shares : changed_shares).push_back({&slot.key, grant});
-            }
-            KeyedRow keyed{&slot.key, row_of(slot)};
-            if (slot.state == Slot::State::missing)
-                made.push_back(std::move(keyed));
-            else if (only_prolonged(slot.row, keyed.row))
-                prolonged.push_back(std::move(keyed));
-            else
-                overwritten.push_back(std::move(keyed));
-        }
-        // New rows first: where another transaction makes one of them too, nothing is done in vain.
-        in_parts(made, [&](auto part) { add(insert_rows(part)); });
-        in_parts(overwritten, [&](auto part) { add(overwrite_rows(part)); });
-        in_parts(prolonged, [&](auto part) { add(prolong_rows(part)); });
-        in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
-        in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
-        in_parts(made_shares, [&](auto part) { add(insert_shares(part)); });
-        in_parts(changed_shares, [&](auto part) { add(write_shares(part)); });
-        in_parts(work.endings,
-                 [&](auto part) { add(std::string{for_history} + add_to_history(part)); });
-        if (work.raise_floor_to > Time{}) add(leasehold::mariadb::raise_floor(work.raise_floor_to));
     }
 
     void read_settings() {
@@ -513,8 +322,8 @@ private:
     Link link_;
     std::optional<Shortcuts> shortcuts_;  // on link_
     Transaction transaction_ = Transaction::none;
-    // Shortcuts go without reading the floor that purges leave, if that was done not long ago: what
-    // a purge forgot meanwhile had ended a retention before, and so before the last reading.
+    // Shortcuts do not read the floor if it was read less than this ago. A lease that a purge
+    // forgot since then had ended a whole retention before, and so before the last reading.
     const Duration floor_trust_;
     SteadyClock::time_point floor_read_{};
     std::mutex status_mutex_;

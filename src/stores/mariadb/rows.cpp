@@ -5,13 +5,10 @@
 #include <charconv>
 
 #include "core/columns.hpp"
+#include "core/sql_text.hpp"
 
 namespace leasehold::mariadb {
 namespace {
-
-constexpr std::string_view history_columns =
-    "type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by, "
-    "ended_why, note";
 
 void append_number(std::string& sql, std::int64_t number) {
     std::array<char, 24> digits{};
@@ -36,6 +33,13 @@ public:
     Values& add(const LockKey& key) { return add(key.type()).add(key.id()); }
     Values& add(Time time) { return add(micros(time)); }
     Values& add(LockId id) { return add(id.to_string()); }
+    Values& add(Mode mode) { return add(number_of(mode)); }
+    Values& add(Gone gone) { return add(number_of(gone)); }
+    template <class Columns, class Row>
+    Values& add(const Columns& columns, const Row& row) {
+        for_each_column(columns, [&](const auto& column) { add(std::invoke(column.field, row)); });
+        return *this;
+    }
     void close() { sql_ += ')'; }
 
 private:
@@ -99,36 +103,40 @@ std::string key_after(const Place& place) {
     return "(type > " + type + " or (type = " + type + " and id > " + literal(place.id) + "))";
 }
 
-std::string insert_into_locks(std::span<const KeyedRow> rows) {
-    std::string sql = "insert into locks (type, id, " + std::string{row_columns} + ") values ";
-    return list(sql, rows, [&](const KeyedRow& keyed) {
-        const LockRow& row = keyed.row;
-        Values{sql}
-            .add(*keyed.key)
-            .add(row.lock_id)
-            .add(row.expires_at)
-            .add(row.owner)
-            .add(number_of(row.mode))
-            .add(row.fence)
-            .add(row.granted_at)
-            .add(row.touched_at)
-            .add(row.note)
-            .add(number_of(row.ended))
-            .add(row.ended_at)
-            .add(row.ended_by)
-            .add(row.ended_why)
-            .close();
+// "insert into TABLE (type, id, ...) values (...), ..."; `key_of` and `row_of` give an item's key
+// and the row with its fields.
+template <class Columns, class Items, class KeyOf, class RowOf>
+std::string insert_into(std::string_view table, const Columns& columns, const Items& items,
+                        KeyOf key_of, RowOf row_of) {
+    std::string sql =
+        "insert into " + std::string{table} + " (type, id, " + names_of(columns) + ") values ";
+    return list(sql, items, [&](const auto& item) {
+        Values{sql}.add(std::invoke(key_of, item)).add(columns, std::invoke(row_of, item)).close();
     });
 }
 
+std::string insert_into_locks(std::span<const KeyedRow> rows) {
+    return insert_into(
+        "locks", lock_columns, rows,
+        [](const KeyedRow& keyed) -> const LockKey& { return *keyed.key; }, &KeyedRow::row);
+}
+
+// "... = value(...), ..."
+template <class Columns>
+std::string overwriting(const Columns& columns) {
+    return " on duplicate key update " +
+           listed(columns, [](const std::string& name) { return name + " = value(" + name + ")"; });
+}
+
 std::string select_joined(Keys keys, const std::string& which_shares) {
-    return "select l.type, l.id, l.lockid, l.expiration_time, l.owner, l.mode, l.fence, "
-           "l.granted_at, "
-           "l.touched_at, l.note, l.ended, l.ended_at, l.ended_by, l.ended_why, s.lockid, "
-           "s.expiration_time, s.owner, s.fence, s.granted_at, s.note "
-           "from locks l force index (primary) left join lock_shares s force index (primary) "
-           "on l.mode = 1 and l.ended = 0 and s.type = l.type and s.id = l.id" +
-           which_shares + " where " + where_key_in(keys, "l.");
+    static const std::string select = sql_text(
+        "select l.type, l.id, {lock_columns}, {share_columns} "
+        "from locks l force index (primary) "
+        "left join lock_shares s force index (primary) on l.mode = {shared} and l.ended = "
+        "{not_ended} and s.type = l.type and s.id = l.id",
+        {{"lock_columns", names_of(lock_columns, "l.")},
+         {"share_columns", names_of(share_columns, "s.")}});
+    return select + which_shares + " where " + where_key_in(keys, "l.");
 }
 
 }  // namespace
@@ -160,7 +168,7 @@ std::string literal(std::string_view bytes) {
 }
 
 std::string select_and_lock(Keys keys) {
-    return std::string{for_skip_locked} + "select type, id, " + std::string{row_columns} +
+    return std::string{for_skip_locked} + "select type, id, " + names_of(lock_columns) +
            " from locks force index (primary) where " + where_key_in(keys) +
            " for update skip locked";  // lab: lock-rows
 }
@@ -174,14 +182,14 @@ std::string select_with_share(Keys keys, LockId lock_id) {
 }
 
 std::string select_shares(Keys keys) {
-    return "select type, id, " + std::string{share_columns} +
+    return "select type, id, " + names_of(share_columns) +
            // lab: read-shares
            " from lock_shares force index (primary) where " + where_key_in(keys) +
            " order by fence";
 }
 
 std::string select_past(std::span<const LockId> lock_ids) {
-    return "select " + std::string{history_columns} +
+    return "select type, id, " + names_of(history_columns) +
            " from lock_history force index (lock_history_lockid) where " +
            where_lock_id_in(lock_ids);
 }
@@ -199,7 +207,8 @@ std::string select_keys(std::span<const LockId> lock_ids) {
 
 std::string select_keys(const std::string& owner, OwnerScope scope) {
     const std::string where = owner_condition(owner, scope) + " and owner <> ''";
-    return "select type, id from locks force index (locks_owner) where ended = 0 and " + where +
+    return "select type, id from locks force index (locks_owner) where " +
+           sql_text("ended = {not_ended} and ") + where +
            // lab: owned-shares
            " union all select type, id from lock_shares force index (lock_shares_owner) where " +
            where;
@@ -222,17 +231,18 @@ std::string select_holders(const List& request, const std::optional<Place>& afte
     if (request.type) where += " and type = " + literal(*request.type);
     if (request.owner) where += " and " + owner_condition(*request.owner, request.scope);
     const std::string at_most = " limit " + std::to_string(limit);
-    return "(select type, id, owner, mode, fence, granted_at, expiration_time, note from locks "
-           "where mode = 0 and ended = 0" +
-           where + " order by type, id" + at_most +
-           ") union all (select type, id, owner, 1, fence, granted_at, expiration_time, note "
-           "from lock_shares where true" +
-           where + " order by type, id, fence" + at_most + ") order by 1, 2, 5" + at_most;
+    static const std::string columns = names_of(public_columns);
+    return "(select type, id, " + columns +
+           sql_text(", mode from locks where mode = {exclusive} and ended = {not_ended}") + where +
+           " order by type, id" + at_most + ") union all (select type, id, " + columns +
+           sql_text(", {shared} from lock_shares where true") + where +
+           " order by type, id, fence" + at_most + ") order by type, id, fence" + at_most;
 }
 
 std::string select_history(const History& request, const std::optional<std::int64_t>& before,
                            std::size_t limit, Time oldest) {
-    std::string sql = "select " + std::string{history_columns} + ", seq from lock_history where ";
+    std::string sql =
+        "select type, id, " + names_of(history_columns) + ", seq from lock_history where ";
     if (request.key) {
         sql += "type = " + literal(request.key->type()) +
                " and id = " + literal(request.key->id()) + " and ";
@@ -247,58 +257,16 @@ std::optional<LockKey> key_at(const ResultSet& row, unsigned column) {
     return key ? std::optional{*std::move(key)} : std::nullopt;
 }
 
-LockRow row_at(const ResultSet& row, unsigned column) {
-    return {{.lock_id = lock_id_from(row.text(column)),
-             .owner = std::string{row.text(column + 2)},
-             .mode = mode_from(row.integer(column + 3)),
-             .fence = row.integer(column + 4),
-             .granted_at = time_from(row.integer(column + 5)),
-             .expires_at = time_from(row.integer(column + 1)),
-             .note = std::string{row.text(column + 7)}},
-            time_from(row.integer(column + 6)),
-            gone_from(row.integer(column + 8)),
-            time_from(row.integer(column + 9)),
-            std::string{row.text(column + 10)},
-            std::string{row.text(column + 11)}};
-}
-
-Grant share_at(const ResultSet& row, unsigned column) {
-    return {.lock_id = lock_id_from(row.text(column)),
-            .owner = std::string{row.text(column + 2)},
-            .mode = Mode::shared,
-            .fence = row.integer(column + 3),
-            .granted_at = time_from(row.integer(column + 4)),
-            .expires_at = time_from(row.integer(column + 1)),
-            .note = std::string{row.text(column + 5)}};
-}
-
-std::optional<Holder> holder_at(const ResultSet& row) {
-    auto key = key_at(row, 0);
-    if (!key) return std::nullopt;
-    return Holder{.key = *std::move(key),
-                  .owner = std::string{row.text(2)},
-                  .mode = mode_from(row.integer(3)),
-                  .fence = row.integer(4),
-                  .granted_at = time_from(row.integer(5)),
-                  .expires_at = time_from(row.integer(6)),
-                  .note = std::string{row.text(7)}};
+Grant listed_at(const ResultSet& row) {
+    Grant lease;
+    read_columns(std::tuple_cat(public_columns, mode_column), row, 2U, lease);
+    return lease;
 }
 
 std::optional<Ended> ended_at(const ResultSet& row) {
     auto key = key_at(row, 0);
     if (!key) return std::nullopt;
-    return Ended{*std::move(key),
-                 {.grant = {.lock_id = lock_id_from(row.text(2)),
-                            .owner = std::string{row.text(3)},
-                            .mode = mode_from(row.integer(4)),
-                            .fence = row.integer(5),
-                            .granted_at = time_from(row.integer(6)),
-                            .expires_at = time_from(row.integer(7)),
-                            .note = std::string{row.text(12)}},
-                  .how = gone_from(row.integer(8)),
-                  .at = time_from(row.integer(9)),
-                  .by = std::string{row.text(10)},
-                  .why = std::string{row.text(11)}}};
+    return Ended{*std::move(key), ending_at(row, 2U)};
 }
 
 std::string insert_rows(std::span<const KeyedRow> rows) {
@@ -306,16 +274,11 @@ std::string insert_rows(std::span<const KeyedRow> rows) {
 }
 
 std::string overwrite_rows(std::span<const KeyedRow> rows) {
-    return insert_into_locks(rows) +
-           " on duplicate key update lockid = value(lockid), "
-           "expiration_time = value(expiration_time), owner = value(owner), mode = value(mode), "
-           "fence = value(fence), granted_at = value(granted_at), touched_at = value(touched_at), "
-           "note = value(note), ended = value(ended), ended_at = value(ended_at), "
-           "ended_by = value(ended_by), ended_why = value(ended_why)";
+    return insert_into_locks(rows) + overwriting(lock_columns);
 }
 
 std::string prolong_rows(std::span<const KeyedRow> rows) {
-    // The columns with a computed default are given, so that it is not computed in vain.
+    // Columns with a computed default get a value, so that the default is not computed.
     std::string sql =
         "insert into locks (type, id, lockid, expiration_time, touched_at, fence, granted_at) "
         "values ";
@@ -335,31 +298,19 @@ std::string prolong_rows(std::span<const KeyedRow> rows) {
 }
 
 std::string delete_rows(Keys keys) {
-    // The form for several tables, because it takes an index hint.
+    // The multi-table form of DELETE, because it takes an index hint.
     return "delete l from locks l force index (primary) where " + where_key_in(keys);
 }
 
 std::string insert_shares(std::span<const KeyedShare> shares) {
-    std::string sql =
-        "insert into lock_shares (type, id, " + std::string{share_columns} + ") values ";
-    list(sql, shares, [&](const KeyedShare& share) {
-        Values{sql}
-            .add(*share.key)
-            .add(share.grant->lock_id)
-            .add(share.grant->expires_at)
-            .add(share.grant->owner)
-            .add(share.grant->fence)
-            .add(share.grant->granted_at)
-            .add(share.grant->note)
-            .close();
-    });
-    return sql;
+    return insert_into(
+        "lock_shares", share_columns, shares,
+        [](const KeyedShare& share) -> const LockKey& { return *share.key; },
+        [](const KeyedShare& share) -> const Grant& { return *share.grant; });
 }
 
 std::string write_shares(std::span<const KeyedShare> shares) {
-    return insert_shares(shares) +
-           " on duplicate key update expiration_time = value(expiration_time), owner = "
-           "value(owner), fence = value(fence), granted_at = value(granted_at), note = value(note)";
+    return insert_shares(shares) + overwriting(public_columns);
 }
 
 std::string delete_shares(std::span<const KeyedId> shares) {
@@ -379,24 +330,8 @@ std::string delete_shares(std::span<const KeyedId> shares) {
 }
 
 std::string add_to_history(std::span<const Ended> endings) {
-    std::string sql = "insert into lock_history (" + std::string{history_columns} + ") values ";
-    return list(sql, endings, [&](const Ended& ended) {
-        const Ending& ending = *ended.ending;
-        Values{sql}
-            .add(ended.key)
-            .add(ending.grant.lock_id)
-            .add(ending.grant.owner)
-            .add(number_of(ending.grant.mode))
-            .add(ending.grant.fence)
-            .add(ending.grant.granted_at)
-            .add(ending.grant.expires_at)
-            .add(number_of(ending.how))
-            .add(ending.at)
-            .add(ending.by)
-            .add(ending.why)
-            .add(ending.grant.note)
-            .close();
-    });
+    return insert_into("lock_history", history_columns, endings, &Ended::key,
+                       [](const Ended& ended) -> const Ending& { return *ended.ending; });
 }
 
 std::string raise_floor(Time floor) {

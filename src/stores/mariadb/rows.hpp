@@ -8,21 +8,23 @@
 #include <vector>
 
 #include "core/cell_store.hpp"
+#include "core/lock_tables.hpp"
 #include "stores/mariadb/connection.hpp"
 
-// The SQL on Leasehold's tables, as text, and how to read what it returns. It runs on our
-// connection and on the caller's of guard(): values that are not plain ASCII stand in it as
-// hexadecimal digits, which need no escaping and are the same bytes in every session, whatever its
-// character set and sql_mode.
+// The SQL on Leasehold's tables, as text, and the readers of its results. It runs on our connection
+// and, for guard(), on the caller's. Values that are not plain ASCII are written as hexadecimal
+// digits, which need no escaping and are the same bytes in every session, whatever its character
+// set and sql_mode.
 namespace leasehold::mariadb {
 
-// How long a script gets before it is sent: far below max_allowed_packet.
+// A script that is longer than this is sent in parts. Far below max_allowed_packet.
 inline constexpr std::size_t longest_script = 1'000'000;
 
 void append_literal(std::string& sql, std::string_view bytes);
 [[nodiscard]] std::string literal(std::string_view bytes);
 
-// The server's clock, and the floor. sysdate(6) is read where it stands, unlike now(6).
+// The server's clock, and the floor. sysdate(6) is the time at which it is evaluated; now(6) is the
+// start of the statement.
 inline constexpr std::string_view clock_query =
     "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
     "ifnull((select value from leasehold where name = 'time_floor'), 0)";
@@ -32,27 +34,29 @@ inline constexpr std::string_view clock_query =
 inline constexpr std::string_view for_skip_locked =
     "set statement innodb_lock_wait_timeout = 1 for ";
 
-// Before every insert into the history on our connection: for a moment another may be numbering its
-// rows there.
+// Before every insert into the history on our connection: another transaction may hold the lock on
+// the numbers of the rows for a moment.
 inline constexpr std::string_view for_history = "set statement innodb_lock_wait_timeout = 1 for ";
 
 using Keys = std::span<const LockKey* const>;
 
-// Columns: type, id, and those of row_at().
+// Columns: type, id, lock_columns.
 [[nodiscard]] std::string select_and_lock(Keys keys);
-// The same without locking, in one snapshot with the shares: columns of share_at() follow.
+// The same without locking, in one snapshot with the shares: share_columns follow.
 [[nodiscard]] std::string select_with_shares(Keys keys);
-// The same with one share alone.
+// The same with one share only.
 [[nodiscard]] std::string select_with_share(Keys keys, LockId lock_id);
-// Columns: type, id, and those of share_at(), in the order of fences.
+// Columns: type, id, share_columns, in the order of fences.
 [[nodiscard]] std::string select_shares(Keys keys);
+// Columns: type, id, history_columns.
 [[nodiscard]] std::string select_past(std::span<const LockId> lock_ids);
 // Columns: lockid, type, id.
 [[nodiscard]] std::string select_keys(std::span<const LockId> lock_ids);
 // Columns: type, id.
 [[nodiscard]] std::string select_keys(const std::string& owner, OwnerScope scope);
 
-// Where a page ended. Its key may be no LockKey: other programs can have written the row.
+// The last row of a page. Another program may have written the row, so its key may not be a valid
+// LockKey.
 struct Place {
     std::string type{};
     std::string id{};
@@ -60,44 +64,32 @@ struct Place {
 };
 // Columns: type, id, expiration_time.
 [[nodiscard]] std::string select_from(const std::optional<Place>& after, std::size_t limit);
+// Columns: type, id, public_columns, mode.
 [[nodiscard]] std::string select_holders(const List& request, const std::optional<Place>& after,
                                          std::size_t limit, Time now);
+// Columns: type, id, history_columns, seq.
 [[nodiscard]] std::string select_history(const History& request,
                                          const std::optional<std::int64_t>& before,
                                          std::size_t limit, Time oldest);
 
-inline constexpr std::string_view row_columns =
-    "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
-    "ended_by, ended_why";
-inline constexpr unsigned row_column_count = 12;
-inline constexpr std::string_view share_columns =
-    "lockid, expiration_time, owner, fence, granted_at, note";
-
-[[nodiscard]] LockRow row_at(const ResultSet& row, unsigned column);
-[[nodiscard]] Grant share_at(const ResultSet& row, unsigned column);
-// Nothing where the row's key is none that we could have written.
+// Nothing for a key that Leasehold could not have written.
 [[nodiscard]] std::optional<LockKey> key_at(const ResultSet& row, unsigned column);
-[[nodiscard]] std::optional<Holder> holder_at(const ResultSet& row);
+// A row of select_holders().
+[[nodiscard]] Grant listed_at(const ResultSet& row);
+// A row of the history. Nothing if its key could not be Leasehold's.
 [[nodiscard]] std::optional<Ended> ended_at(const ResultSet& row);
 
-struct KeyedRow {
-    const LockKey* key;
-    LockRow row;
-};
-struct KeyedShare {
-    const LockKey* key;
-    const Grant* grant;
-};
-using KeyedId = std::pair<const LockKey*, LockId>;
+inline constexpr unsigned first_share_column = 2 + count_of(lock_columns);
+inline constexpr unsigned sequence_column = 2 + count_of(history_columns);
 
-// Fails with a duplicate where the row exists.
+// Fails with a duplicate if the row exists.
 [[nodiscard]] std::string insert_rows(std::span<const KeyedRow> rows);
 // Rows that exist and are locked by us.
 [[nodiscard]] std::string overwrite_rows(std::span<const KeyedRow> rows);
-// The same where only expiry and touched_at differ.
+// The same for rows in which only the expiry and touched_at changed.
 [[nodiscard]] std::string prolong_rows(std::span<const KeyedRow> rows);
 [[nodiscard]] std::string delete_rows(Keys keys);
-// Fails with a duplicate where the lock id names one already.
+// Fails with a duplicate if a share has the lock id already.
 [[nodiscard]] std::string insert_shares(std::span<const KeyedShare> shares);
 // Shares that exist.
 [[nodiscard]] std::string write_shares(std::span<const KeyedShare> shares);

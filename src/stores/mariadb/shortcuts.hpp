@@ -9,20 +9,21 @@
 
 namespace leasehold::mariadb {
 
-// One request in one round trip: a try that finds its key free, or a check, extension, renewal or
-// release that finds its exclusive lease alive. Each statement locks its row without waiting, and
-// only then reads the clock and decides. Prepared on a connection, for which it is.
+// Answers one request in one round trip: a try that finds its key free or held by its own owner, or
+// a check, extension, renewal or release that finds its exclusive lease alive. Each statement locks
+// its row without waiting, then reads the clock, then decides. The statements are prepared on one
+// connection and can be used only there.
 class Shortcuts {
 public:
     explicit Shortcuts(::st_mysql* connection);
 
-    // Nothing where the request did not find what it expects: then nothing was changed. No time
-    // before `floor` is used.
+    // Nothing if the request did not find what it expects; then nothing was changed. No time before
+    // `floor` is used.
     [[nodiscard]] std::optional<Lease> ask(Link& link, const TryLock& request, Time floor);
     [[nodiscard]] std::optional<Lease> ask(Link& link, const Check& request, Time floor);
     [[nodiscard]] std::optional<Lease> ask(Link& link, const Extend& request, Time floor);
     [[nodiscard]] std::optional<Lease> ask(Link& link, const Renew& request, Time floor);
-    // Keeps history.
+    // Also writes the history.
     [[nodiscard]] std::optional<Lease> ask(Link& link, const Release& request, Time floor);
 
 private:

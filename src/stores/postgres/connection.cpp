@@ -13,10 +13,10 @@
 namespace leasehold::postgres {
 namespace {
 
-// Of PostgreSQL's catalogue of types, which never changes.
+// Type numbers from PostgreSQL's catalogue. They never change.
 constexpr Oid oid_int8 = 20, oid_text = 25, oid_timestamptz = 1184;
 
-// PostgreSQL counts from 2000.
+// PostgreSQL's times count from the year 2000.
 constexpr std::int64_t micros_to_2000 = 946'684'800'000'000;
 
 template <class T>
@@ -52,7 +52,7 @@ std::string trimmed(const char* message) {
     return text;
 }
 
-// libpq gives no code for a connection that was refused, only words.
+// libpq reports a refused connection as text, without a code.
 bool is_wrong_setup(std::string_view why) {
     return std::ranges::any_of(
         std::array{"does not exist", "authentication failed", "no password supplied", "pg_hba.conf",
@@ -61,7 +61,7 @@ bool is_wrong_setup(std::string_view why) {
         [&](std::string_view words) { return why.contains(words); });
 }
 
-// Whether the server may be gone, although it managed to say so.
+// Whether the server may have ended the connection after this error.
 bool ends_the_connection(std::string_view state) {
     return state.starts_with("08") || state.starts_with("57P") || state == "40003" || state.empty();
 }
@@ -80,12 +80,6 @@ Parameters& Parameters::integer(std::int64_t value) {
 
 Parameters& Parameters::time(Time value) {
     return integer(pg_time(value));
-}
-
-Parameters& Parameters::times(std::span<const Time> values) {
-    values_.push_back(array_header(oid_timestamptz, values.size()));
-    for (const Time value : values) append_integer(pg_time(value));
-    return *this;
 }
 
 Parameters::Bound Parameters::bound() const {
@@ -114,6 +108,14 @@ void Parameters::begin_integers(std::size_t size) {
 void Parameters::append_integer(std::int64_t value) {
     append_big_endian(values_.back(), std::int32_t{sizeof value});
     append_big_endian(values_.back(), value);
+}
+
+void Parameters::begin_times(std::size_t size) {
+    values_.push_back(array_header(oid_timestamptz, size));
+}
+
+void Parameters::append_time(Time value) {
+    append_integer(pg_time(value));
 }
 
 void Rows::Clear::operator()(::pg_result* result) const noexcept {
@@ -167,7 +169,7 @@ void Connection::connect() {
     const std::string timeout = std::to_string(seconds);
     const std::string user_timeout =
         std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout_).count());
-    // What stands after dbname is not for the URL to change.
+    // The parameters after dbname override those of the URL.
     const std::array keywords{
         "fallback_application_name",      "connect_timeout", "tcp_user_timeout",
         "target_session_attrs",           "dbname",          "client_encoding",
@@ -206,7 +208,7 @@ void Connection::connect() {
 }
 
 void Connection::revive() {
-    // A server that goes says so first; the end itself is read after that.
+    // A server that shuts down sends a message first; the end of the connection is read after it.
     while (connection_) {
         pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
         if (poll(&socket, 1, 0) <= 0) break;
@@ -264,7 +266,7 @@ std::vector<Rows> Connection::run(std::span<const Command> commands, Commits com
     // lab: lost-answer
     const auto open =
         commits == Commits::yes ? StoreFault::Effect::unknown : StoreFault::Effect::none;
-    std::vector<bool> wanted;  // an answer to hand out, or that of a statement's preparation
+    std::vector<bool> wanted;  // false: the answer to a statement's preparation
     std::vector<const char*> newly_prepared;
     for (const Command& command : commands) {
         if (send(command, open)) {
@@ -304,7 +306,7 @@ std::vector<Rows> Connection::run(std::span<const Command> commands, Commits com
         if (at < wanted.size() && wanted[at++] && !error) answers.push_back(std::move(rows));
     }
     if (error) {
-        // What followed the error was not prepared; next time they get new names.
+        // The statements after the error were not prepared. They get new names next time.
         for (const char* sql : newly_prepared) names_.erase(sql);
         throw ServerError{*std::move(error)};
     }

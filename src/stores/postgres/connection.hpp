@@ -17,7 +17,7 @@ struct pg_result;
 
 namespace leasehold::postgres {
 
-// What libpq calls PostgreSQL's binary format.
+// libpq's number for PostgreSQL's binary format.
 inline constexpr int binary_format = 1;
 
 // Values for a statement's parameters, in PostgreSQL's binary format.
@@ -27,7 +27,7 @@ public:
     Parameters& integer(std::int64_t value);
     Parameters& time(Time value);
 
-    // One array for each, to be taken apart by unnest(): of what `value_of` says.
+    // One array parameter, for unnest(), of the values that `value_of` gives for the rows.
     template <class Rows, class ValueOf = std::identity>
     Parameters& texts(const Rows& rows, ValueOf value_of = {}) {
         begin_texts(rows.size());
@@ -40,9 +40,14 @@ public:
         for (const auto& row : rows) append_integer(std::invoke(value_of, row));
         return *this;
     }
-    Parameters& times(std::span<const Time> values);
+    template <class Rows, class ValueOf = std::identity>
+    Parameters& times(const Rows& rows, ValueOf value_of = {}) {
+        begin_times(rows.size());
+        for (const auto& row : rows) append_time(std::invoke(value_of, row));
+        return *this;
+    }
 
-    // As libpq takes them. Outlived by this.
+    // The parameters in the form that libpq takes. They must not outlive this object.
     struct Bound {
         std::vector<const char*> values{};
         std::vector<int> lengths{};
@@ -57,6 +62,8 @@ private:
     void append_text(std::string_view value);
     void begin_integers(std::size_t size);
     void append_integer(std::int64_t value);
+    void begin_times(std::size_t size);
+    void append_time(Time value);
 
     std::vector<std::string> values_;
 };
@@ -91,11 +98,11 @@ struct ServerError {
     std::string message;
 };
 
-// What a lost answer would leave open.
+// Whether a lost answer leaves open if the commands were carried out.
 enum class Commits : std::uint8_t { no, yes };
 
-// One connection to PostgreSQL in pipeline mode, made when it is first needed and again after it
-// was lost. Not thread-safe.
+// One connection to PostgreSQL in pipeline mode. It connects when it is first used, and again after
+// the connection was lost. Not thread-safe.
 class Connection {
 public:
     // `greet` is called with every new connection before anything else is sent.
@@ -105,20 +112,20 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     // Sends all commands at once and waits for all answers. Throws ServerError for the first error
-    // of a connection that lives on; what followed it was not carried out. Throws StoreFault where
-    // there is no connection: with effect unknown if the commands commit and may have been
-    // received.
+    // if the connection stays usable; the commands after the error were not carried out. Throws
+    // StoreFault if the connection is lost, with effect unknown if the commands commit and the
+    // server may have received them.
     std::vector<Rows> run(std::span<const Command> commands, Commits commits);
-    // One that commits nothing.
+    // Runs a command that commits nothing.
     Rows run_one(const Command& command);
 
-    // Forgets the connection; the server rolls back what was open.
+    // Closes the connection; the server rolls back an open transaction.
     void close() noexcept;
 
     void connect();
 
-    // Connects anew where the server has ended the connection while it was idle. Not for use inside
-    // a transaction.
+    // Connects again if the server has ended the connection while it was idle. Must not be called
+    // inside a transaction.
     void revive();
 
 private:
@@ -126,9 +133,9 @@ private:
         void operator()(::pg_conn* connection) const noexcept;
     };
 
-    // Tells whether the statement had to be prepared too. `open` is what a failure leaves open.
+    // Returns whether the statement had to be prepared too. `open` is the effect of a failure.
     bool send(const Command& command, StoreFault::Effect open);
-    // False where none came in time, or the connection is lost.
+    // False if no input came in time, or the connection is lost.
     [[nodiscard]] bool wait_for_input(SteadyClock::time_point deadline);
     [[noreturn]] void lose(StoreFault::Effect effect, const std::string& why);
 

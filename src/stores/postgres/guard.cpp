@@ -6,10 +6,11 @@
 #include <optional>
 #include <thread>
 
-#include "core/columns.hpp"
 #include "core/guarded.hpp"
+#include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/statements.hpp"
 
 namespace leasehold::postgres {
 namespace {
@@ -19,10 +20,6 @@ constexpr std::chrono::seconds patience{1};
 constexpr std::chrono::milliseconds pause{2};
 
 constexpr const char* lock_not_available = "55P03";
-
-constexpr const char* row_columns =
-    "lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, ended, ended_at, "
-    "ended_by, ended_why";
 
 [[noreturn]] void refuse(StoreFault::Cause cause, const std::string& why) {
     throw StoreFault{StoreFault::Effect::none, cause, "postgres: " + why};
@@ -85,41 +82,53 @@ struct Locked {
     Time clock;
 };
 
-// Locks the key's row against everybody who would take it. Holders of a shared lease can guard side
-// by side. The clock is read when the lock is there.
+// One statement of each kind for the caller's connection, which Leasehold does not prepare
+// statements on. $1 and $2 are the key. Columns: lock_columns, the clock, the floor.
+std::string lock_statement(Mode mode) {
+    return sql_text(
+        R"(
+with l as materialized (
+    select * from locks where type = $1::text and id = $2::text and mode = {mode} for {strength} nowait)
+select {columns}, clock_timestamp(), (select time_floor from leasehold) from l)",
+        {{"mode", mode == Mode::exclusive ? sql_number<Mode::exclusive> : sql_number<Mode::shared>},
+         {"strength", mode == Mode::exclusive ? "update" : "share"},
+         {"columns", names_of(lock_columns)}});
+}
+const std::string lock_exclusive = lock_statement(Mode::exclusive);
+const std::string lock_shared = lock_statement(Mode::shared);
+const std::string lock_share =
+    "select " + names_of(share_columns) +
+    " from lock_shares where type = $1::text and id = $2::text and lockid = $3::text for update "
+    "nowait";
+const std::string find_past =
+    "select type, id, " + names_of(history_columns) +
+    " from lock_history where lockid = $1::text order by seq desc limit 1";
+
+// Locks the key's row against everybody who would take it. Holders of a shared lease can guard at
+// the same time. The clock is read after the row was locked.
 Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     Locked locked{.slot = {.key = key, .intent = Slot::Intent::change}, .clock = {}};
     const auto name = Parameters{}.text(key.type()).text(key.id());
-    const auto lock_row = [&](const char* mode, const char* strength) {
-        return tx.run(
-            std::string{"with l as materialized (select * from locks where type = $1::text "
-                        "and id = $2::text and mode = "} +
-                mode + " for " + strength + ") select " + row_columns +
-                ", clock_timestamp(), (select time_floor from leasehold) from l",
-            name);
-    };
-    Rows rows = lock_row("0", "update nowait");
-    if (rows.size() == 0) rows = lock_row("1", "share nowait");
+    Rows rows = tx.run(lock_exclusive, name);
+    if (rows.size() == 0) rows = tx.run(lock_shared, name);
     if (rows.size() == 0) {
         const Rows clock = tx.run(
             "select clock_timestamp(), exists (select from locks where type = $1::text and id = "
             "$2::text)",
             name);
-        // Between the two it was made, or converted from one mode to the other.
+        // The row was made, or converted to the other mode, between the two statements.
         if (clock.integer(0, 1) != 0) throw ServerError{lock_not_available, "the lease changed"};
         locked.clock = clock.time(0, 0);
         return locked;
     }
     Slot& slot = locked.slot;
     slot.state = Slot::State::ours;
-    slot.row = lock_row_at(rows, 0, 0);
-    locked.clock = std::max(rows.time(0, 12), rows.time(0, 13));
+    slot.row = lock_row_at(RowAt{rows, 0}, 0);
+    constexpr int clock_column = count_of(lock_columns);
+    locked.clock = std::max(rows.time(0, clock_column), rows.time(0, clock_column + 1));
     if (slot.row.mode == Mode::shared) {
-        const Rows share = tx.run(
-            "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
-            "where type = $1::text and id = $2::text and lockid = $3::text for update nowait",
-            Parameters{name}.text(lock_id.to_string()));
-        if (share.size() > 0) slot.shares.push_back(share_at(share, 0, 0));
+        const Rows share = tx.run(lock_share, Parameters{name}.text(lock_id.to_string()));
+        if (share.size() > 0) slot.shares.push_back(share_at(RowAt{share, 0}, 0));
         locked.clock = std::max(locked.clock, tx.run("select clock_timestamp()", {}).time(0, 0));
     }
     slot.cell = cell_of(slot.row, slot.shares);
@@ -128,51 +137,30 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
 
 PastLookup past_in(Guarded& tx) {
     return [&tx](LockId id) -> std::optional<Ended> {
-        const Rows rows = tx.run(
-            "select type, id, ended, ended_at, ended_by, ended_why from lock_history "
-            "where lockid = $1::text order by seq desc limit 1",
-            Parameters{}.text(id.to_string()));
-        if (rows.size() == 0) return std::nullopt;
-        return Ended{key_at(rows, 0, 0),
-                     {.grant = {.lock_id = id},
-                      .how = gone_from(rows.integer(0, 2)),
-                      .at = rows.time(0, 3),
-                      .by = std::string{rows.text(0, 4)},
-                      .why = std::string{rows.text(0, 5)}}};
+        const Rows rows = tx.run(find_past, Parameters{}.text(id.to_string()));
+        return rows.size() == 0 ? std::nullopt : std::optional{ended_at(rows, 0)};
     };
 }
 
-// The lease as the caller's transaction leaves it. A shared lease's row in `locks` is not touched:
-// others may be guarding it, and it only overstates until the next change.
-void write_released(Guarded& tx, const Slot& slot, const Ended& ended) {
-    const Grant& grant = ended.ending->grant;
+// Writes the end of the lease. The row of a shared lease in `locks` is left as it is: others may be
+// guarding it, and its expiry is corrected by the next change.
+void write_released(Guarded& tx, const Slot& slot, const std::vector<Ended>& endings) {
+    const Ending& ending = *endings.front().ending;
     const auto name = Parameters{}.text(slot.key.type()).text(slot.key.id());
-    if (grant.mode == Mode::shared) {
+    if (ending.grant.mode == Mode::shared) {
         tx.run(
             "delete from lock_shares where type = $1::text and id = $2::text and lockid = $3::text",
-            Parameters{name}.text(grant.lock_id.to_string()));
+            Parameters{name}.text(ending.grant.lock_id.to_string()));
     } else {
         tx.run(
             "update locks set expiration_time = $3::timestamptz, touched_at = $3::timestamptz, "
             "ended_at = $3::timestamptz, ended = $4::bigint where type = $1::text and id = "
             "$2::text",
-            Parameters{name}.time(ended.ending->at).integer(number_of(ended.ending->how)));
+            Parameters{name}.time(ending.at).integer(number_of(ending.how)));
     }
-    tx.run(
-        "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
-        "expiration_time, ended, ended_at, ended_by, ended_why, note) values ($1::text, $2::text, "
-        "$3::text, $4::text, $5::bigint, $6::bigint, $7::timestamptz, $8::timestamptz, $9::bigint, "
-        "$10::timestamptz, '', '', $11::text)",
-        Parameters{name}
-            .text(grant.lock_id.to_string())
-            .text(grant.owner)
-            .integer(number_of(grant.mode))
-            .integer(grant.fence)
-            .time(grant.granted_at)
-            .time(grant.expires_at)
-            .integer(number_of(ended.ending->how))
-            .time(ended.ending->at)
-            .text(grant.note));
+    tx.run(sql::add_history,
+           fields_of(endings, &Ended::key, history_columns,
+                     [](const Ended& ended) -> const Ending& { return *ended.ending; }));
 }
 
 // A row may be locked for a moment by a batch, or by another guard of the same lease. It is asked
@@ -215,7 +203,7 @@ Result<Lease> release(PGconn* transaction, const LockKey& key, LockId lock_id) {
         Locked locked = lock(tx, key, lock_id);
         std::vector<Ended> endings;
         auto released = release_guarded(locked.slot, lock_id, locked.clock, past_in(tx), endings);
-        if (released) write_released(tx, locked.slot, endings.front());
+        if (released) write_released(tx, locked.slot, endings);
         return released;
     });
 }

@@ -16,9 +16,9 @@
 namespace leasehold::postgres {
 namespace {
 
-// The plans must be the same whether a table has ten rows or ten million, and whatever its
-// statistics say: always by the indexes. Nothing here waits long for anybody, and a transaction of
-// ours that was forgotten (the process was paused) does not hold its rows for ever.
+// The plans must use the indexes, whether a table has ten rows or ten million, and whatever its
+// statistics say. No statement waits long for another transaction. If this process is paused, its
+// open transaction does not keep its rows locked for ever.
 constexpr const char* working_settings = R"(
 set plan_cache_mode = force_generic_plan;
 set enable_seqscan = off;
@@ -30,9 +30,9 @@ set default_transaction_read_only = off;
 set lock_timeout = '10ms';
 set idle_in_transaction_session_timeout = '10s')";
 
-// What another transaction can do to ours: then it is done again.
+// Whether another transaction made this one fail. It is then repeated.
 bool is_conflict(const ServerError& error) {
-    return error.state == "23505" ||  // somebody inserted the same key
+    return error.state == "23505" ||  // another transaction inserted the same key
            error.state == "40001" || error.state == "40P01" || error.state == "55P03";
 }
 
@@ -51,7 +51,7 @@ public:
             (void)now();
         } catch (const Conflict&) {
             throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
-                             "postgres: somebody has locked the table `leasehold`"};
+                             "postgres: another session has locked the table `leasehold`"};
         }
     }
 
@@ -80,7 +80,7 @@ protected:
     }
 
     Begun begin() override {
-        // Sent together with the load that follows.
+        // Sent with the statements of the load that follows.
         transaction_ = Transaction::wanted;
         return Begun::writing;
     }
@@ -89,35 +89,33 @@ protected:
         std::vector<Command> commands;
         const bool locking = transaction_ == Transaction::wanted;
         if (locking) commands.push_back({sql::begin});
-        KeyColumns to_lock, all;
-        std::vector<Slot*> locked;
-        for (Slot& slot : work.slots) {
-            all.add(slot.key);
-            if (!locking || slot.intent != Slot::Intent::change) continue;
-            to_lock.add(slot.key);
-            locked.push_back(&slot);
+        std::vector<Slot*> to_lock;
+        if (locking) {
+            for (Slot& slot : work.slots) {
+                if (slot.intent == Slot::Intent::change) to_lock.push_back(&slot);
+            }
         }
-        // Read after they were locked: what is ours is as it will stay.
-        if (!locked.empty()) {
-            commands.push_back(
-                {sql::lock_rows, Parameters{}.texts(to_lock.types).texts(to_lock.ids)});
+        // The rows are read after they were locked, so that ours cannot change any more.
+        if (!to_lock.empty()) {
+            commands.push_back({sql::lock_rows, leasehold::postgres::keys_of(to_lock, &Slot::key)});
         }
-        commands.push_back({sql::read_rows, Parameters{}.texts(all.types).texts(all.ids)});
+        commands.push_back({sql::read_rows, leasehold::postgres::keys_of(work.slots, &Slot::key)});
         if (!work.lock_ids.empty()) {
-            commands.push_back({sql::read_past, Parameters{}.texts(texts_of(work.lock_ids))});
+            commands.push_back(
+                {sql::read_past, Parameters{}.texts(work.lock_ids, &LockId::to_string)});
         }
         commands.push_back({sql::clock});
 
         const std::vector<Rows> answers = run(commands, Commits::no);
         std::size_t at = locking ? 1 : 0;
-        take_rows(answers[locked.empty() ? at : at + 1], work.slots);
-        if (!locked.empty()) {
-            for (Slot* slot : locked) {
+        take_rows(answers[to_lock.empty() ? at : at + 1], work.slots);
+        if (!to_lock.empty()) {
+            for (Slot* slot : to_lock) {
                 if (slot->state == Slot::State::ours) slot->state = Slot::State::blocked;
             }
             const Rows& ours = answers[at++];
             for (int row = 0; row < ours.size(); ++row) {
-                locked[static_cast<std::size_t>(ours.integer(row, 0)) - 1]->state =
+                to_lock[static_cast<std::size_t>(ours.integer(row, 0)) - 1]->state =
                     Slot::State::ours;
             }
         }
@@ -135,42 +133,55 @@ protected:
 
     void save_and_commit(Work& work) override {
         std::vector<Command> commands;
-        LockColumns changed, added;
-        KeyColumns forgotten;
-        ShareColumns shares;
-        KeyColumns unshared;
-        std::vector<std::string> unshared_ids;
-        HistoryColumns history;
+        std::vector<KeyedRow> changed, added;
+        std::vector<const LockKey*> forgotten;
+        std::vector<KeyedShare> shares;
+        std::vector<KeyedId> ended_shares;
         for (const Slot& slot : work.slots) {
             if (slot.forget) {
-                forgotten.add(slot.key);
+                forgotten.push_back(&slot.key);
             } else if (slot.cell.changed) {
-                (slot.state == Slot::State::missing ? added : changed).add(slot.key, row_of(slot));
+                (slot.state == Slot::State::missing ? added : changed)
+                    .push_back({&slot.key, row_of(slot)});
             } else {
                 continue;
             }
             const ShareChanges share = share_changes(slot);
-            for (const Grant* grant : share.written) shares.add(slot.key, *grant);
-            for (const LockId& id : share.removed) {
-                unshared.add(slot.key);
-                unshared_ids.push_back(id.to_string());
-            }
+            for (const Grant* grant : share.written) shares.push_back({&slot.key, grant});
+            for (const LockId& id : share.removed) ended_shares.push_back({&slot.key, id});
         }
-        for (const Ended& ended : work.endings) history.add(ended);
-
-        if (!changed.types.empty()) commands.push_back({sql::update_rows, changed.parameters()});
-        if (!added.types.empty()) commands.push_back({sql::insert_rows, added.parameters()});
-        if (!forgotten.types.empty()) {
+        const auto key_of = [](const auto& row) -> const LockKey& { return *row.key; };
+        if (!changed.empty()) {
             commands.push_back(
-                {sql::delete_rows, Parameters{}.texts(forgotten.types).texts(forgotten.ids)});
+                {sql::update_rows, fields_of(changed, key_of, lock_columns, &KeyedRow::row)});
         }
-        if (!unshared_ids.empty()) {
+        if (!added.empty()) {
             commands.push_back(
-                {sql::delete_shares,
-                 Parameters{}.texts(unshared.types).texts(unshared.ids).texts(unshared_ids)});
+                {sql::insert_rows, fields_of(added, key_of, lock_columns, &KeyedRow::row)});
         }
-        if (!shares.types.empty()) commands.push_back({sql::write_shares, shares.parameters()});
-        if (!history.types.empty()) commands.push_back({sql::add_history, history.parameters()});
+        if (!forgotten.empty()) {
+            commands.push_back(
+                {sql::delete_rows,
+                 leasehold::postgres::keys_of(
+                     forgotten, [](const LockKey* key) -> const LockKey& { return *key; })});
+        }
+        if (!ended_shares.empty()) {
+            Parameters parameters = leasehold::postgres::keys_of(ended_shares, key_of);
+            add_fields(parameters, ended_shares, &KeyedId::lock_id);
+            commands.push_back({sql::delete_shares, std::move(parameters)});
+        }
+        if (!shares.empty()) {
+            commands.push_back(
+                {sql::write_shares,
+                 fields_of(shares, key_of, share_columns,
+                           [](const KeyedShare& share) -> const Grant& { return *share.grant; })});
+        }
+        if (!work.endings.empty()) {
+            commands.push_back(
+                {sql::add_history,
+                 fields_of(work.endings, &Ended::key, history_columns,
+                           [](const Ended& ended) -> const Ending& { return *ended.ending; })});
+        }
         if (work.raise_floor_to > Time{}) {
             commands.push_back({sql::raise_floor, Parameters{}.time(work.raise_floor_to)});
         }
@@ -189,7 +200,7 @@ protected:
     }
 
     std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) override {
-        const Rows rows = run_one({sql::locate, Parameters{}.texts(texts_of(lock_ids))});
+        const Rows rows = run_one({sql::locate, Parameters{}.texts(lock_ids, &LockId::to_string)});
         std::unordered_map<LockId, LockKey> keys;
         for (int row = 0; row < rows.size(); ++row) {
             keys.emplace(lock_id_from(rows.text(row, 0)), key_at(rows, row, 1));
@@ -250,13 +261,9 @@ protected:
                                     .integer(static_cast<std::int64_t>(request.limit))});
         std::vector<Holder> holders;
         for (int row = 0; row < rows.size(); ++row) {
-            holders.push_back({.key = key_at(rows, row, 0),
-                               .owner = std::string{rows.text(row, 2)},
-                               .mode = mode_from(rows.integer(row, 3)),
-                               .fence = rows.integer(row, 4),
-                               .granted_at = rows.time(row, 5),
-                               .expires_at = rows.time(row, 6),
-                               .note = std::string{rows.text(row, 7)}});
+            Grant lease;
+            read_columns(std::tuple_cat(public_columns, mode_column), RowAt{rows, row}, 2, lease);
+            holders.push_back(to_holder(key_at(rows, row, 0), lease));
         }
         return holders;
     }
@@ -271,7 +278,7 @@ protected:
             run_one({request.key ? sql::history_of_key : sql::history, std::move(parameters)});
         std::vector<PastLease> page;
         for (int row = 0; row < rows.size(); ++row) {
-            page.push_back(to_past(ended_at(rows, row), rows.integer(row, 13)));
+            page.push_back(to_past(ended_at(rows, row), rows.integer(row, sequence_column)));
         }
         return page;
     }
@@ -321,8 +328,10 @@ private:
         for (int row = 0; row < rows.size(); ++row) {
             Slot& slot = slots[static_cast<std::size_t>(rows.integer(row, 0)) - 1];
             slot.state = Slot::State::ours;
-            slot.row = lock_row_at(rows, row);
-            if (!rows.text(row, 13).empty()) slot.shares.push_back(share_at(rows, row));
+            slot.row = lock_row_at(RowAt{rows, row}, 1);
+            constexpr int share = 1 + count_of(lock_columns);
+            if (rows.text(row, share).empty()) continue;
+            slot.shares.push_back(share_at(RowAt{rows, row}, share));
         }
     }
 

@@ -3,38 +3,42 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "stores/postgres/statements.hpp"
+#include "stores/postgres/columns.hpp"
+#include "stores/postgres/shortcut_statements.hpp"
 
 namespace leasehold::postgres {
 namespace {
 
-// One value as it is, several as an array.
-template <class Row, class ValueOf>
-void add_texts(Parameters& parameters, const std::vector<Row>& rows, ValueOf value_of) {
-    rows.size() == 1 ? parameters.text(value_of(rows[0])) : parameters.texts(rows, value_of);
+// One row's field as a value, several rows' fields as an array.
+template <class Row, class FieldOf>
+void add_rows(Parameters& parameters, const std::vector<Row>& rows, FieldOf field_of) {
+    if (rows.size() == 1) {
+        add_field(parameters, std::invoke(field_of, rows.front()));
+    } else {
+        add_fields(parameters, rows, field_of);
+    }
 }
 
-template <class Row, class ValueOf>
-void add_integers(Parameters& parameters, const std::vector<Row>& rows, ValueOf value_of) {
-    rows.size() == 1 ? parameters.integer(std::invoke(value_of, rows[0]))
-                     : parameters.integers(rows, value_of);
-}
-
-template <class Named>
-Parameters names_of(const std::vector<Named>& rows, Time floor) {
+template <class Row, class RequestOf>
+Parameters names_of(const std::vector<Row>& rows, Time floor, RequestOf request_of) {
     Parameters parameters;
     parameters.time(floor);
-    add_texts(parameters, rows, [](const Named& row) { return row.key.type(); });
-    add_texts(parameters, rows, [](const Named& row) { return row.key.id(); });
-    add_texts(parameters, rows, [](const Named& row) { return row.lock_id.to_string(); });
+    add_rows(parameters, rows,
+             [&](const Row& row) { return std::invoke(request_of, row).key.type(); });
+    add_rows(parameters, rows,
+             [&](const Row& row) { return std::invoke(request_of, row).key.id(); });
+    add_rows(parameters, rows,
+             [&](const Row& row) { return std::invoke(request_of, row).lock_id; });
     return parameters;
 }
 
+// A bound of more than a century is none, and would exceed PostgreSQL's times.
+constexpr Duration longest_bound = std::chrono::years{100};
+
 std::int64_t micros(const std::optional<Duration>& bound, std::int64_t otherwise) {
-    return bound ? bound->count() : otherwise;
+    return bound && *bound < longest_bound ? bound->count() : otherwise;
 }
 
 // The leases of an answer whose rows begin with their place in `asked`.
@@ -43,19 +47,12 @@ Time take_leases(const Rows& rows, const std::vector<Named>& asked, std::span<Ou
     Time latest{};
     for (int row = 0; row < rows.size(); ++row) {
         const Named& request = asked[static_cast<std::size_t>(rows.integer(row, 0)) - 1];
-        const Time expires_at = rows.time(row, 4);
-        const Time now = rows.time(row, 6);
+        Grant lease{.lock_id = request.lock_id};
+        read_columns(public_columns, RowAt{rows, row}, 1, lease);
+        const Time now = rows.time(row, 1 + count_of(public_columns));
         latest = std::max(latest, now);
-        if (expires_at <= now) continue;  // a check of a lease that has expired
-        outcomes[request.index] = Lease{.key = request.key,
-                                        .lock_id = request.lock_id,
-                                        .owner = std::string{rows.text(row, 1)},
-                                        .mode = Mode::exclusive,
-                                        .fence = rows.integer(row, 2),
-                                        .granted_at = rows.time(row, 3),
-                                        .expires_at = expires_at,
-                                        .note = std::string{rows.text(row, 5)},
-                                        .store_now = now};
+        if (lease.expires_at <= now) continue;  // a check of a lease that has expired
+        outcomes[request.index] = to_lease(request.key, lease, now);
     }
     return latest;
 }
@@ -92,34 +89,33 @@ std::vector<Command> Shortcuts::commands() const {
     std::vector<Command> commands;
     if (!tries_.empty()) commands.push_back(tries());
     if (!checks_.empty()) {
-        commands.push_back(
-            {checks_.size() == 1 ? sql::check_one : sql::check_many, names_of(checks_, floor_)});
+        commands.push_back({checks_.size() == 1 ? sql::check_one : sql::check_many,
+                            names_of(checks_, floor_, std::identity{})});
     }
     if (!changes_.empty()) commands.push_back(changes());
     return commands;
 }
 
 Command Shortcuts::tries() const {
-    Parameters parameters;
-    parameters.time(floor_);
-    add_texts(parameters, tries_, [](const Try& t) { return t.request.key.type(); });
-    add_texts(parameters, tries_, [](const Try& t) { return t.request.key.id(); });
-    add_texts(parameters, tries_, [](const Try& t) { return t.request.lock_id.to_string(); });
-    add_texts(parameters, tries_, [](const Try& t) { return std::string_view{t.request.owner}; });
-    add_texts(parameters, tries_, [](const Try& t) { return std::string_view{t.request.note}; });
-    add_integers(parameters, tries_, [](const Try& t) {
-        return std::min(t.request.ttl, t.request.max_hold.value_or(t.request.ttl)).count();
+    Parameters parameters =
+        names_of(tries_, floor_, [](const Try& t) -> const TryLock& { return t.request; });
+    add_rows(parameters, tries_, [](const Try& t) { return t.request.ttl.count(); });
+    add_rows(parameters, tries_,
+             [](const Try& t) { return micros(t.request.max_hold, unbounded); });
+    for_each_column(requested_columns, [&](const auto& column) {
+        add_rows(parameters, tries_,
+                 [&](const Try& t) -> const auto& { return std::invoke(column.field, t.request); });
     });
-    const std::string& one = all_fresh_ ? sql::try_fresh_one : sql::try_one;
-    const std::string& many = all_fresh_ ? sql::try_fresh_many : sql::try_many;
+    const std::string& one = all_fresh_ ? sql::try_fresh_id_one : sql::try_one;
+    const std::string& many = all_fresh_ ? sql::try_fresh_id_many : sql::try_many;
     return {tries_.size() == 1 ? one : many, std::move(parameters)};
 }
 
 Command Shortcuts::changes() const {
-    Parameters parameters = names_of(changes_, floor_);
-    add_integers(parameters, changes_, &Change::by);
-    add_integers(parameters, changes_, &Change::ttl);
-    add_integers(parameters, changes_, &Change::max_hold);
+    Parameters parameters = names_of(changes_, floor_, std::identity{});
+    add_rows(parameters, changes_, &Change::by);
+    add_rows(parameters, changes_, &Change::ttl);
+    add_rows(parameters, changes_, &Change::max_hold);
     const bool one = changes_.size() == 1;
     if (!some_end_) return {one ? sql::prolong_one : sql::prolong_many, std::move(parameters)};
     if (history_ == StoreOptions::KeepHistory::off) {
@@ -137,7 +133,7 @@ Time Shortcuts::take(std::span<const Rows> answers, std::span<Outcome> outcomes)
     return latest;
 }
 
-// An insert cannot tell its rows' places, only their keys.
+// An insert returns its rows' keys, not their places in `tries_`.
 Time Shortcuts::take_tries(const Rows& rows, std::span<Outcome> outcomes) const {
     Time latest{};
     for (int row = 0; row < rows.size(); ++row) {
@@ -145,17 +141,11 @@ Time Shortcuts::take_tries(const Rows& rows, std::span<Outcome> outcomes) const 
         const Try& granted = *std::ranges::lower_bound(tries_, key, {}, [](const Try& t) {
             return std::pair{t.request.key.type(), t.request.key.id()};
         });
-        const Time now = rows.time(row, 3);
+        Grant lease;
+        read_columns(lease_columns, RowAt{rows, row}, 2, lease);
+        const Time now = rows.time(row, 2 + count_of(lease_columns));
         latest = std::max(latest, now);
-        outcomes[granted.index] = Lease{.key = granted.request.key,
-                                        .lock_id = granted.request.lock_id,
-                                        .owner = granted.request.owner,
-                                        .mode = Mode::exclusive,
-                                        .fence = rows.integer(row, 2),
-                                        .granted_at = now,
-                                        .expires_at = rows.time(row, 4),
-                                        .note = granted.request.note,
-                                        .store_now = now};
+        outcomes[granted.index] = to_lease(granted.request.key, lease, now);
     }
     return latest;
 }

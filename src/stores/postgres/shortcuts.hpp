@@ -10,7 +10,7 @@
 
 namespace leasehold::postgres {
 
-// Requests that are to be answered by one statement of each kind: they come in the order of their
+// Answers requests with one statement of each kind. The requests are added in the order of their
 // keys, each key once, and outlive this.
 class Shortcuts {
 public:
@@ -28,11 +28,12 @@ public:
 
     [[nodiscard]] std::vector<Command> commands() const;
 
-    // Hands out what was done. Returns the latest reading of the clock, if there was any.
+    // Writes the outcomes of the requests that were carried out. Returns the latest time that was
+    // used, or Time{} if none was.
     [[nodiscard]] Time take(std::span<const Rows> answers, std::span<Outcome> outcomes) const;
 
 private:
-    // In the place of microseconds.
+    // Stand for a bound or a ttl in microseconds.
     static constexpr std::int64_t unbounded = -1, ended = -1;
 
     struct Try {

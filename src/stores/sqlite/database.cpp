@@ -13,7 +13,7 @@ namespace leasehold::sqlite {
 
 namespace {
 
-// A statement by its beginning, on one line.
+// The beginning of a statement, on one line, for error messages.
 std::string in_short(std::string_view sql) {
     constexpr std::size_t longest = 60;
     sql.remove_prefix(std::min(sql.find_first_not_of('\n'), sql.size()));
@@ -39,22 +39,22 @@ void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
 
 namespace {
 
-// A file that we make holds lock ids: nobody else may read it, nor the files SQLite puts beside it,
-// which get its rights. One that is there keeps its own.
+// A new file gets the mode 0600, because it holds lock ids. The files that SQLite puts beside it
+// get the same mode. An existing file keeps its mode.
 void make_private(const std::string& path) {
     if (path.empty() || path.front() == ':') return;
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file >= 0) ::close(file);
 }
 
-// SQLite's own words name no reason.
+// SQLite's own message does not name the reason.
 std::string why_not_opened(::sqlite3* db) {
     if (db == nullptr) return "out of memory";
     const int error = sqlite3_system_errno(db);
     return error == 0 ? sqlite3_errmsg(db) : std::generic_category().message(error);
 }
 
-// SQLite may take such a name for a URI, whose parameters can switch its locking off.
+// SQLite may read such a name as a URI, whose parameters can switch off its locking.
 void refuse_uri(const std::string& path) {
     if (!path.starts_with("file:")) return;
     throw BadRequest{"sqlite: \"" + path + "\" may be a URI: name the file by its path, \"./" +
@@ -72,9 +72,10 @@ Database open_database(const std::string& path) {
         log->open(path, &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
     Database db{raw, Close{std::move(log)}};
     if (code != SQLITE_OK) {
-        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                         "sqlite: cannot open " + path + ": " + why_not_opened(raw) +
-                             "; its folder must be there, and both open to this user"};
+        throw StoreFault{
+            StoreFault::Effect::none, StoreFault::Cause::configuration,
+            "sqlite: cannot open " + path + ": " + why_not_opened(raw) +
+                "; the folder must exist, and this user must be allowed to write to both"};
     }
     return db;
 }
@@ -104,6 +105,12 @@ Statement& Statement::bind(int index, std::int64_t value) {
 
 Statement& Statement::bind(int index, std::string_view text) {
     sqlite3_bind_text(prepared(), index, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    return *this;
+}
+
+Statement& Statement::bind_copy(int index, std::string_view text) {
+    sqlite3_bind_text(prepared(), index, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
     return *this;
 }
 

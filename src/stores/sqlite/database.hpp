@@ -14,13 +14,15 @@ struct sqlite3_stmt;
 
 namespace leasehold::sqlite {
 
-// A statement, prepared when it is first used. Texts that are bound must live until it is reset.
+// A statement, prepared when it is first used.
 class Statement {
 public:
     Statement(::sqlite3* db, std::string_view sql) : db_{db}, sql_{sql} {}
 
     Statement& bind(int index, std::int64_t value);
+    // The text must live until the statement is reset.
     Statement& bind(int index, std::string_view text);
+    Statement& bind_copy(int index, std::string_view text);
 
     // Whether there is a row. Throws StoreFault on an error.
     bool step();

@@ -13,15 +13,15 @@
 namespace leasehold::sqlite {
 namespace {
 
-// As large as the largest page: SQLite's VFS does not write more with one call.
+// The size of the largest page: SQLite's VFS does not write more with one call.
 constexpr int largest_write = 64 * 1024;
 
-// Stands before the file below in the memory that SQLite gives.
+// Placed before the underlying file in the memory that SQLite allocates.
 struct Log : sqlite3_file {
     std::unique_ptr<char[]> gathered;
-    int capacity = 0;          // 0 where nothing is gathered
-    int size = 0;              // of what is gathered
-    sqlite3_int64 offset = 0;  // where in the file it belongs
+    int capacity = 0;          // 0: nothing is gathered
+    int size = 0;              // of the gathered bytes
+    sqlite3_int64 offset = 0;  // of the gathered bytes in the file
 };
 
 Log& log_of(sqlite3_file* file) {
@@ -32,8 +32,8 @@ sqlite3_file* below(sqlite3_file* file) {
     return reinterpret_cast<sqlite3_file*>(&log_of(file) + 1);
 }
 
-// What could not be written is never tried again: SQLite gives the commit up and leaves the place
-// in the file to the next writer, perhaps of another process.
+// A failed write is never repeated: SQLite gives up the commit, and the next writer, perhaps of
+// another process, uses that place in the file.
 int write_gathered(Log& log) {
     const int size = std::exchange(log.size, 0);
     if (size == 0) return SQLITE_OK;
@@ -60,7 +60,7 @@ int close(sqlite3_file* file) {
     return code;
 }
 
-// Whatever else is asked of the log, the file below answers.
+// All other functions of the log are those of the underlying file.
 template <auto member>
 struct AskLog;
 template <class... Arguments, int (*sqlite3_io_methods::*member)(sqlite3_file*, Arguments...)>
@@ -101,8 +101,8 @@ sqlite3_vfs* below(sqlite3_vfs* vfs) {
     return static_cast<sqlite3_vfs*>(vfs->pAppData);
 }
 
-// Where the disk does not promise that much of the database, SQLite fills the sector of a commit up
-// with more pages, and flushes the log before it has written the last of them.
+// If the disk does not promise this for the database, SQLite fills the sector of a commit with more
+// pages, and flushes the log before it has written the last of them.
 bool flush_comes_last(const char* log_name) {
     sqlite3_file* const database = sqlite3_database_file_object(log_name);
     const int promises = database->pMethods->xDeviceCharacteristics(database);
@@ -115,7 +115,7 @@ int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int*
     auto* const log = new (file) Log{};
     const int code = below(vfs)->xOpen(below(vfs), name, below(file), flags, out);
     if (below(file)->pMethods == nullptr) return code;
-    log->pMethods = &methods;  // to be closed even if it could not be opened
+    log->pMethods = &methods;  // so that it is closed even if it could not be opened
     if (code != SQLITE_OK || !flush_comes_last(name)) return code;
     log->gathered.reset(new (std::nothrow) char[largest_write]);
     if (log->gathered) log->capacity = largest_write;
@@ -170,8 +170,8 @@ GatheredLog::GatheredLog() : vfs_{std::make_unique<sqlite3_vfs>()} {
 GatheredLog::~GatheredLog() = default;
 
 int GatheredLog::open(const std::string& path, ::sqlite3** db, int flags) {
-    // Known by its name no longer than SQLite looks for it: whoever takes the default away
-    // meanwhile must not be left with this one.
+    // The VFS is registered only while SQLite looks up its name. If the application unregisters its
+    // default VFS, this one must not become the default.
     sqlite3_vfs_register(vfs_.get(), 0);
     const int code = sqlite3_open_v2(path.c_str(), db, flags, vfs_->zName);
     sqlite3_vfs_unregister(vfs_.get());

@@ -8,12 +8,13 @@ struct sqlite3_vfs;
 
 namespace leasehold::sqlite {
 
-// SQLite's default way to its files, but for one thing: what it writes to its log is gathered, and
-// goes to the file as one write when the log is flushed or anything else is asked of it. By itself
-// SQLite writes each page there with two calls.
+// SQLite's default VFS with one difference: writes to the log are gathered, and reach the file as
+// one write when the log is flushed or used otherwise. SQLite alone writes each page to the log
+// with two calls.
 //
-// For a connection with synchronous=FULL and cache_spill=off, which writes to the log only when it
-// commits, and flushes it before anybody can see the commit. Outlives that connection.
+// Only for a connection with synchronous=FULL and cache_spill=off, which writes to the log only
+// when it commits, and flushes the log before another connection can see the commit. Must outlive
+// that connection.
 class GatheredLog {
 public:
     GatheredLog();
@@ -21,7 +22,7 @@ public:
     GatheredLog(const GatheredLog&) = delete;
     GatheredLog& operator=(const GatheredLog&) = delete;
 
-    // sqlite3_open_v2(). What is the application's default stays it.
+    // sqlite3_open_v2(). The application's default VFS stays the default.
     int open(const std::string& path, ::sqlite3** db, int flags);
 
 private:

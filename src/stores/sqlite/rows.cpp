@@ -2,49 +2,76 @@
 
 #include <sqlite3.h>
 
-#include "core/columns.hpp"
+#include "core/lock_tables.hpp"
+#include "core/sql_text.hpp"
 
 namespace leasehold::sqlite {
 namespace {
 
-// Nothing where it cannot be a key: whoever shares the file may have written anything.
+// Nothing if it cannot be a key: another program that shares the file may have written anything.
 std::optional<LockKey> key_at(const Statement& row, int column) {
     auto key = LockKey::parse(row.text(column), row.text(column + 1));
     return key ? std::optional{*std::move(key)} : std::nullopt;
 }
 
-// Columns of a grant: lockid, expiration_time, owner, fence, granted_at, note.
-Grant share_at(const Statement& row) {
-    return {.lock_id = lock_id_from(row.text(0)),
-            .owner = row.text(2),
-            .mode = Mode::shared,
-            .fence = row.integer(3),
-            .granted_at = time_from(row.integer(4)),
-            .expires_at = time_from(row.integer(1)),
-            .note = row.text(5)};
-}
-
-constexpr std::string_view history_columns =
-    "type, id, lockid, owner, mode, fence, granted_at, expiration_time, ended, ended_at, ended_by, "
-    "ended_why, note, seq, past";
-constexpr int seq_column = 13;
-constexpr int past_column = 14;
-
+// A row of the history: type, id, history_columns, seq, past.
 std::optional<Ended> ended_at(const Statement& row) {
     auto key = key_at(row, 0);
     if (!key) return std::nullopt;
-    return Ended{*std::move(key),
-                 {.grant = {.lock_id = lock_id_from(row.text(2)),
-                            .owner = row.text(3),
-                            .mode = mode_from(row.integer(4)),
-                            .fence = row.integer(5),
-                            .granted_at = time_from(row.integer(6)),
-                            .expires_at = time_from(row.integer(7)),
-                            .note = row.text(12)},
-                  .how = gone_from(row.integer(8)),
-                  .at = time_from(row.integer(9)),
-                  .by = row.text(10),
-                  .why = row.text(11)}};
+    return Ended{*std::move(key), ending_at(row, 2)};
+}
+constexpr int seq_column = 2 + count_of(history_columns);
+constexpr int past_column = seq_column + 1;
+
+void bind_field(Statement& statement, int index, const std::string& field) {
+    statement.bind(index, field);
+}
+void bind_field(Statement& statement, int index, std::int64_t field) {
+    statement.bind(index, field);
+}
+void bind_field(Statement& statement, int index, Time field) {
+    statement.bind(index, micros(field));
+}
+void bind_field(Statement& statement, int index, LockId field) {
+    statement.bind_copy(index, field.to_string());
+}
+template <class Enum>
+    requires std::is_enum_v<Enum>
+void bind_field(Statement& statement, int index, Enum field) {
+    statement.bind(index, number_of(field));
+}
+
+// Binds the columns to the parameters from `first` on. Returns the number of the next parameter.
+template <class Columns, class Row>
+int bind_columns(Statement& statement, int first, const Columns& columns, const Row& row) {
+    for_each_column(columns, [&](const auto& column) {
+        bind_field(statement, first++, std::invoke(column.field, row));
+    });
+    return first;
+}
+
+// The columns that change while a lease stays the same. No index has them.
+constexpr auto changing_columns =
+    std::tuple_cat(std::tuple{Column{"expiration_time", &Grant::expires_at}}, state_columns);
+
+// "?1, ?2, ..." from `first` on, one for each column.
+template <class Columns>
+std::string parameters(const Columns& columns, int first) {
+    return listed(columns,
+                  [&](const std::string& /*name*/) { return "?" + std::to_string(first++); });
+}
+
+// "lockid = ?1, ..." from `first` on.
+template <class Columns>
+std::string assignments(const Columns& columns, int first) {
+    return listed(columns,
+                  [&](const std::string& name) { return name + " = ?" + std::to_string(first++); });
+}
+
+// "?N": the parameter after those of the columns.
+template <class Columns>
+std::string parameter_after(const Columns& columns, int further = 1) {
+    return "?" + std::to_string(count_of(columns) + further);
 }
 
 void take_keys(Statement& rows, std::vector<LockKey>& keys) {
@@ -54,63 +81,60 @@ void take_keys(Statement& rows, std::vector<LockKey>& keys) {
 }
 
 std::string history_query(std::string_view rest) {
-    return "select " + std::string{history_columns} + " from lock_history " + std::string{rest};
+    return "select type, id, " + names_of(history_columns) + ", seq, past from lock_history " +
+           std::string{rest};
 }
 
 }  // namespace
 
 Rows::Rows(::sqlite3* db)
     : db_{db},
-      find_{db,
-            "select lockid, expiration_time, owner, mode, fence, granted_at, touched_at, note, "
-            "ended, ended_at, ended_by, ended_why, rowid, past from locks where type = ?1 and id = "
-            "?2"},
-      shares_{db,
-              "select lockid, expiration_time, owner, fence, granted_at, note from lock_shares "
-              "where type = ?1 and id = ?2 order by fence"},
+      find_{db, "select " + names_of(lock_columns) +
+                    ", rowid, past from locks where type = ?1 and id = ?2"},
+      shares_{db, "select " + names_of(share_columns) +
+                      " from lock_shares where type = ?1 and id = ?2 order by fence"},
       past_{db, history_query("where lockid = ?1 order by seq desc limit 1")},
       past_row_{db, history_query("where seq = ?1")},
       locate_{db,
               "select type, id from locks where lockid = ?1 union all "
               "select type, id from lock_shares where lockid = ?1 union all "
               "select type, id from lock_history where lockid = ?1 limit 1"},
-      owner_{db,
-             "select type, id from locks where owner = ?1 and owner <> '' and ended = 0 union "
-             // lab: owned-shares
-             "select type, id from lock_shares where owner = ?1 and owner <> ''"},
-      owner_below_{
-          db,
-          "select type, id from locks where owner >= ?1 and owner < ?2 and owner <> '' and "
-          "ended = 0 union "
-          "select type, id from lock_shares where owner >= ?1 and owner < ?2 and owner <> ''"},
+      owner_{db, sql_text("select type, id from locks where owner = ?1 and owner <> '' and "
+                          "ended = {not_ended} union ") +
+                     // lab: owned-shares
+                     "select type, id from lock_shares where owner = ?1 and owner <> ''"},
+      owner_below_{db, sql_text("select type, id from locks where owner >= ?1 and owner < ?2 and "
+                                "owner <> '' and ended = {not_ended} union select type, id from "
+                                "lock_shares where owner >= ?1 and owner < ?2 and owner <> ''")},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id"},
       floor_{db, "select value from leasehold where name = 'time_floor'"},
-      insert_{db,
-              "insert into locks (lockid, expiration_time, owner, mode, fence, granted_at, "
-              "touched_at, note, ended, ended_at, ended_by, ended_why, past, type, id) "
-              "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
-      update_{
-          db,
-          "update locks set lockid = ?1, expiration_time = ?2, owner = ?3, mode = ?4, fence = ?5, "
-          "granted_at = ?6, touched_at = ?7, note = ?8, ended = ?9, ended_at = ?10, "
-          "ended_by = ?11, ended_why = ?12, past = ?13 where rowid = ?14"},
-      touch_{db,
-             "update locks set expiration_time = ?1, touched_at = ?2, ended = ?3, ended_at = ?4, "
-             "ended_by = ?5, ended_why = ?6, past = ?7 where rowid = ?8"},
+      insert_{db, "insert into locks (" + names_of(lock_columns) + ", past, type, id) values (" +
+                      parameters(lock_columns, 1) + ", " + parameter_after(lock_columns) + ", " +
+                      parameter_after(lock_columns, 2) + ", " + parameter_after(lock_columns, 3) +
+                      ")"},
+      update_{db, "update locks set " + assignments(lock_columns, 1) +
+                      ", past = " + parameter_after(lock_columns) +
+                      " where rowid = " + parameter_after(lock_columns, 2)},
+      touch_{db, "update locks set " + assignments(changing_columns, 1) +
+                     ", past = " + parameter_after(changing_columns) +
+                     " where rowid = " + parameter_after(changing_columns, 2)},
       erase_{db, "delete from locks where rowid = ?1"},
-      write_share_{db,
-                   "insert into lock_shares (type, id, lockid, expiration_time, owner, fence, "
-                   "granted_at, note) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) on conflict (type, "
-                   "id, lockid) do update set expiration_time = ?4, owner = ?5, fence = ?6, "
-                   "granted_at = ?7, note = ?8"},
+      write_share_{
+          db, "insert into lock_shares (type, id, " + names_of(share_columns) +
+                  ") values (?1, ?2, " + parameters(share_columns, 3) +
+                  ") on conflict (type, id, lockid) do update set " +
+                  listed(public_columns,
+                         [](const std::string& name) { return name + " = excluded." + name; })},
       erase_share_{db, "delete from lock_shares where type = ?1 and id = ?2 and lockid = ?3"},
-      add_history_{db,
-                   "insert into lock_history (type, id, lockid, owner, mode, fence, granted_at, "
-                   "expiration_time, ended, ended_at, ended_by, ended_why, note, past, seq) "
-                   "values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
-                   "max(?10, 1 + ifnull((select max(seq) from lock_history), 0)))"},
+      add_history_{db, "insert into lock_history (" + names_of(history_columns) +
+                           ", type, id, past, seq) values (" + parameters(history_columns, 1) +
+                           ", " + parameter_after(history_columns) + ", " +
+                           parameter_after(history_columns, 2) + ", " +
+                           parameter_after(history_columns, 3) + ", max(" +
+                           parameter_after(history_columns, 4) +
+                           ", 1 + ifnull((select max(seq) from lock_history), 0)))"},
       raise_floor_{db, "update leasehold set value = max(value, ?1) where name = 'time_floor'"},
       forget_history_{
           db,
@@ -120,20 +144,9 @@ Rows::Rows(::sqlite3* db)
 Known Rows::find(const LockKey& key) {
     const Resetting at_end{find_};
     if (!find_.bind(1, key.type()).bind(2, key.id()).step()) return {};
-    Known known{.row = {{.lock_id = lock_id_from(find_.text(0)),
-                         .owner = find_.text(2),
-                         .mode = mode_from(find_.integer(3)),
-                         .fence = find_.integer(4),
-                         .granted_at = time_from(find_.integer(5)),
-                         .expires_at = time_from(find_.integer(1)),
-                         .note = find_.text(7)},
-                        time_from(find_.integer(6)),
-                        gone_from(find_.integer(8)),
-                        time_from(find_.integer(9)),
-                        find_.text(10),
-                        find_.text(11)},
-                .rowid = find_.integer(12),
-                .past = find_.integer(13)};
+    Known known{.row = lock_row_at(find_, 0),
+                .rowid = find_.integer(count_of(lock_columns)),
+                .past = find_.integer(count_of(lock_columns) + 1)};
     if (known.row.mode == Mode::shared) known.shares = shares(key);
     return known;
 }
@@ -142,7 +155,7 @@ std::vector<Grant> Rows::shares(const LockKey& key) {
     const Resetting at_end{shares_};
     shares_.bind(1, key.type()).bind(2, key.id());
     std::vector<Grant> grants;
-    while (shares_.step()) grants.push_back(share_at(shares_));
+    while (shares_.step()) grants.push_back(share_at(shares_, 0));
     return grants;
 }
 
@@ -192,7 +205,7 @@ std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& a
 }
 
 std::vector<Holder> Rows::list(const List& request, Time now) {
-    // Asked for by people and consoles: prepared when it is needed.
+    // Lists are rare, so the statement is prepared only when it is needed.
     std::string where = " and expiration_time > ?1 and (type, id, fence) > (?2, ?3, ?4)";
     if (request.type) where += " and type = ?5";
     if (request.owner) {
@@ -200,13 +213,13 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
                      ? " and owner = ?6"
                      : " and (owner = ?6 or (owner >= ?7 and owner < ?8))";
     }
-    Statement query{db_,
-                    "select type, id, owner, mode, fence, granted_at, expiration_time, note from "
-                    "locks where mode = 0 and ended = 0" +
-                        where +
-                        " union all select type, id, owner, 1, fence, granted_at, expiration_time, "
-                        "note from lock_shares where true" +
-                        where + " order by 1, 2, 5"};
+    const std::string columns = names_of(public_columns);
+    Statement query{db_, "select type, id, " + columns +
+                             sql_text(", mode from locks where mode = {exclusive} and "
+                                      "ended = {not_ended}") +
+                             where + " union all select type, id, " + columns +
+                             sql_text(", {shared} from lock_shares where true") + where +
+                             " order by type, id, fence"};
     const PathRange range{request.owner.value_or("")};
     query.bind(1, micros(now))
         .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
@@ -218,13 +231,9 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     while (holders.size() < request.limit && query.step()) {
         auto key = key_at(query, 0);
         if (!key) continue;
-        holders.push_back({.key = *std::move(key),
-                           .owner = query.text(2),
-                           .mode = mode_from(query.integer(3)),
-                           .fence = query.integer(4),
-                           .granted_at = time_from(query.integer(5)),
-                           .expires_at = time_from(query.integer(6)),
-                           .note = query.text(7)});
+        Grant lease;
+        read_columns(std::tuple_cat(public_columns, mode_column), query, 2, lease);
+        holders.push_back(to_holder(*key, lease));
     }
     return holders;
 }
@@ -245,7 +254,7 @@ std::vector<PastLease> Rows::history_of(const LockKey& key, const History& reque
     const Snapshot one = snapshot();
     const std::int64_t before = request.before.value_or(INT64_MAX);
     std::vector<PastLease> page;
-    // From the last row of the page before, if it is still there.
+    // Continue from the last row of the page before, if it still exists.
     std::int64_t seq = request.before.value_or(0);
     bool began = false;
     for (;;) {
@@ -274,42 +283,21 @@ Rows::Snapshot Rows::snapshot() {
 void Rows::write(const Slot& slot, Known& known) {
     LockRow row = row_of(slot);  // lab: written-row
     const LockRow& before = known.row;
-    const bool same_lease = known.rowid != 0 && row.lock_id == before.lock_id &&
-                            row.mode == before.mode && row.fence == before.fence &&
-                            row.granted_at == before.granted_at && row.owner == before.owner &&
-                            row.note == before.note;
+    Grant prolonged = before;
+    prolonged.expires_at = row.expires_at;
+    const bool same_lease = known.rowid != 0 && prolonged == static_cast<const Grant&>(row);
     if (same_lease) {
-        // No index is concerned.
-        touch_.bind(1, micros(row.expires_at))
-            .bind(2, micros(row.touched_at))
-            .bind(3, number_of(row.ended))
-            .bind(4, micros(row.ended_at))
-            .bind(5, row.ended_by)
-            .bind(6, row.ended_why)
-            .bind(7, known.past)
-            .bind(8, known.rowid)
-            .run();
+        const int next = bind_columns(touch_, 1, changing_columns, row);
+        touch_.bind(next, known.past).bind(next + 1, known.rowid).run();
     } else {
-        const std::string lock_id = row.lock_id.to_string();
         Statement& statement = known.rowid == 0 ? insert_ : update_;
-        statement.bind(1, lock_id)
-            .bind(2, micros(row.expires_at))
-            .bind(3, row.owner)
-            .bind(4, number_of(row.mode))
-            .bind(5, row.fence)
-            .bind(6, micros(row.granted_at))
-            .bind(7, micros(row.touched_at))
-            .bind(8, row.note)
-            .bind(9, number_of(row.ended))
-            .bind(10, micros(row.ended_at))
-            .bind(11, row.ended_by)
-            .bind(12, row.ended_why)
-            .bind(13, known.past);
+        const int next = bind_columns(statement, 1, lock_columns, row);
+        statement.bind(next, known.past);
         if (known.rowid == 0) {
-            insert_.bind(14, slot.key.type()).bind(15, slot.key.id()).run();
+            insert_.bind(next + 1, slot.key.type()).bind(next + 2, slot.key.id()).run();
             known.rowid = sqlite3_last_insert_rowid(db_);
         } else {
-            update_.bind(14, known.rowid).run();
+            update_.bind(next + 1, known.rowid).run();
         }
     }
     write_shares(slot);
@@ -325,16 +313,9 @@ void Rows::write_shares(const Slot& slot) {
         erase_share_.bind(1, slot.key.type()).bind(2, slot.key.id()).bind(3, id).run();
     }
     for (const Grant* grant : shares.written) {
-        const std::string id = grant->lock_id.to_string();
-        write_share_.bind(1, slot.key.type())
-            .bind(2, slot.key.id())
-            .bind(3, id)
-            .bind(4, micros(grant->expires_at))
-            .bind(5, grant->owner)
-            .bind(6, grant->fence)
-            .bind(7, micros(grant->granted_at))
-            .bind(8, grant->note)
-            .run();
+        write_share_.bind(1, slot.key.type()).bind(2, slot.key.id());
+        bind_columns(write_share_, 3, share_columns, *grant);
+        write_share_.run();
     }
 }
 
@@ -345,22 +326,11 @@ void Rows::erase(const Slot& slot, Known& known) {
 }
 
 void Rows::add_to_history(const Ended& ended, Known& known) {
-    const Grant& grant = ended.ending->grant;
-    const std::string lock_id = grant.lock_id.to_string();
-    add_history_.bind(1, ended.key.type())
-        .bind(2, ended.key.id())
-        .bind(3, lock_id)
-        .bind(4, grant.owner)
-        .bind(5, number_of(grant.mode))
-        .bind(6, grant.fence)
-        .bind(7, micros(grant.granted_at))
-        .bind(8, micros(grant.expires_at))
-        .bind(9, number_of(ended.ending->how))
-        .bind(10, micros(ended.ending->at))
-        .bind(11, ended.ending->by)
-        .bind(12, ended.ending->why)
-        .bind(13, grant.note)
-        .bind(14, known.past)
+    const int next = bind_columns(add_history_, 1, history_columns, *ended.ending);
+    add_history_.bind(next, ended.key.type())
+        .bind(next + 1, ended.key.id())
+        .bind(next + 2, known.past)
+        .bind(next + 3, micros(ended.ending->at))
         .run();
     known.past = sqlite3_last_insert_rowid(db_);
 }

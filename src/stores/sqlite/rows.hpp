@@ -17,8 +17,8 @@ struct Known {
     std::int64_t past = 0;   // the key's latest row in lock_history
 };
 
-// Reads and writes the rows of Leasehold's tables on one connection. Rows of others with keys that
-// cannot be are passed over.
+// Reads and writes the rows of Leasehold's tables on one connection. Rows of other programs are
+// skipped if their keys are not valid.
 class Rows {
 public:
     explicit Rows(::sqlite3* db);
@@ -32,14 +32,14 @@ public:
     [[nodiscard]] std::vector<Holder> list(const List& request, Time now);
     [[nodiscard]] std::vector<PastLease> history(const History& request, Time oldest);
 
-    // While it lives all reads see one state of the file, also outside a transaction.
+    // While a snapshot exists, all reads see one state of the file, also outside a transaction.
     struct Snapshot {
         Resetting open;
         Time floor;  // no time below this is used again
     };
     [[nodiscard]] Snapshot snapshot();
 
-    // `known` is the slot's row as it is in the file, before and after.
+    // `known` is the slot's row in the file. The function updates it to the written row.
     void write(const Slot& slot, Known& known);
     void erase(const Slot& slot, Known& known);
     void add_to_history(const Ended& ended, Known& known);

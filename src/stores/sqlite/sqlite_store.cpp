@@ -13,14 +13,13 @@
 namespace leasehold::sqlite {
 namespace {
 
-// How long to wait for another process's short transaction before it counts as "somebody is
-// writing".
+// How long to wait for the short transaction of another process. After that this store only reads.
 constexpr int busy_timeout_ms = 20;
-// Opening may meet another process that is just making the tables.
+// Another process may be creating the tables while the store opens.
 constexpr int opening_timeout_ms = 10'000;
 constexpr int opening_pause_ms = 10;
 
-// How many keys that were used lately need no reading while nobody else writes.
+// The number of recently used keys whose rows are kept in memory while no other connection writes.
 constexpr std::size_t max_cached = 4096;
 
 std::function<Time()> machine_clock() {
@@ -79,7 +78,7 @@ protected:
     void save_and_commit(Work& work) override {
         cache_version_.reset();  // until it is committed
         try {
-            // The rows tell where their history begins, so that comes first.
+            // The rows refer to their history, so the history is written first.
             for (const Ended& ended : work.endings) {
                 const auto slot = std::ranges::lower_bound(work.slots, ended.key, {}, &Slot::key);
                 rows_.add_to_history(ended,
@@ -154,7 +153,7 @@ protected:
             work.raise_floor_to = floor;
             save_and_commit(work);
         } catch (...) {
-            rollback();  // there will be a next time
+            rollback();  // the floor is raised again later
         }
     }
 
@@ -178,8 +177,8 @@ protected:
 private:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
-    // Others may use the file that is there now: what is in the one we have open is no truth any
-    // more.
+    // Throws if the file was moved: other processes may use the file that is at its path now, and
+    // the open file is out of date.
     void require_file() {
         int moved = 0;
         sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -187,10 +186,10 @@ private:
         throw StoreFault{
             StoreFault::Effect::none, StoreFault::Cause::unavailable,
             "sqlite: the database file was moved, replaced or deleted: put it back, or "
-            "restart with the one that is there"};
+            "restart to use the file that is there now"};
     }
 
-    // Changes with every commit to the file, this connection's too. Up to date after a read.
+    // Changes with every commit to the file, also of this connection. Current after a read.
     [[nodiscard]] std::uint32_t data_version() {
         std::uint32_t version = 0;
         sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_DATA_VERSION, &version);
@@ -210,8 +209,8 @@ private:
                                       : cache_.emplace(key, rows_.find(key)).first->second;
     }
 
-    // SQLite does not wait here by itself while somebody writes to a file that is not in WAL mode
-    // yet.
+    // SQLite does not wait here by itself while another connection writes to a file that is not in
+    // WAL mode yet.
     static void set_wal(::sqlite3* db) {
         const auto give_up = SteadyClock::now() + std::chrono::milliseconds{opening_timeout_ms};
         for (;;) {
@@ -260,11 +259,11 @@ private:
     Statement rollback_;
     StoreStatus status_;
 
-    // What is in the file, while cache_version_ is the file's. At most max_cached keys when a
-    // transaction begins.
+    // Rows of the file, valid while cache_version_ is the file's version. At most max_cached keys
+    // when a transaction begins.
     std::unordered_map<LockKey, Known> cache_;
     std::optional<std::uint32_t> cache_version_;
-    std::vector<Known*> known_;  // in cache_: of each slot of the work under way
+    std::vector<Known*> known_;  // in cache_: the rows of the current work's slots
 };
 
 }  // namespace

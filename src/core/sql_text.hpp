@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/columns.hpp"
+
+// How statements are written: as a pattern with {words} in it, filled in once when the program
+// starts.
+namespace leasehold {
+
+// The number that a column keeps for an enumerator.
+template <auto enumerator>
+    requires(number_of(enumerator) < 10)
+inline constexpr std::array<char, 1> sql_digit{static_cast<char>('0' + number_of(enumerator))};
+template <auto enumerator>
+inline constexpr std::string_view sql_number{sql_digit<enumerator>.data(), 1};
+
+struct SqlWord {
+    std::string_view name;
+    std::string_view text;
+};
+
+// Every statement may use these.
+inline constexpr std::array enum_words{SqlWord{"exclusive", sql_number<Mode::exclusive>},
+                                       SqlWord{"shared", sql_number<Mode::shared>},
+                                       SqlWord{"not_ended", sql_number<Gone::unknown>},
+                                       SqlWord{"released", sql_number<Gone::released>}};
+
+// The pattern with the texts of its words. Throws std::logic_error for a word that it does not
+// know.
+[[nodiscard]] inline std::string sql_text(std::string_view pattern,
+                                          std::initializer_list<SqlWord> words = {}) {
+    const auto text_of = [&](std::string_view name) {
+        for (const auto& known :
+             {std::span{words.begin(), words.size()}, std::span<const SqlWord>{enum_words}}) {
+            for (const SqlWord& word : known) {
+                if (word.name == name) return word.text;
+            }
+        }
+        throw std::logic_error{"no text for {" + std::string{name} +
+                               "} in: " + std::string{pattern}};
+    };
+    std::string sql;
+    for (std::size_t at = 0;;) {
+        const std::size_t open = pattern.find('{', at);
+        sql += pattern.substr(at, open - at);
+        if (open == std::string_view::npos) return sql;
+        const std::size_t close = pattern.find('}', open);
+        sql += text_of(pattern.substr(open + 1, close - open - 1));
+        at = close + 1;
+    }
+}
+
+}  // namespace leasehold

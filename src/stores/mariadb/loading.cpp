@@ -1,0 +1,161 @@
+#include "stores/mariadb/loading.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "stores/mariadb/parts.hpp"
+#include "stores/mariadb/rows.hpp"
+
+namespace leasehold::mariadb {
+namespace {
+
+ResultSet query(Link& link, std::string_view sql) {
+    return std::move(link.run(sql).front());
+}
+
+ClockReading reading_of(ResultSet clock) {
+    clock.next();
+    return {time_from(clock.integer(0)), time_from(clock.integer(1))};
+}
+
+Slot* find(Work& work, const ResultSet& rows) {
+    const auto key = std::pair{rows.text(0), rows.text(1)};
+    const auto slot = std::ranges::lower_bound(work.slots, key, {}, [](const Slot& s) {
+        return std::pair{std::string_view{s.key.type()}, std::string_view{s.key.id()}};
+    });
+    const bool found =
+        slot != work.slots.end() && slot->key.type() == key.first && slot->key.id() == key.second;
+    return found ? &*slot : nullptr;
+}
+
+void take_locked(Work& work, ResultSet& rows) {
+    while (rows.next()) {
+        Slot* slot = find(work, rows);
+        if (slot == nullptr) continue;
+        slot->state = Slot::State::ours;
+        slot->row = lock_row_at(rows, 2U);
+    }
+}
+
+void take_read(Work& work, ResultSet& rows, Slot::State state = Slot::State::ours) {
+    while (rows.next()) {
+        Slot* slot = find(work, rows);
+        if (slot == nullptr) continue;
+        if (slot->state == Slot::State::missing) {
+            slot->state = state;
+            slot->row = lock_row_at(rows, 2U);
+        }
+        if (rows.is_null(first_share_column)) continue;
+        Grant share = share_at(rows, first_share_column);
+        const auto place = std::ranges::upper_bound(slot->shares, share.fence, {}, &Grant::fence);
+        slot->shares.insert(place, std::move(share));
+    }
+}
+
+void take_past(Work& work, ResultSet& rows) {
+    while (rows.next()) {
+        if (auto ended = ended_at(rows)) {
+            const LockId id = ended->ending->grant.lock_id;
+            work.past.emplace(id, *std::move(ended));
+        }
+    }
+}
+
+// A row that was to be locked and was not returned is missing, or another transaction has locked
+// it.
+void tell_missing_from_blocked(Link& link, Work& work) {
+    std::vector<const LockKey*> absent;
+    for (const Slot& slot : work.slots) {
+        if (slot.intent == Slot::Intent::change && slot.state == Slot::State::missing) {
+            absent.push_back(&slot.key);
+        }
+    }
+    if (absent.empty()) return;
+    Script script;
+    in_parts(absent, [&](Keys part) { script.add(select_with_shares(part)); });
+    script.add(clock_query);
+    std::vector<ResultSet> results = link.run(script);
+    for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+        take_read(work, results[i], Slot::State::blocked);
+    }
+    work.reading = reading_of(std::move(results.back()));
+}
+
+// No other transaction changes the shares of a row that this one has locked.
+void load_shares(Link& link, Work& work) {
+    std::vector<const LockKey*> shared;
+    for (const Slot& slot : work.slots) {
+        if (slot.intent == Slot::Intent::change && slot.state == Slot::State::ours &&
+            slot.row.mode == Mode::shared && slot.row.ended == Gone::unknown) {
+            shared.push_back(&slot.key);
+        }
+    }
+    in_parts(shared, [&](Keys part) {
+        auto rows = query(link, select_shares(part));
+        while (rows.next()) {
+            if (Slot* slot = find(work, rows)) slot->shares.push_back(share_at(rows, 2U));
+        }
+    });
+}
+
+void load_past(Link& link, Work& work) {
+    std::vector<LockId> wanted;
+    for (const LockId& id : work.lock_ids) {
+        const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
+            return slot.row.lock_id == id ||
+                   std::ranges::find(slot.shares, id, &Grant::lock_id) != slot.shares.end();
+        });
+        if (!current) wanted.push_back(id);
+    }
+    in_parts(wanted, [&](std::span<const LockId> part) {
+        auto rows = query(link, select_past(part));
+        take_past(work, rows);
+    });
+}
+
+}  // namespace
+
+void load_rows(Link& link, Work& work, LoadTo purpose) {
+    const bool locking = purpose == LoadTo::change;
+    std::vector<const LockKey*> to_lock;
+    std::vector<const LockKey*> to_read;
+    for (const Slot& slot : work.slots) {
+        const bool lock = locking && slot.intent == Slot::Intent::change;
+        (lock ? to_lock : to_read).push_back(&slot.key);
+    }
+    Script script;
+    if (locking) script.add("start transaction");
+    in_parts(to_lock, [&](Keys part) { script.add(select_and_lock(part)); });
+    const std::size_t locked_results = script.statements() - (locking ? 1 : 0);
+    in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
+    const std::size_t read_results = script.statements() - (locking ? 1 : 0);
+    if (locking) {
+        in_parts(work.lock_ids, [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
+    }
+    script.add(clock_query);
+
+    std::vector<ResultSet> results = link.run(script);
+    for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+        if (i < locked_results)
+            take_locked(work, results[i]);
+        else if (i < read_results)
+            take_read(work, results[i]);
+        else
+            take_past(work, results[i]);
+    }
+    work.reading = reading_of(std::move(results.back()));
+
+    if (locking) {
+        tell_missing_from_blocked(link, work);
+        load_shares(link, work);
+    } else {
+        load_past(link, work);
+    }
+}
+
+ClockReading load_clock(Link& link) {
+    return reading_of(query(link, clock_query));
+}
+
+}  // namespace leasehold::mariadb

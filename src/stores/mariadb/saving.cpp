@@ -1,0 +1,63 @@
+#include "stores/mariadb/saving.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "stores/mariadb/parts.hpp"
+#include "stores/mariadb/rows.hpp"
+
+namespace leasehold::mariadb {
+namespace {
+
+bool only_prolonged(const LockRow& before, const LockRow& after) {
+    Grant prolonged = before;
+    prolonged.expires_at = after.expires_at;
+    return after.ended == before.ended && prolonged == static_cast<const Grant&>(after);
+}
+
+}  // namespace
+
+void write_changes(const Work& work, const std::function<void(const std::string&)>& add) {
+    std::vector<const LockKey*> forgotten;
+    std::vector<KeyedRow> made;
+    std::vector<KeyedRow> overwritten;
+    std::vector<KeyedRow> prolonged;
+    std::vector<KeyedId> ended_shares;
+    std::vector<KeyedShare> made_shares;
+    std::vector<KeyedShare> changed_shares;
+    for (const Slot& slot : work.slots) {
+        if (!slot.forget && !slot.cell.changed) continue;
+        const ShareChanges changes = share_changes(slot);
+        for (const LockId& id : changes.removed) ended_shares.push_back({&slot.key, id});
+        if (slot.forget) {
+            forgotten.push_back(&slot.key);
+            continue;
+        }
+        for (const Grant* grant : changes.written) {
+            const bool is_new = std::ranges::find(slot.shares, grant->lock_id, &Grant::lock_id) ==
+                                slot.shares.end();
+            (is_new ? made_shares : changed_shares).push_back({&slot.key, grant});
+        }
+        KeyedRow keyed{&slot.key, row_of(slot)};
+        if (slot.state == Slot::State::missing)
+            made.push_back(std::move(keyed));
+        else if (only_prolonged(slot.row, keyed.row))
+            prolonged.push_back(std::move(keyed));
+        else
+            overwritten.push_back(std::move(keyed));
+    }
+    // New rows first: if another transaction inserts one of them too, no other work is lost.
+    in_parts(made, [&](auto part) { add(insert_rows(part)); });
+    in_parts(overwritten, [&](auto part) { add(overwrite_rows(part)); });
+    in_parts(prolonged, [&](auto part) { add(prolong_rows(part)); });
+    in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
+    in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
+    in_parts(made_shares, [&](auto part) { add(insert_shares(part)); });
+    in_parts(changed_shares, [&](auto part) { add(write_shares(part)); });
+    in_parts(work.endings,
+             [&](auto part) { add(std::string{for_history} + add_to_history(part)); });
+    if (work.raise_floor_to > Time{}) add(raise_floor(work.raise_floor_to));
+}
+
+}  // namespace leasehold::mariadb

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/work.hpp"
+
+namespace leasehold::mariadb {
+
+// Gives `add` the statements that write the changed and forgotten slots, the endings and the floor,
+// in the order in which they are to run.
+void write_changes(const Work& work, const std::function<void(const std::string&)>& add);
+
+}  // namespace leasehold::mariadb
