@@ -1,75 +1,70 @@
+#include "conformance/mariadb_harness.hpp"
+
 #include <mysql.h>
 
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
-#include <leasehold/stores/mariadb.hpp>
-
-#include "conformance/harness.hpp"
 #include "support/private_server.hpp"
 
 namespace leasehold::conformance {
-namespace {
 
-constexpr const char* host = "127.0.0.1";
-constexpr const char* user = "app";
-constexpr const char* password = "secret";
-constexpr const char* database = "conformance";
-
-using Rows = std::vector<std::vector<std::string>>;
-
-class MariadbConnection {
-public:
-    explicit MariadbConnection(const char* wanted = database) : connection_{mysql_init(nullptr)} {
-        mysql_options(connection_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-        if (mysql_real_connect(connection_, host, user, password, wanted,
-                               leasehold::testing::shared_mariadb().port(), nullptr,
-                               0) == nullptr) {
-            const std::string message = mysql_error(connection_);
-            mysql_close(connection_);
-            throw std::runtime_error{message};
-        }
+MariadbConnection::MariadbConnection() : connection_{mysql_init(nullptr)} {
+    const mariadb::Connection server = mariadb_of_the_tests();
+    mysql_options(connection_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (mysql_real_connect(connection_, server.host.c_str(), server.user.c_str(),
+                           server.password.c_str(), nullptr, server.port, nullptr, 0) == nullptr) {
+        const std::string message = mysql_error(connection_);
+        mysql_close(connection_);
+        throw std::runtime_error{message};
     }
-    MariadbConnection(const MariadbConnection&) = delete;
-    MariadbConnection& operator=(const MariadbConnection&) = delete;
-    ~MariadbConnection() { mysql_close(connection_); }
+    run("create database if not exists " + server.database);
+    run("use " + server.database);
+}
 
-    Rows run(const std::string& sql) {
-        if (mysql_real_query(connection_, sql.data(), sql.size()) != 0) fail(sql);
-        Rows rows;
-        MYSQL_RES* result = mysql_store_result(connection_);
-        if (result == nullptr) {
-            if (mysql_field_count(connection_) != 0) fail(sql);
-            return rows;
-        }
-        while (MYSQL_ROW row = mysql_fetch_row(result)) {
-            const unsigned long* sizes = mysql_fetch_lengths(result);
-            std::vector<std::string>& fields = rows.emplace_back();
-            for (unsigned i = 0; i < mysql_num_fields(result); ++i) {
-                fields.emplace_back(row[i] == nullptr ? "" : row[i], sizes[i]);
-            }
-        }
-        mysql_free_result(result);
+MariadbConnection::~MariadbConnection() {
+    mysql_close(connection_);
+}
+
+MariadbConnection::Rows MariadbConnection::run(const std::string& sql) {
+    if (mysql_real_query(connection_, sql.data(), sql.size()) != 0) fail(sql);
+    Rows rows;
+    MYSQL_RES* result = mysql_store_result(connection_);
+    if (result == nullptr) {
+        if (mysql_field_count(connection_) != 0) fail(sql);
         return rows;
     }
-
-    std::string quoted(const std::string& text) {
-        std::string escaped(2 * text.size() + 1, '\0');
-        escaped.resize(
-            mysql_real_escape_string(connection_, escaped.data(), text.data(), text.size()));
-        return "'" + escaped + "'";
+    while (MYSQL_ROW row = mysql_fetch_row(result)) {
+        const unsigned long* sizes = mysql_fetch_lengths(result);
+        std::vector<std::string>& fields = rows.emplace_back();
+        for (unsigned i = 0; i < mysql_num_fields(result); ++i) {
+            fields.emplace_back(row[i] == nullptr ? "" : row[i], sizes[i]);
+        }
     }
+    mysql_free_result(result);
+    return rows;
+}
 
-    [[nodiscard]] MYSQL* get() const { return connection_; }
+std::string MariadbConnection::quoted(const std::string& text) {
+    std::string escaped(2 * text.size() + 1, '\0');
+    escaped.resize(mysql_real_escape_string(connection_, escaped.data(), text.data(), text.size()));
+    return "'" + escaped + "'";
+}
 
-private:
-    [[noreturn]] void fail(const std::string& what) const {
-        throw std::runtime_error{what + ": " + mysql_error(connection_)};
-    }
+void MariadbConnection::fail(const std::string& what) const {
+    throw std::runtime_error{what + ": " + mysql_error(connection_)};
+}
 
-    MYSQL* connection_;
-};
+mariadb::Connection mariadb_of_the_tests() {
+    return {.host = "127.0.0.1",
+            .port = leasehold::testing::shared_mariadb().port(),
+            .user = "app",
+            .password = "secret",
+            .database = "conformance"};
+}
+
+namespace {
+
+using Rows = MariadbConnection::Rows;
 
 class MariadbTransaction final : public CallerTransaction {
 public:
@@ -99,19 +94,15 @@ private:
 class MariadbHarness final : public SqlHarness {
 public:
     MariadbHarness() {
-        own_.run(std::string{"drop database if exists "} + database);
-        own_.run(std::string{"create database "} + database);
-        own_.run(std::string{"use "} + database);
+        const std::string database = mariadb_of_the_tests().database;
+        own_.run("drop database " + database);
+        own_.run("create database " + database);
+        own_.run("use " + database);
         own_.run("create table app_records (record varchar(100) primary key, text text not null)");
     }
 
     std::unique_ptr<Store> open(StoreOptions options) override {
-        return mariadb::open({.host = host,
-                              .port = leasehold::testing::shared_mariadb().port(),
-                              .user = user,
-                              .password = password,
-                              .database = database},
-                             options);
+        return mariadb::open(mariadb_of_the_tests(), options);
     }
 
     void let_pass(Duration duration) override {
@@ -152,7 +143,7 @@ public:
     }
 
 private:
-    MariadbConnection own_{nullptr};
+    MariadbConnection own_;
 };
 
 }  // namespace

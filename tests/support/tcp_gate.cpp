@@ -409,6 +409,7 @@ TcpGate::Next TcpGate::forward_answers(Connection& connection) {
         if (!answers.receive(connection.server)) return Next::give_up;
         answers.passes_at = passes_at();
         const bool is_answer = !answers.empty() && std::exchange(connection.answer_due, false);
+        if (is_answer) ++answers_;
         if (is_answer && answers_to_pass_ && (*answers_to_pass_)-- == 0) {
             answers_to_pass_.reset();
             return Next::cut;

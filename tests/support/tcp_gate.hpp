@@ -71,10 +71,11 @@ public:
     void cut_before_answer(std::size_t answers_to_pass = 0);
 
     // Since the gate was made: connections accepted, of these cut by the gate, bytes forwarded to
-    // the server.
+    // the server, and answers (see cut_before_answer) that the server sent.
     std::size_t connections() const { return connections_; }
     std::size_t cuts() const { return cuts_; }
     std::size_t client_bytes() const { return client_bytes_; }
+    std::size_t answers() const { return answers_; }
 
 private:
     enum class Passing { all, client_bytes, server_bytes, none };
@@ -117,6 +118,7 @@ private:
     std::atomic<std::size_t> connections_ = 0;
     std::atomic<std::size_t> cuts_ = 0;
     std::atomic<std::size_t> client_bytes_ = 0;
+    std::atomic<std::size_t> answers_ = 0;
 
     std::mutex mutex_;
     std::condition_variable changed_;
