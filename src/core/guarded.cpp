@@ -1,5 +1,7 @@
 #include "core/guarded.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace leasehold {
@@ -27,6 +29,11 @@ Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock, const Past
     auto released = as_result(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
     if (released) released->ended = true;
     return released;
+}
+
+Retry guard_attempts(Duration busy_patience) {
+    constexpr Duration longest = std::chrono::hours{24};
+    return Retry{retries::busy_lease, SteadyClock::now() + std::min(busy_patience, longest)};
 }
 
 Result<Lease> busy_guarded(Time clock) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <leasehold/lease.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/store.hpp>
 
 // Connector/C's MYSQL
@@ -26,10 +27,14 @@ struct Connection {
 
 // Checks, in the caller's own transaction on the same database, that the lease is alive. If it is,
 // nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
+// While another transaction has locked the lease, the guard tries again for `busy_patience`, and is
+// then refused as busy.
 // Throws StoreFault outside a transaction, and if MariaDB reports an error.
-[[nodiscard]] Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id);
+[[nodiscard]] Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id,
+                                  Duration busy_patience = Limits{}.busy_patience);
 
 // Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
-Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id);
+Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id,
+                      Duration busy_patience = Limits{}.busy_patience);
 
 }  // namespace leasehold::mariadb

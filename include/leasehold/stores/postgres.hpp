@@ -4,6 +4,7 @@
 #include <string>
 
 #include <leasehold/lease.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/store.hpp>
 
 // libpq's PGconn
@@ -16,12 +17,16 @@ namespace leasehold::postgres {
 
 // Checks, in the caller's own transaction on the same database, that the lease is alive. If it is,
 // nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.
+// While another transaction has locked the lease, the guard tries again for `busy_patience`, and is
+// then refused as busy.
 // Under REPEATABLE READ and above, call it before the transaction reads anything else.
 // Throws StoreFault outside a transaction, and if PostgreSQL reports an error; the transaction
 // stays usable even then, unless the connection is lost.
-[[nodiscard]] Result<Lease> guard(::pg_conn* transaction, const LockKey& key, LockId lock_id);
+[[nodiscard]] Result<Lease> guard(::pg_conn* transaction, const LockKey& key, LockId lock_id,
+                                  Duration busy_patience = Limits{}.busy_patience);
 
 // Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
-Result<Lease> release(::pg_conn* transaction, const LockKey& key, LockId lock_id);
+Result<Lease> release(::pg_conn* transaction, const LockKey& key, LockId lock_id,
+                      Duration busy_patience = Limits{}.busy_patience);
 
 }  // namespace leasehold::postgres

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "core/columns.hpp"
 #include "core/guarded.hpp"
@@ -18,11 +17,6 @@
 namespace leasehold::mariadb {
 namespace {
 
-// How long to ask again while another transaction has the lease. A store has it for a moment only.
-constexpr std::chrono::milliseconds patience{1000};
-constexpr std::chrono::milliseconds first_pause{1};
-constexpr std::chrono::milliseconds longest_pause{16};
-
 void require_transaction(::st_mysql* connection) {
     unsigned status = 0;
     mariadb_get_infov(connection, MARIADB_CONNECTION_SERVER_STATUS, &status);
@@ -31,7 +25,7 @@ void require_transaction(::st_mysql* connection) {
                      "mariadb: guard needs an open transaction; begin one with START TRANSACTION"};
 }
 
-// To go on in a transaction that the server has rolled back would be to write unguarded.
+// Throws if the server has rolled the transaction back: writes after that would not be guarded.
 void require_that_it_lives(::st_mysql* connection, const SqlError& error) {
     bool alive = !error.ends_transaction();
     if (alive) {
@@ -45,8 +39,8 @@ void require_that_it_lives(::st_mysql* connection, const SqlError& error) {
                          error.what()};
 }
 
-// Settings for one statement alone. In SERIALIZABLE even a plain read locks: it must not wait
-// either.
+// Runs a statement with settings for it alone. It must not wait: under SERIALIZABLE even a plain
+// read locks rows.
 std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string& statement) {
     return run(connection,
                "set statement innodb_lock_wait_timeout = 0, time_zone = '+00:00' for " + statement);
@@ -54,7 +48,7 @@ std::vector<ResultSet> run_undisturbed(::st_mysql* connection, const std::string
 
 enum class Locking { shared, exclusive };
 
-// A query with a locking clause, which skips a row that another transaction has.
+// A query with a locking clause that skips a row which another transaction has locked.
 std::vector<ResultSet> select(::st_mysql* connection, const std::string& query, Locking locking) {
     return run(connection,
                std::string{for_skip_locked} + query +
@@ -99,12 +93,13 @@ bool is_exclusive(const LockRow& row, LockId lock_id) {
     return row.mode == Mode::exclusive && row.ended == Gone::unknown && row.lock_id == lock_id;
 }
 
-// The slot with the row and, of a shared one, this lease alone. `blocked` where another transaction
-// has hold of it. Locked if the lease is there, and not touched if not.
+// The slot with the key's row and, if the lease is shared, with this share only. Locks the row if
+// the lease is there; `blocked` if another transaction has locked it.
 Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     Slot slot{.key = key, .intent = Slot::Intent::change};
     const LockKey* const keys = &key;
-    // In one statement: a lease that is being converted is in one of the two at any time.
+    // One statement reads both tables: a lease that is being converted is in one of them at any
+    // time.
     auto seen = run_undisturbed(connection, select_with_share({&keys, 1}, lock_id));
     if (!seen.front().next()) return slot;
     slot.state = Slot::State::ours;
@@ -112,7 +107,7 @@ Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
     const bool share_seen = !seen.front().is_null(first_share_column);
     if (!share_seen && !is_exclusive(slot.row, lock_id)) return slot;
 
-    // It may have been converted since then: the locked row counts.
+    // The lease may have been converted in the meantime: the locked row decides.
     auto row = find_row(connection, key, share_seen ? Locking::shared : Locking::exclusive);
     if (share_seen && row && is_exclusive(*row, lock_id)) {
         row = find_row(connection, key, Locking::exclusive);
@@ -138,13 +133,13 @@ std::optional<Ended> find_past(::st_mysql* connection, LockId lock_id) {
     return ended_at(found.front());
 }
 
-// Judges with `decide` once the lease is locked. The clock is read after that.
+// Calls `decide` once the lease is locked, and reads the clock after that.
 template <class Decide>
-Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, Decide decide) {
+Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id,
+                    Duration busy_patience, Decide decide) {
     require_transaction(connection);
     const PastLookup past = [&](LockId id) { return find_past(connection, id); };
-    const auto give_up = SteadyClock::now() + patience;
-    for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
+    for (Retry retry = guard_attempts(busy_patience);;) {
         try {
             Slot slot = look_and_lock(connection, key, lock_id);
             slot.cell = cell_of(slot.row, slot.shares);
@@ -153,37 +148,41 @@ Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id, 
             if (!error.is_conflict()) throw;
             require_that_it_lives(connection, error);
         }
-        if (SteadyClock::now() + pause > give_up) return busy_guarded(clock(connection));
-        std::this_thread::sleep_for(pause);
+        if (!retry.pause()) return busy_guarded(clock(connection));
     }
 }
 
 }  // namespace
 
-Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id) {
-    return judge(transaction, key, lock_id,
+Result<Lease> guard(::st_mysql* transaction, const LockKey& key, LockId lock_id,
+                    Duration busy_patience) {
+    return judge(transaction, key, lock_id, busy_patience,
                  [&](const Slot& slot, Time now, const PastLookup& past) {
                      return check_guarded(slot, lock_id, now, past);
                  });
 }
 
-Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id) {
-    return judge(transaction, key, lock_id, [&](Slot& slot, Time now, const PastLookup& past) {
-        std::vector<Ended> endings;
-        auto released = release_guarded(slot, lock_id, now, past, endings);
-        if (!released) return released;
-        // The history first: what comes after it is locked, and cannot fail for others.
-        (void)run_undisturbed(transaction, add_to_history(endings));
-        if (slot.shares.empty()) {
-            const KeyedRow row{&slot.key, row_of(slot)};
-            (void)run_undisturbed(transaction, overwrite_rows({&row, 1}));
-        } else {
-            // The other shares are not known here: the row that stands for them all stays as it is.
-            const KeyedId share{&slot.key, lock_id};
-            (void)run_undisturbed(transaction, delete_shares({&share, 1}));
-        }
-        return released;
-    });
+Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id,
+                      Duration busy_patience) {
+    return judge(transaction, key, lock_id, busy_patience,
+                 [&](Slot& slot, Time now, const PastLookup& past) {
+                     std::vector<Ended> endings;
+                     auto released = release_guarded(slot, lock_id, now, past, endings);
+                     if (!released) return released;
+                     // The history first: the rows written after it are locked by us, so that
+                     // writing them cannot fail because of others.
+                     (void)run_undisturbed(transaction, add_to_history(endings));
+                     if (slot.shares.empty()) {
+                         const KeyedRow row{&slot.key, row_of(slot)};
+                         (void)run_undisturbed(transaction, overwrite_rows({&row, 1}));
+                     } else {
+                         // The other shares are not known here, so the row that represents all of
+                         // them is not changed.
+                         const KeyedId share{&slot.key, lock_id};
+                         (void)run_undisturbed(transaction, delete_shares({&share, 1}));
+                     }
+                     return released;
+                 });
 }
 
 }  // namespace leasehold::mariadb

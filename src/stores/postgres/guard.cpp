@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "core/guarded.hpp"
 #include "core/sql_text.hpp"
@@ -15,18 +14,14 @@
 namespace leasehold::postgres {
 namespace {
 
-// How long a guard asks for a row that somebody else has locked, and how often.
-constexpr std::chrono::seconds patience{1};
-constexpr std::chrono::milliseconds pause{2};
-
 constexpr const char* lock_not_available = "55P03";
 
 [[noreturn]] void refuse(StoreFault::Cause cause, const std::string& why) {
     throw StoreFault{StoreFault::Effect::none, cause, "postgres: " + why};
 }
 
-// Statements in the caller's transaction that never leave it aborted: whatever fails is undone to
-// where it was.
+// Statements in the caller's transaction. A failure is rolled back to a savepoint, so that it never
+// leaves the transaction aborted.
 class Guarded {
 public:
     explicit Guarded(PGconn* connection) : connection_{connection} {
@@ -47,7 +42,7 @@ public:
                        "rollback to savepoint leasehold_guard; release savepoint leasehold_guard"));
     }
 
-    // What was done stays part of the caller's transaction.
+    // Makes the changes part of the caller's transaction.
     void keep() {
         command("release savepoint leasehold_guard");
         kept_ = true;
@@ -163,17 +158,15 @@ void write_released(Guarded& tx, const Slot& slot, const std::vector<Ended>& end
                      [](const Ended& ended) -> const Ending& { return *ended.ending; }));
 }
 
-// A row may be locked for a moment by a batch, or by another guard of the same lease. It is asked
-// for again without waiting in the database: a wait could make the caller the victim of a deadlock.
+// Runs `work` in a savepoint, again and again while another transaction, a batch or another guard
+// of the same lease, has locked the row.
 template <class Work>
-Result<Lease> in_savepoint(PGconn* connection, Work work) {
-    const auto give_up = SteadyClock::now() + patience;
-    for (bool patient = true;; patient = SteadyClock::now() < give_up) {
+Result<Lease> in_savepoint(PGconn* connection, Duration busy_patience, Work work) {
+    for (Retry retry = guard_attempts(busy_patience);;) {
         try {
             Guarded tx{connection};
-            if (!patient) return busy_guarded(tx.run("select clock_timestamp()", {}).time(0, 0));
             Result<Lease> result = work(tx);
-            // A refusal gives the row lock back with the savepoint.
+            // A refusal gives up the row lock with the savepoint.
             if (result) tx.keep();
             return result;
         } catch (const ServerError& error) {
@@ -185,21 +178,26 @@ Result<Lease> in_savepoint(PGconn* connection, Work work) {
                            : error.message);
             }
         }
-        std::this_thread::sleep_for(pause);
+        if (!retry.pause()) {
+            Guarded tx{connection};
+            return busy_guarded(tx.run("select clock_timestamp()", {}).time(0, 0));
+        }
     }
 }
 
 }  // namespace
 
-Result<Lease> guard(PGconn* transaction, const LockKey& key, LockId lock_id) {
-    return in_savepoint(transaction, [&](Guarded& tx) {
+Result<Lease> guard(PGconn* transaction, const LockKey& key, LockId lock_id,
+                    Duration busy_patience) {
+    return in_savepoint(transaction, busy_patience, [&](Guarded& tx) {
         const Locked locked = lock(tx, key, lock_id);
         return check_guarded(locked.slot, lock_id, locked.clock, past_in(tx));
     });
 }
 
-Result<Lease> release(PGconn* transaction, const LockKey& key, LockId lock_id) {
-    return in_savepoint(transaction, [&](Guarded& tx) {
+Result<Lease> release(PGconn* transaction, const LockKey& key, LockId lock_id,
+                      Duration busy_patience) {
+    return in_savepoint(transaction, busy_patience, [&](Guarded& tx) {
         Locked locked = lock(tx, key, lock_id);
         std::vector<Ended> endings;
         auto released = release_guarded(locked.slot, lock_id, locked.clock, past_in(tx), endings);

@@ -17,13 +17,16 @@ void require_transaction(::sqlite3* db) {
                      "sqlite: guard needs an open transaction; begin one with BEGIN IMMEDIATE"};
 }
 
-// Makes the transaction the file's one writer, if it is not already. False where another one is.
-bool become_the_writer(::sqlite3* db) {
-    Statement write_nothing{db, "update leasehold set value = value where false"};
-    const int code = write_nothing.step_code();
-    if (code == SQLITE_DONE) return true;
-    if ((code & 0xFF) == SQLITE_BUSY) return false;
-    fail(db, StoreFault::Effect::none, "guard");
+// Makes the transaction the file's one writer, if it is not already. False if another transaction
+// stays the writer for longer than the patience, or has written since this transaction first read.
+bool become_the_writer(::sqlite3* db, Duration busy_patience) {
+    for (Retry retry = guard_attempts(busy_patience);;) {
+        Statement write_nothing{db, "update leasehold set value = value where false"};
+        const int code = write_nothing.step_code();
+        if (code == SQLITE_DONE) return true;
+        if ((code & 0xFF) != SQLITE_BUSY) fail(db, StoreFault::Effect::none, "guard");
+        if (sqlite3_extended_errcode(db) == SQLITE_BUSY_SNAPSHOT || !retry.pause()) return false;
+    }
 }
 
 Slot slot_of(const LockKey& key, const Known& known) {
@@ -44,18 +47,20 @@ Time clock(Rows& rows) {
 
 }  // namespace
 
-Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
+Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id,
+                    Duration busy_patience) {
     require_transaction(transaction);
     Rows rows{transaction};
-    if (!become_the_writer(transaction)) return busy_guarded(clock(rows));
+    if (!become_the_writer(transaction, busy_patience)) return busy_guarded(clock(rows));
     const Slot slot = slot_of(key, rows.find(key));
     return check_guarded(slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); });
 }
 
-Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id) {
+Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id,
+                      Duration busy_patience) {
     require_transaction(transaction);
     Rows rows{transaction};
-    if (!become_the_writer(transaction)) return busy_guarded(clock(rows));
+    if (!become_the_writer(transaction, busy_patience)) return busy_guarded(clock(rows));
     Known known = rows.find(key);
     Slot slot = slot_of(key, known);
     std::vector<Ended> endings;
