@@ -152,6 +152,15 @@ std::vector<std::string_view> parts_of(std::string_view path) {
     return parts;
 }
 
+// Without the query, and without the scheme and the host of an absolute-form target.
+std::string path_in(std::string_view target) {
+    target = target.substr(0, target.find('?'));
+    if (const std::size_t host = target.find("://"); host != target.npos) {
+        target.remove_prefix(std::min(target.find('/', host + 3), target.size()));
+    }
+    return target.empty() ? "/" : std::string{target};
+}
+
 bool is_parameter(std::string_view part) {
     return part.starts_with('{');
 }
@@ -179,7 +188,8 @@ json::value OpenApi::resolved(const json::value& schema) const {
 }
 
 std::optional<std::string> OpenApi::path_of(std::string_view target) const {
-    const auto parts = parts_of(target.substr(0, target.find('?')));
+    const std::string text = path_in(target);
+    const auto parts = parts_of(text);
     for (const auto& path : document_.at("paths").as_object()) {
         const auto wanted = parts_of(path.key());
         const bool fits =
