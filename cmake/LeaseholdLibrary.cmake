@@ -17,8 +17,13 @@ function(leasehold_library name)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
     target_compile_features(${target} PUBLIC cxx_std_23)
     target_link_libraries(${target} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+    # leasehold-config.cmake defines leasehold::leasehold.
+    set(export_name ${name})
+    if(name STREQUAL "leasehold")
+        set(export_name open_store)
+    endif()
     set_target_properties(${target} PROPERTIES
-        EXPORT_NAME ${name}
+        EXPORT_NAME ${export_name}
         VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
 endfunction()
 
@@ -45,4 +50,42 @@ function(leasehold_install)
         "${PROJECT_BINARY_DIR}/leasehold-config-version.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindMariaDBClient.cmake"
         DESTINATION "${package_dir}")
+    leasehold_install_pkgconfig(${ARGN})
+endfunction()
+
+# leasehold_install_pkgconfig(NAME ...): leasehold.pc, for builds without CMake. The libraries are
+# static, so that it lists all of them and everything they need.
+function(leasehold_install_pkgconfig)
+    set(libraries leasehold ${ARGN})
+    list(REMOVE_DUPLICATES libraries)
+    # A static library comes before the libraries it needs; all need core.
+    list(REMOVE_ITEM libraries leasehold core)
+    list(TRANSFORM libraries PREPEND "-lleasehold_")
+    list(PREPEND libraries "-lleasehold")
+    list(APPEND libraries "-lleasehold_core")
+    set(packages)
+    if("sqlite" IN_LIST ARGN)
+        list(APPEND packages sqlite3)
+    endif()
+    if("postgres" IN_LIST ARGN)
+        list(APPEND packages libpq)
+    endif()
+    if("mariadb" IN_LIST ARGN)
+        list(APPEND packages libmariadb)
+    endif()
+    if("etcd" IN_LIST ARGN OR "http" IN_LIST ARGN)
+        list(APPEND packages openssl)
+        list(APPEND libraries "-lboost_json")  # Boost has no .pc file
+    endif()
+    list(APPEND libraries "-pthread")
+    list(JOIN libraries " " LEASEHOLD_PC_LIBS)
+    list(JOIN packages ", " LEASEHOLD_PC_REQUIRES)
+    # Relative to the file itself, so that the prefix can be chosen when installing.
+    cmake_path(SET here "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    cmake_path(RELATIVE_PATH here BASE_DIRECTORY "/prefix" OUTPUT_VARIABLE below)
+    string(REGEX REPLACE "[^/]+" ".." LEASEHOLD_PC_UP "${below}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/leasehold.pc.in"
+        "${PROJECT_BINARY_DIR}/leasehold.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/leasehold.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()

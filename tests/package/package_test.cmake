@@ -82,6 +82,26 @@ if(EXISTS "${BUILD}/leasehold")
     endif()
 endif()
 
+foreach(file IN ITEMS leasehold.js leasehold-guard.js ticks.js leasehold.d.ts package.json README.md LICENSE)
+    if(NOT EXISTS "${prefix}/share/leasehold/client/${file}")
+        message(FATAL_ERROR "the browser client's ${file} was not installed")
+    endif()
+endforeach()
+if(EXISTS "${prefix}/share/leasehold/client/demo.js" OR NOT EXISTS "${prefix}/share/doc/leasehold/LICENSE")
+    message(FATAL_ERROR "the demo was installed, or the license was not")
+endif()
+
+# Without CMake: pkg-config says how to compile and link.
+file(GLOB pc "${prefix}/lib*/pkgconfig" "${prefix}/lib/*/pkgconfig")
+run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${pc}" pkg-config --cflags --libs leasehold)
+separate_arguments(flags UNIX_COMMAND "-std=c++2b -DWITH_EVERYTHING ${FLAGS} ${consumer}/main.cpp ${output}")
+file(MAKE_DIRECTORY "${WORK}/pkg-config")
+run("${CMAKE_COMMAND}" -E chdir "${WORK}/pkg-config" "${COMPILER}" ${flags} -o consumer)
+run("${CMAKE_COMMAND}" -E chdir "${WORK}/pkg-config" ./consumer)
+foreach(store IN LISTS STORES)
+    expect("${output}" "${store}: l")
+endforeach()
+
 use(everything "")
 expect("${output}" "memory: locked and released")
 expect("${output}" "sqlite: locked and released")
@@ -94,7 +114,7 @@ foreach(store IN LISTS STORES)
     expect("${output}" "${store}: l")
 endforeach()
 
-# Whoever wants one store needs the driver of that one alone.
+# A project that uses one store needs the driver of that store alone.
 use(only-sqlite "sqlite")
 expect("${output}" "sqlite: locked and released")
 file(READ "${WORK}/only-sqlite/imported_targets.txt" targets)
@@ -102,6 +122,15 @@ expect("${targets}" "leasehold::sqlite")
 expect_no("${targets}" "leasehold::postgres")
 expect_no("${targets}" "PostgreSQL::PostgreSQL")
 expect_no("${targets}" "MariaDB::Client")
+
+# Linking open_store() without asking for it says what is missing.
+configure(not-asked-for "sqlite")
+execute_process(COMMAND ${command} -DLIBRARY=leasehold::leasehold
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(result EQUAL 0)
+    message(FATAL_ERROR "leasehold::leasehold was found with COMPONENTS sqlite")
+endif()
+expect("${output}" "add_leasehold_to_COMPONENTS_of_find_package")
 
 configure(missing "nosuch")
 execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -112,7 +141,7 @@ string(REGEX REPLACE "[ \n]+" " " output "${output}")
 expect("${output}" "leasehold was built without the component 'nosuch'; it has: core")
 
 # Nothing that was installed may know where it was built.
-file(GLOB_RECURSE files "${prefix}/*.cmake" "${prefix}/*.hpp")
+file(GLOB_RECURSE files "${prefix}/*.cmake" "${prefix}/*.hpp" "${prefix}/*.pc")
 get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 foreach(file IN LISTS files)
     file(READ "${file}" text)
