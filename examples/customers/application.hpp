@@ -19,14 +19,14 @@ struct ApplicationOptions {
     leasehold::Duration ttl = std::chrono::minutes{2};
     leasehold::Duration session_timeout = std::chrono::minutes{30};
     AppSessions::Clock clock = leasehold::SteadyClock::now;
-    // The names that requests may know it by, without a port; none: any. A page of another site
-    // whose name was made to point here is not served.
+    // The host names that requests may use, without a port; empty: any. Protects against pages of
+    // other sites whose host name was made to point here (DNS rebinding).
     std::vector<std::string> hosts{};
     std::filesystem::path static_files{};  // of this application
     std::filesystem::path client_files{};  // leasehold.js
 };
 
-// The whole application but for HTTP. Thread-safe. Its end is the end of all its sessions.
+// The whole application except HTTP. Thread-safe. Its destructor ends all sessions.
 class Application {
 public:
     // Makes tables and sample data where they are missing.
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] web::Response handle(web::Request request) {
         return controller_.handle(std::move(request));
     }
-    // Nobody waits for a lock any longer: for the end.
+    // Ends every wait for a lock, before the application ends.
     void stop_waiting() { desk_.line.close(); }
 
     [[nodiscard]] LockDesk& desk() { return desk_; }

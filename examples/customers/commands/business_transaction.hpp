@@ -18,11 +18,11 @@ public:
     BusinessTransaction(LockDesk& desk, database::Pool& pool, const AppSession& session,
                         const std::string& tab);
 
-    // What this tab was doing before is over.
+    // Ends what this tab was doing before.
     void start_new() { locks_.start_anew(); }
-    // The lock id that the form carries. None where it carries none, or nonsense.
+    // The lock id that the form carries. Nil if it carries none, or no valid one.
     [[nodiscard]] static leasehold::LockId continue_with(const std::string& lock_id);
-    // Ends it without a save.
+    // Ends the business transaction without a save.
     void abandon(const leasehold::LockKey& key, leasehold::LockId lock_id) {
         locks_.release(key, lock_id);
     }

@@ -7,7 +7,7 @@
 
 namespace customers {
 
-// `session` is none for somebody who is not signed in.
+// `session` is null for a person who is not signed in.
 [[nodiscard]] web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session);
 
 // What a command works with. The request is one of a signed-in person and its form is genuine.
@@ -19,7 +19,7 @@ struct Visit {
     BusinessTransaction& work;
 
     [[nodiscard]] web::pages::Viewer viewer() const { return viewer_for(request, &session); }
-    // A page that is loaded again goes on with the lock that its tab has; it takes none.
+    // A reloaded page continues with the lock of its tab and takes no new one.
     [[nodiscard]] bool is_reload() const { return request.method != "POST"; }
     // For a page that is served with this lease, and with where it can be loaded again.
     [[nodiscard]] web::pages::PageLock page_lock(const leasehold::Lease& lease,

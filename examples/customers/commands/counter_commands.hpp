@@ -2,7 +2,7 @@
 
 #include "commands/command.hpp"
 
-// There is one counter. Whoever wants to see its next number is alone with it.
+// There is one counter. Seeing its next number takes an exclusive lock.
 namespace customers {
 
 class ShowCounter final : public Command {

@@ -5,7 +5,7 @@
 // There is one price list. Reading it takes a shared lock, editing it an exclusive one.
 namespace customers {
 
-// Who reads or edits it. Shows no price: prices are shown to those who hold the lock.
+// Shows who reads or edits the price list, without prices: seeing prices takes the lock.
 class ShowPriceList final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override;
 };
@@ -14,7 +14,7 @@ class ReadPriceList final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override;
 };
 
-// Somebody who reads it alone goes over to editing in one step.
+// Converts the lock of a single reader from reading to editing.
 class EditPriceList final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override;
 };

@@ -9,7 +9,7 @@ class SignOut final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override;
 };
 
-// Asks whoever holds a lock to finish; for pages without a script.
+// Asks the holder of a lock to finish; for pages without a script.
 class KnockOnLock final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override;
 };

@@ -10,11 +10,11 @@
 
 #include <leasehold/lease.hpp>
 
-// What the application knows of a database. One folder for each that can be used; nothing of their
-// drivers is seen outside.
+// The application's interface to a database. Each database has a folder, and its driver is used
+// only there.
 namespace customers::database {
 
-// The database could not do what it was told. Nobody knows whether a commit that failed happened.
+// The database reported an error. Whether a failed commit took effect is unknown.
 class DatabaseError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -44,18 +44,18 @@ public:
     virtual Answer run(std::string_view sql, const Parameters& parameters) = 0;
     Answer run(std::string_view sql) { return run(sql, {}); }
 
-    // What is read in a reading transaction is of one moment.
+    // A reading transaction reads one snapshot.
     virtual void begin(Purpose purpose) = 0;
     void commit() { run("commit"); }
     void roll_back() { run("rollback"); }
 
-    // Leasehold's own, in the transaction that was begun here.
+    // Leasehold's guard and release, in this transaction.
     [[nodiscard]] virtual leasehold::Result<leasehold::Lease> guard(const leasehold::LockKey& key,
                                                                     leasehold::LockId lock_id) = 0;
     virtual leasehold::Result<leasehold::Lease> release(const leasehold::LockKey& key,
                                                         leasehold::LockId lock_id) = 0;
 
-    // What a `create table` needs at its end.
+    // The end of a `create table` statement.
     [[nodiscard]] virtual std::string table_options() const { return {}; }
 };
 

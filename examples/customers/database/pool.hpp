@@ -15,10 +15,10 @@ class Pool {
 public:
     explicit Pool(std::string url) : url_{std::move(url)} {}
 
-    // One that is idle, or a new one. Its server may have gone away meanwhile.
+    // An idle connection or a new one. The database may have closed an idle one.
     [[nodiscard]] std::unique_ptr<Connection> take();
     [[nodiscard]] std::unique_ptr<Connection> open() const { return connect(url_); }
-    // Only what is in good order: without a transaction, without an error.
+    // Takes back a connection without a transaction and without an error.
     void give_back(std::unique_ptr<Connection> connection);
 
 private:

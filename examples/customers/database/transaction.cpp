@@ -11,7 +11,7 @@ std::unique_ptr<Connection> begin(Pool& pool, Purpose purpose) {
         connection->begin(purpose);
         return connection;
     } catch (const DatabaseError&) {
-        // It was idle, and its server has ended it.
+        // The database closed the connection while it was idle.
         auto connection = pool.open();
         connection->begin(purpose);
         return connection;

@@ -19,8 +19,8 @@ public:
     [[nodiscard]] bool has_begun() const { return connection_ != nullptr; }
 
     [[nodiscard]] Rows query(std::string_view sql, const Parameters& parameters = {});
-    // Returns the number of rows it changed. What writes must begin with writing, or with the
-    // guard.
+    // Returns the number of rows it changed. A transaction that writes must begin with a write or
+    // with the guard.
     std::size_t change(std::string_view sql, const Parameters& parameters = {});
 
     // Is the lease alive? Then nobody can take the key before this transaction ends.

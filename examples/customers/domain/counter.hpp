@@ -7,8 +7,8 @@
 
 namespace customers {
 
-// Gives out numbers, each once and without a gap. Who has read the next one must be alone until it
-// is used or put back.
+// Gives out numbers, each once and without a gap. The person who has read the next number keeps the
+// lock until the number is used or put back.
 struct Counter {
     std::string id{};
     std::int64_t next = 1;

@@ -16,8 +16,7 @@ struct Price {
     friend bool operator==(const Price&, const Price&) = default;
 };
 
-// Must be read fresh: an offer that is made from it must not rest on prices that are about to
-// change.
+// Reading it needs a lock: an offer must not be based on prices that somebody is changing.
 struct PriceList {
     static constexpr std::int64_t highest_cents = 100'000'000;
 

@@ -17,15 +17,15 @@ struct Knock {
     leasehold::Time at{};
 };
 
-// What the holders of locks were asked, for as long as they hold them. Thread-safe; a comfort of
-// this process alone, as the WaitingLine.
+// The knocks on locks, kept while their holders hold them. Thread-safe; known to this process only,
+// as the WaitingLine is.
 class Knocks {
 public:
     static constexpr std::size_t most_keys = 1'000;
     static constexpr std::size_t most_for_one_key = 10;
     static constexpr std::size_t longest_message = 200;  // in characters
 
-    // Of one person the latest counts.
+    // Of the knocks of one person, the latest is kept.
     void add(const std::vector<leasehold::Holder>& holders, const Knock& knock);
     [[nodiscard]] std::vector<Knock> on(const leasehold::Lease& lease);
 

@@ -8,7 +8,7 @@
 namespace customers {
 namespace {
 
-// However often a page renews it.
+// The longest time that a page can hold a lock by renewing it.
 constexpr std::chrono::hours longest_edit{8};
 // Pages renew after a third of the ttl, and a little later.
 constexpr std::chrono::seconds slack{5};

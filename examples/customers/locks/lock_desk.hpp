@@ -26,13 +26,13 @@ struct LockDesk {
     Knocks knocks{};
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
 
-    // Waits in line for it. A page that was granted it and is not heard of again was closed while
-    // it waited: its lock ends soon. Nothing where too many are waiting.
+    // Waits in line for the lock. If the page does not renew the lock soon after the grant, it was
+    // closed while it waited, and the lock is released. Nothing if too many requests are waiting.
     [[nodiscard]] std::optional<leasehold::Result<leasehold::Lease>> wait(
         const leasehold::LockKey& key, const leasehold::LockOptions& options,
         leasehold::Duration patience);
 
-    // Asks those who hold it to finish; returns how many they are.
+    // Asks the holders to finish; returns their number.
     std::size_t knock(const leasehold::LockKey& key, const std::string& owner,
                       const std::string& message);
 };

@@ -5,7 +5,7 @@
 namespace customers {
 namespace {
 
-// Another process may release, and time may run out: nobody tells us then.
+// How often to ask for locks that another process released or that expired.
 constexpr std::chrono::milliseconds between_tries{500};
 // How long a place is kept between two requests of one page.
 constexpr std::chrono::seconds grace{3};

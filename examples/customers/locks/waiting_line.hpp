@@ -13,11 +13,11 @@
 
 namespace customers {
 
-// Those who wait for a lock, first come, first served. Thread-safe. A comfort of this process
-// alone: the truth is in the lock table, and whoever asks another process may be quicker.
+// The people who wait for a lock, first come, first served. Thread-safe. The line is known to this
+// process only: somebody who asks another process may get the lock earlier.
 class WaitingLine {
 public:
-    // Each one that waits keeps a thread of the web server.
+    // Each waiting request occupies a thread of the web server.
     static constexpr std::size_t most = 32;
     // One request; a page that wants to wait longer asks again and keeps its place.
     static constexpr leasehold::Duration longest = std::chrono::seconds{10};
@@ -25,16 +25,16 @@ public:
     // `locks` outlives this.
     explicit WaitingLine(leasehold::LockManager& locks) : locks_{locks} {}
 
-    // Nothing where too many are waiting.
+    // Nothing if too many requests are waiting.
     [[nodiscard]] std::optional<leasehold::Result<leasehold::Lease>> wait(
         const leasehold::LockKey& key, const leasehold::LockOptions& options,
         leasehold::Duration patience);
 
-    // Whoever waits with this lock id does so no longer.
+    // Removes the request with this lock id from the line.
     void dismiss(const leasehold::LockKey& key, leasehold::LockId lock_id);
     // Some key may be free now.
     void wake();
-    // Nobody waits any longer; for the end of the process.
+    // Ends every wait, before the process ends.
     void close();
 
     // Their owners, the next one first.

@@ -17,8 +17,8 @@ namespace customers {
 
 template <class T>
 struct Opened {
-    std::shared_ptr<T> object{};              // none where there is no such object
-    std::optional<leasehold::Lease> lease{};  // none where its rule asks for none
+    std::shared_ptr<T> object{};              // null if there is no such object
+    std::optional<leasehold::Lease> lease{};  // none if the rule needs no lock
 };
 
 // Why an object was not saved. Nothing has been written then.
@@ -40,7 +40,7 @@ public:
                   database::Transaction& transaction)
         : mapper_{std::move(mapper)}, locks_{locks}, transaction_{transaction} {}
 
-    // `member` names the object or a part of it. Refused with those who hold it.
+    // `member` names the object or a part of it. A refusal names the holders.
     [[nodiscard]] leasehold::Result<Opened<T>> open(const leasehold::LockKey& member,
                                                     leasehold::Access access) {
         Opened<T> opened;
@@ -55,13 +55,13 @@ public:
         return opened;
     }
 
-    // Whether this tab has opened it so before, and still has its lock.
+    // Whether this tab holds the lock for this access already.
     [[nodiscard]] bool is_open(const leasehold::LockKey& member, leasehold::Access access) {
         const auto mode = leasehold::mode_for(LockRule<T>::type, access);
         return mode && locks_.has(member, *mode);
     }
 
-    // What was opened before, under the guard of the lock it was opened with.
+    // The object that was opened before, guarded by the lock it was opened with.
     [[nodiscard]] std::expected<std::shared_ptr<T>, NotSaved> resume(const std::string& id,
                                                                      leasehold::LockId lock_id) {
         if (auto alive = guard(id, lock_id); !alive) {
@@ -71,10 +71,10 @@ public:
         return mapper_->find(id);
     }
 
-    // As it stands now, only to show it to somebody whose work was refused.
+    // The object without a lock, only to show it to a person who was refused.
     [[nodiscard]] std::shared_ptr<T> look(const std::string& id) { return mapper_->find(id); }
 
-    // Check, write and release, in one system transaction. One that is refused ends here.
+    // Check, write and release in one system transaction, which a refusal rolls back.
     [[nodiscard]] std::expected<void, NotSaved> save(T object, leasehold::LockId lock_id) {
         auto saved = save_under_guard(std::move(object), lock_id);
         if (!saved) transaction_.roll_back();

@@ -26,8 +26,8 @@ public:
         return object ? loaded_.add(*std::move(object)) : nullptr;
     }
 
-    // Writes it as the version after the one it was loaded in. False, and nothing is written, where
-    // that is no longer the latest one: the optimistic check, for what goes around the lock.
+    // Writes the object as the version after the one that was loaded. Returns false and writes
+    // nothing if a newer version exists: an optimistic check, for writers that ignore the lock.
     [[nodiscard]] virtual bool update(const T& object) = 0;
 
 protected:

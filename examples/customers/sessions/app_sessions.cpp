@@ -74,8 +74,8 @@ void AppSessions::sweep() {
     end(std::move(ended));
 }
 
-// Locks that a save is guarding at this moment, or a store that does not answer: asked again later.
-// Whatever happens, the locks' own time runs out.
+// Retries sessions whose locks could not be released, because a save guarded them or the store did
+// not answer. In the end the locks expire.
 void AppSessions::end(std::vector<std::shared_ptr<AppSession>> sessions) {
     for (auto& session : sessions) {
         bool ended = false;

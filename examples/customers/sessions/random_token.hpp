@@ -6,7 +6,7 @@
 
 namespace customers {
 
-// So many random bytes of the operating system, as hexadecimal digits.
+// That number of random bytes from the operating system, as hexadecimal digits.
 [[nodiscard]] std::string random_token(std::size_t bytes);
 
 // Takes the same time wherever the two differ.

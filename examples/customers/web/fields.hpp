@@ -14,7 +14,7 @@ class Fields {
 public:
     static constexpr std::size_t most = 200;
 
-    // "a=1&b=2". Nothing where it is not written like this, is not clean UTF-8, or is too much.
+    // Parses "a=1&b=2". Nothing for another format, for invalid UTF-8 and for too many fields.
     [[nodiscard]] static std::optional<Fields> parse(std::string_view text);
     [[nodiscard]] std::string print() const;
 

@@ -88,7 +88,7 @@ Response FrontController::answer(Request& request) {
 bool FrontController::is_for_us(const Request& request) const {
     if (hosts_.empty()) return true;
     const std::string host = request.header("Host");
-    // The port stands behind the last colon, unless that is within an IPv6 address.
+    // The port follows the last colon, unless that colon is part of an IPv6 address.
     const std::size_t colon = host.rfind(':');
     const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
     return std::ranges::find(hosts_, has_port ? host.substr(0, colon) : host) != hosts_.end();

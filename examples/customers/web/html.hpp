@@ -10,8 +10,8 @@
 
 namespace customers::web {
 
-// A template of a page: a literal of this program, never a text from somewhere else. Attributes in
-// it stand in double quotes.
+// A template of a page: a literal of this program, never input. Its attributes are in double
+// quotes.
 class Template {
 public:
     template <std::size_t Size>
@@ -23,7 +23,7 @@ private:
     std::string_view text_;
 };
 
-// A piece of a page. What is text from somewhere else cannot become one without being escaped.
+// A piece of a page. Input becomes one only by being escaped.
 class Html {
 public:
     Html() = default;

@@ -8,7 +8,7 @@
 #include "web/fields.hpp"
 #include "web/language.hpp"
 
-// Requests and responses as the commands see them: any web framework will do.
+// Requests and responses as the commands see them, independent of the web framework.
 namespace customers::web {
 
 struct Request {
@@ -18,13 +18,13 @@ struct Request {
     Fields form{};
     std::string body{};
     std::vector<std::pair<std::string, std::string>> headers{};
-    std::vector<std::string> names{};  // what the path of the route left open
+    std::vector<std::string> names{};  // the parts of the path that match a * of the route
 
     // Empty where it was not sent. Names are compared without regard to case.
     [[nodiscard]] std::string header(std::string_view name) const;
     [[nodiscard]] std::string cookie(std::string_view name) const;
     [[nodiscard]] Language language() const;
-    // By which the tab that asks calls itself.
+    // The name of the tab that asks.
     [[nodiscard]] std::string tab() const;
 };
 
@@ -34,7 +34,7 @@ struct Response {
     std::string content_type = "text/html; charset=utf-8";
     std::vector<std::pair<std::string, std::string>> headers{};
 
-    // A command that answers so has changed something, or nothing was to be changed.
+    // Whether the command succeeded.
     [[nodiscard]] bool is_success() const { return status < 400; }
 };
 

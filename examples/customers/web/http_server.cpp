@@ -20,7 +20,7 @@ constexpr std::time_t idle_seconds = 5;
 // short, and longest_target bounds the rest.
 constexpr const char* any_path = "[\\s\\S]*";
 
-// Neither scripts nor styles nor frames from elsewhere, and none in the page itself.
+// No scripts, styles or frames from other sites, and no inline ones.
 constexpr const char* content_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -110,7 +110,7 @@ HttpServer::HttpServer(Handler handler)
     const auto plain = [handle](const httplib::Request& from, httplib::Response& to) {
         handle(from, to, {});
     };
-    // With a reader of our own: the library would parse forms itself, and refuse those over 8 KiB.
+    // Reads the body itself, because the library refuses forms above 8 KiB.
     const auto with_body = [handle](const httplib::Request& from, httplib::Response& to,
                                     const httplib::ContentReader& read_content) {
         std::string body;
@@ -151,7 +151,7 @@ void HttpServer::serve() {
 }
 
 void HttpServer::stop() {
-    // The library forgets a stop that comes before its beginning.
+    // The library ignores a stop before it has started.
     while (!server_->is_running() && !has_ended_) std::this_thread::yield();
     server_->stop();
 }

@@ -101,7 +101,7 @@ public:
         return lease ? json_response(200, with_knocks(*lease)) : refused(lease.error());
     }
 
-    // "?after_ms=" is a page that goes away: a reload comes back and renews.
+    // A page that closes sends "?after_ms=". If it was only reloaded, it renews before that.
     [[nodiscard]] Response release() {
         const auto lease = ours();
         if (!lease) {
@@ -140,13 +140,13 @@ private:
         return wire::parse(request_.body);
     }
 
-    // The cap is this application's own, whatever the page proposes.
+    // The application sets the limit; the page cannot raise it.
     static void refuse_others(wire::Fields& fields) {
         static_cast<void>(fields.optional_duration("max_hold_ms"));
         fields.refuse_others();
     }
 
-    // The page may say which tab it is, and nothing more.
+    // The page chooses the name of its tab, and no other part of the owner.
     [[nodiscard]] std::string owner_of(wire::Fields& fields) const {
         const std::string owner = fields.text("owner");
         const std::string tab = owner.substr(owner.rfind('/') + 1);
@@ -173,7 +173,7 @@ private:
         return *id;
     }
 
-    // The lease, unless it is somebody else's: of that nothing is told.
+    // The lease, unless it is somebody else's: a page learns nothing of those.
     [[nodiscard]] leasehold::Result<leasehold::Lease> ours() const {
         auto lease = desk_.locks.check(key_, lock_id());
         if (lease && !session_.owns(*lease)) return std::unexpected{leasehold::Refusal{}};

@@ -6,7 +6,7 @@
 
 namespace customers::web {
 
-// Where the object of a lock is looked at; the list where it is none of ours.
+// The page that shows a lock's object; the list of customers for an unknown object.
 [[nodiscard]] std::string page_of(const leasehold::LockKey& key);
 
 }  // namespace customers::web

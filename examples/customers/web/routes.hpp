@@ -10,10 +10,10 @@
 namespace customers::web {
 
 struct Route {
-    std::unique_ptr<Command> command{};  // none where the path is not known, or not by that method
-    std::vector<std::string> names{};    // what the path left open
+    std::unique_ptr<Command> command{};  // null for an unknown path or method
+    std::vector<std::string> names{};    // the parts of the path that match a *
     std::string allowed{};               // the methods that the path has; empty: not known
-    bool is_activity = true;             // whether somebody did it, and not a page by itself
+    bool is_activity = true;             // a person did it, not the page by itself
 };
 
 // The command for a request.

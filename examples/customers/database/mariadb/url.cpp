@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view scheme = "mariadb://";
 
-// Cuts `text` at the separator: returns what stands before it and leaves what stands behind.
+// Cuts `text` at the separator: returns the part before it and leaves the part after it.
 std::string_view take_until(std::string_view& text, char separator) {
     const std::string_view before = text.substr(0, text.find(separator));
     text.remove_prefix(std::min(text.size(), before.size() + 1));

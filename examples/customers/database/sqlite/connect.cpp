@@ -51,8 +51,7 @@ public:
     }
     using Connection::run;
 
-    // A writer says so at once: one that has only read before would be told too late that it must
-    // wait.
+    // A writer begins as one: SQLite cannot make a reader wait that becomes a writer later.
     void begin(Purpose purpose) override {
         run(purpose == Purpose::writing ? "begin immediate" : "begin");
     }

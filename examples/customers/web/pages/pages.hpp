@@ -39,7 +39,7 @@ struct PageLock {
 // Work that was not saved: what was typed is in the form again.
 struct Setback {
     std::string_view reason{};      // one sentence
-    std::vector<Change> changes{};  // what others changed meanwhile
+    std::vector<Change> changes{};  // by others, since the form was loaded
     std::string changed_by{};       // who did
     std::string changed_at{};
     std::vector<leasehold::Holder> holders{};  // who has the lock now

@@ -18,7 +18,7 @@ namespace customers::web::pages {
 [[nodiscard]] Html notice(const Viewer& viewer, std::string_view text);
 [[nodiscard]] Html moment(const std::string& time);
 [[nodiscard]] Html moment(leasehold::Time time);
-// "Kim, since 12:31": those who hold something.
+// The holders: "Kim, since 12:31".
 [[nodiscard]] Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
 
 // The same as a sentence that says what they do.
@@ -29,7 +29,7 @@ namespace customers::web::pages {
 [[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content);
 // Shown by the page's script where the session has ended under an open form.
 [[nodiscard]] Html signed_out(const Viewer& viewer);
-// Why the form is there again, and what has happened meanwhile.
+// Why the form is shown again, and what others changed since.
 [[nodiscard]] Html setback(const Viewer& viewer, const Form& form);
 
 }  // namespace customers::web::pages
