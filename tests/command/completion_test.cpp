@@ -22,6 +22,7 @@ public:
     }
 
     [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] std::string script() const { return script_.string(); }
 
     [[nodiscard]] Words offers(const std::string& line) const {
         const auto answer = testing::run({.arguments = asking(line)}, std::chrono::seconds{60});
@@ -78,7 +79,24 @@ TEST_F(Completion, OffersCommandsAndTheirOptions) {
 
 TEST_F(Completion, OffersNothingWhereOnlyTheUserKnows) {
     expect("leasehold try --owner ", {});
-    expect("leasehold serve --log-level ", {});
+    expect("leasehold serve --port ", {});
+}
+
+TEST_F(Completion, OffersTheValuesOfAnOptionThatHasFew) {
+    expect("leasehold serve --log-level ", {"debug", "info", "warning", "error"});
+    expect("leasehold serve --log-format t", {"text"});
+    expect("leasehold serve --allow-endless ", {"true", "false"});
+    expect("leasehold serve --max-hold ", {"none"});
+}
+
+TEST_F(Completion, KeepsAFileNameWithSpacesInOnePiece) {
+    const testing::TemporaryFolder folder;
+    const std::string start = (folder.path() / "two").string();
+    std::ofstream{start + " words"} << "x";
+    EXPECT_EQ(shells_[0].offers("leasehold check --lock-id-file " + start),
+              Words{start + " words"});
+    // With this, bash escapes the space as it completes the line.
+    EXPECT_NE(content_of(shells_[0].script()).find("compopt -o filenames"), std::string::npos);
 }
 
 TEST_F(Completion, OffersFilesWhereOneIsNamed) {

@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "cli/subcommand.hpp"
 
-// Completion is made from the options themselves, so that it never falls behind them.
+// Generates completion from the options themselves, so that the two always agree.
 namespace leasehold::cli {
 namespace {
 
@@ -15,9 +17,23 @@ bool names_a_file(const CLI::Option& option) {
     return option.get_type_name().starts_with("FILE");
 }
 
-// A word that nobody but the user knows.
-bool takes_a_word(const CLI::Option& option) {
-    return option.get_expected_min() > 0 && !names_a_file(option);
+// The words an option takes literally, which its kind of value names in small letters:
+// "debug|info|warning|error", or `none` in "DURATION|none".
+std::vector<std::string> values_of(const CLI::Option& option) {
+    std::vector<std::string> values;
+    if (names_a_file(option)) return values;
+    std::istringstream kinds{option.get_type_name()};
+    for (std::string kind; std::getline(kinds, kind, '|');) {
+        if (std::ranges::all_of(kind, [](char c) { return c >= 'a' && c <= 'z'; })) {
+            values.push_back(kind);
+        }
+    }
+    return values;
+}
+
+// Only the user knows its value.
+bool takes_any_word(const CLI::Option& option) {
+    return option.get_expected_min() > 0 && !names_a_file(option) && values_of(option).empty();
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -56,7 +72,7 @@ std::vector<std::string> names_of(const std::vector<CLI::App*>& commands) {
     return names;
 }
 
-// Each once, as bash's `case` has them: --config|--lock-id-file
+// Each option that fits, once, as a pattern of bash's `case`: --config|--lock-id-file
 std::string options_that(bool (*fit)(const CLI::Option&), const std::vector<CLI::App*>& commands) {
     std::set<std::string> names;
     for (const CLI::App* command : commands) {
@@ -68,6 +84,21 @@ std::string options_that(bool (*fit)(const CLI::Option&), const std::vector<CLI:
     std::string all;
     for (const std::string& name : names) all.append(all.empty() ? "" : "|").append(name);
     return all;
+}
+
+// A case for each option that takes one of a few words.
+void print_bash_values(const std::vector<CLI::App*>& commands) {
+    std::set<std::string> printed;
+    for (const CLI::App* command : commands) {
+        for (const CLI::Option* option : command->get_options()) {
+            const auto values = values_of(*option);
+            if (!option->nonpositional() || values.empty()) continue;
+            const std::string& name = option->get_lnames().front();
+            if (!printed.insert(name).second) continue;
+            std::cout << "        --" << name << ") COMPREPLY=($(compgen -W "
+                      << in_quotes(joined(values)) << " -- \"$current\")); return ;;\n";
+        }
+    }
 }
 
 void print_bash(CLI::App& app) {
@@ -89,14 +120,16 @@ void print_bash(CLI::App& app) {
            "    case $before in\n"
            "        "
         << options_that(names_a_file, commands)
-        << ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+        << ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+           "            compopt -o filenames 2> /dev/null\n"
+           "            return ;;\n"
            "        "
-        << options_that(takes_a_word, commands)
-        << ") return ;;\n"
-           "    esac\n"
-           "    case $command in\n"
-        << "        '') words="
-        << in_quotes(joined(names_of(commands)) + " " + joined(option_names(app))) << " ;;\n";
+        << options_that(takes_any_word, commands) << ") return ;;\n";
+    print_bash_values(commands);
+    std::cout << "    esac\n"
+                 "    case $command in\n"
+              << "        '') words="
+              << in_quotes(joined(names_of(commands)) + " " + joined(option_names(app))) << " ;;\n";
     for (const CLI::App* command : commands) {
         std::string words = joined(option_names(*command));
         if (command->get_name() == "completion") words += " bash zsh fish";
@@ -124,7 +157,11 @@ void print_zsh_options(const CLI::App& command, std::string_view indent) {
         for (const std::string& name : option->get_lnames()) {
             std::string text = "--" + name + "[" + zsh_text(option->get_description()) + "]";
             if (option->get_expected_min() > 0) {
-                text += ":" + option->get_type_name() + (names_a_file(*option) ? ":_files" : ": ");
+                const auto values = values_of(*option);
+                text += ":" + option->get_type_name() +
+                        (names_a_file(*option) ? ":_files"
+                         : values.empty()      ? ": "
+                                               : ":(" + joined(values) + ")");
             }
             std::cout << indent << in_quotes(text) << " \\\n";
         }
@@ -177,6 +214,8 @@ void print_fish_options(const CLI::App& command, const std::string& when) {
         for (const std::string& letter : option->get_snames()) std::cout << " -s " << letter;
         if (option->get_expected_min() > 0) {
             std::cout << (names_a_file(*option) ? " -rF" : " -x");
+            const auto values = values_of(*option);
+            if (!values.empty()) std::cout << " -a " << in_quotes(joined(values));
         }
         std::cout << " -d " << in_quotes(option->get_description()) << '\n';
     }
@@ -216,7 +255,7 @@ void add_completion(CLI::App& app, Invocation& call) {
         else if (*shell == "fish")
             print_fish(app);
         else
-            throw BadRequest{"no completion for '" + *shell + "'; there are bash, zsh and fish"};
+            throw BadRequest{"there is no completion for '" + *shell + "'; give bash, zsh or fish"};
         return static_cast<int>(done);
     });
 }
