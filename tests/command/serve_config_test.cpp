@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 #include "cli/serve/config.hpp"
@@ -71,6 +72,18 @@ TEST_F(ServeConfig, ComesFromTheCommandLineThenTheEnvironmentThenTheFile) {
     EXPECT_EQ(printed({"--config", file}).at("port"), "1 # " + file + ":1");
 }
 
+TEST_F(ServeConfig, LowersTheDefaultOfConnectionsToTheLimitOfOpenFiles) {
+    const auto connections = [](const std::string& option) {
+        const auto finished = testing::run(
+            {.arguments = {"sh", "-c", "ulimit -n 256; exec \"$0\" serve --print-config " + option,
+                           LEASEHOLD_COMMAND}},
+            std::chrono::seconds{60});
+        return values_in(finished.output, true).at("connections");
+    };
+    EXPECT_EQ(connections(""), "192 # default, for at most 256 open files");
+    EXPECT_EQ(connections("--connections 1000"), "1000 # --connections");
+}
+
 TEST_F(ServeConfig, TakesTheStoreFromWhereEveryCommandTakesIt) {
     EXPECT_EQ(printed({}).at("store"), "\"sqlite:leasehold.db\" # default");
     EXPECT_EQ(printed({}, {"LEASEHOLD_STORE=memory:"}).at("store"),
@@ -104,7 +117,7 @@ TEST_F(ServeConfig, RefusesEveryBadValueWithItsLineAndWhatWouldBeRight) {
         {"prot = 1", "there is no setting 'prot'; did you mean 'port'?"},
         {"anything = 1", "there is no setting 'anything'; `leasehold serve --print-config`"},
         {"[server]", "there is no setting 'server'"},
-        {"port = ", "this is no TOML"},
+        {"port = ", "this is not TOML"},
         {"port = \"1\"", "port takes a number without quotes, as in 7470"},
         {"port = 1.5", "port takes a number without quotes"},
         {"idle = 75", "idle takes a text in quotes, as in \"1m15s\""},
@@ -213,7 +226,7 @@ TEST_F(ServeConfig, OfTheExampleFileNamesEverySettingWithItsDefault) {
             everything += line.substr(is_default ? 1 : 0) + '\n';
     }
     Values example = values_in(everything, false);
-    Values defaults = printed({}, {}, false);
+    Values defaults = printed({"--connections", "20000"}, {}, false);  // whatever files may be open
     EXPECT_EQ(example.size(), defaults.size());
     example.erase("store");
     defaults.erase("store");
@@ -224,7 +237,8 @@ TEST_F(ServeConfig, StandsInTheManualsWithItsDefaults) {
     const std::string guide = content_of(LEASEHOLD_SOURCES "/docs/server.md");
     std::string manual = content_of(LEASEHOLD_SOURCES "/packaging/leasehold.1");
     manual.erase(0, manual.find(".SS serve"));
-    const auto help = leasehold({"serve", "--help"});
+    const std::string help =
+        std::regex_replace(leasehold({"serve", "--help"}).output, std::regex{"\\s+"}, " ");
     for (const cli::Setting& setting : cli::settings()) {
         const std::string option = setting.option();
         const std::string value = setting.show({});
@@ -238,7 +252,7 @@ TEST_F(ServeConfig, StandsInTheManualsWithItsDefaults) {
         ASSERT_NE(at, std::string::npos) << option;
         EXPECT_NE(manual.substr(at, 300).find("Default: " + value + ".\n"), std::string::npos)
             << option;
-        EXPECT_NE(help.output.find(help_text + " (" + value + ")"), std::string::npos) << option;
+        EXPECT_NE(help.find(help_text + " (" + value + ")"), std::string::npos) << option;
     }
 }
 

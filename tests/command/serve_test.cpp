@@ -70,14 +70,28 @@ TEST_F(Serve, SaysWhatItServesWhereAndHowDurably) {
 }
 
 TEST_F(Serve, WarnsOnceOfAStoreThatForgets) {
-    // So few that the limit of files is no matter.
-    Serving server{"memory:", {"--connections", "100"}};
+    Serving server{"memory:"};
     EXPECT_EQ(server.stop(), 0);
     const auto warnings = server.lines("store");
     ASSERT_EQ(warnings.size(), 1U) << server.output();
     EXPECT_EQ(text(warnings[0], "warning"), "leases live in this process and end with it");
     const std::string all = server.output();
     EXPECT_EQ(all.find("\"level\":\"warning\""), all.rfind("\"level\":\"warning\"")) << all;
+}
+
+TEST_F(Serve, WarnsOfTooFewFilesOnlyWhereMoreConnectionsWereAskedFor) {
+    const auto warns = [&](const std::string& name, const std::string& option) {
+        testing::ChildProcess server{
+            {.arguments = {"sh", "-c",
+                           "ulimit -n 256; exec \"$0\" serve --port 0 --store memory: " + option,
+                           LEASEHOLD_COMMAND},
+             .log = file(name)}};
+        EXPECT_TRUE(faults::eventually(
+            [&] { return content_of(file(name)).find("\"ready\"") != std::string::npos; }));
+        return content_of(file(name)).find("fewer files may be open") != std::string::npos;
+    };
+    EXPECT_FALSE(warns("default", ""));
+    EXPECT_TRUE(warns("asked", "--connections 1000"));
 }
 
 TEST_F(Serve, WritesForPeopleOnATerminal) {
@@ -158,9 +172,15 @@ TEST_F(Serve, LogsEveryRequestAtDebugLevelAndNeverASecret) {
     }
 }
 
-// How many lines of one kind there may be at most.
+// How many lines of one kind there may be at most: the first event, and the rest of each 5 s.
 double lines_since(SteadyClock::time_point began) {
-    return 1 + std::chrono::duration<double>{SteadyClock::now() - began} / 5s;
+    return 2 + std::chrono::duration<double>{SteadyClock::now() - began} / 5s;
+}
+
+std::int64_t times_in(const boost::json::array& lines) {
+    std::int64_t times = 0;
+    for (const boost::json::value& line : lines) times += line.at("times").as_int64();
+    return times;
 }
 
 TEST_F(Serve, WarnsOfStoreFaultsButNotOfEveryOne) {
@@ -183,7 +203,7 @@ TEST_F(Serve, WarnsOfStoreFaultsButNotOfEveryOne) {
     EXPECT_EQ(text(faults[0], "cause"), "unavailable");
     EXPECT_EQ(text(faults[0], "effect"), "none");
     EXPECT_LE(static_cast<double>(faults.size()), lines_since(began));
-    EXPECT_EQ(server.lines("the store answers again").size(), faults.size());
+    EXPECT_GE(server.lines("the store answers again").size(), 1U);
 }
 
 TEST_F(Serve, WarnsOfConnectionsTurnedAwayAndCutButNotOfEveryOne) {
@@ -196,12 +216,14 @@ TEST_F(Serve, WarnsOfConnectionsTurnedAwayAndCutButNotOfEveryOne) {
     EXPECT_EQ(only.receive().status, 408U);
     only.close();
     EXPECT_EQ(server.stop(), 0);
-    const auto turned_away = server.lines("connection turned away: too many are served");
+    const auto turned_away =
+        server.lines("connection turned away: the limit of connections is reached");
     ASSERT_GE(turned_away.size(), 1U) << server.output();
     EXPECT_EQ(text(turned_away[0], "level"), "warning");
     EXPECT_EQ(turned_away[0].at("times").as_int64(), 1);
+    EXPECT_EQ(times_in(turned_away), 20) << server.output();
     EXPECT_LE(static_cast<double>(turned_away.size()), lines_since(began));
-    EXPECT_EQ(server.lines("connection cut: its request's header was late").size(), 1U);
+    EXPECT_EQ(server.lines("connection cut: the request's header was late").size(), 1U);
 }
 
 TEST_F(Serve, WarnsWhenItIsOutOfFilesAndGoesOnWhenItIsNot) {
@@ -380,7 +402,7 @@ std::vector<std::string> commands_in(const std::string& banner) {
 TEST_F(Serve, GreetsWithCommandsThatWork) {
     Serving server{store(), {"--banner"}};
     ASSERT_TRUE(server.says("Ctrl-C stops the server."));
-    EXPECT_TRUE(server.says("The console, who holds what: " + server.url() + "/\n"));
+    EXPECT_TRUE(server.says("The console shows who holds what: " + server.url() + "/\n"));
     EXPECT_EQ(server.connect().ask("GET", "/").fields.at("content-type"),
               "text/html; charset=utf-8");
     const auto commands = commands_in(server.output());

@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <ostream>
 
+#include "cli/serve/open_files.hpp"
 #include "cli/subcommand.hpp"
 #include "server/http/site.hpp"
 
@@ -68,7 +69,16 @@ EffectiveConfig::EffectiveConfig(const CommandLine& line) {
         const Setting& setting = setting_named(name);
         take({.name = name, .text = text, .form = setting.form, .origin = setting.option()});
     }
+    fit_to_open_files();
     check_together();
+}
+
+void EffectiveConfig::fit_to_open_files() {
+    std::string& origin = origins_["connections"];
+    const std::size_t files = open_files_allowed();
+    if (origin != "default" || values_.server.connections <= connections_for(files)) return;
+    values_.server.connections = connections_for(files);
+    origin = "default, for at most " + std::to_string(files) + " open files";
 }
 
 void EffectiveConfig::take(const Given& given) {

@@ -14,7 +14,7 @@
 #include "server/monitoring/log.hpp"
 #include "server/server.hpp"
 
-// What `leasehold serve` can be told, and where it was told so.
+// The settings of `leasehold serve`, and where their values come from.
 namespace leasehold::cli {
 
 struct Config {
@@ -23,7 +23,7 @@ struct Config {
     Limits limits{};
     server::LogLevel log_level = server::LogLevel::info;
     server::LogFormat log_format = server::LogFormat::automatic;
-    // Files, where there are any.
+    // Paths of files; empty where there is none.
     std::string tokens{};
     std::size_t token_rate = 0;  // requests a second
     std::string tls_certificate{};
@@ -33,24 +33,24 @@ struct Config {
 // How a value is written in a file.
 enum class Form : std::uint8_t { text, integer, boolean, other };
 
-// One setting, by the same name everywhere: in a file, as an option, and as a variable.
+// One setting. It has the same name in a file, as an option and as an environment variable.
 struct Setting {
     std::string_view name;   // default_ttl
-    std::string_view group;  // the heading it stands under
-    std::string_view kind;   // of its value, in the help: DURATION
+    std::string_view group;  // its heading
+    std::string_view kind;   // of its value, in the help: DURATION, or true|false
     std::string_view help;
     Form form;
-    // Or what it takes instead.
+    // Refuses a bad value with a text that says which values are right.
     std::function<std::expected<void, std::string>(Config&, const std::string&)> read;
     std::function<std::string(const Config&)> show;
 
-    // Of texts with commas between them; as an option it may be given again for the next.
+    // Whether it is a list with commas; its option may be given several times.
     [[nodiscard]] bool is_list() const { return kind.ends_with(",..."); }
     [[nodiscard]] std::string option() const;    // --default-ttl
     [[nodiscard]] std::string variable() const;  // LEASEHOLD_DEFAULT_TTL
 };
 
-// Every setting, those of one group together.
+// Every setting, group by group.
 [[nodiscard]] const std::vector<Setting>& settings();
 
 // A value that somebody gave to a setting.
@@ -64,10 +64,11 @@ struct Given {
 // In quotes, as a TOML file has it.
 [[nodiscard]] std::string toml_text(std::string_view text);
 
-// A TOML file. Throws BadRequest with file and line where it is none or names an unknown setting.
+// Reads a TOML file. Throws BadRequest, with file and line, for bad TOML and for an unknown
+// setting.
 [[nodiscard]] std::vector<Given> read_config_file(const std::string& path);
 
-// What the command line said: the texts of options by the settings' names.
+// What the command line says: the texts of options, by the names of the settings.
 struct CommandLine {
     std::string config_file{};
     std::map<std::string, std::string, std::less<>> options{};
@@ -75,20 +76,21 @@ struct CommandLine {
 
 class EffectiveConfig {
 public:
-    // The command line before the environment before the file. Throws BadRequest for a value that
-    // is wrong, even where another comes before it; the text says where it stands and what would be
-    // right.
+    // The command line overrides the environment, which overrides the file. Throws BadRequest for a
+    // bad value, even an overridden one; the text says where the value is and what would be right.
     explicit EffectiveConfig(const CommandLine& line);
 
     [[nodiscard]] const Config& values() const { return values_; }
-    // Of the setting's value: "default", or as Given has it.
+    // Where the setting's value comes from: "default", or Given::origin.
     [[nodiscard]] const std::string& origin(std::string_view name) const;
 
-    // As a file that says the same.
+    // Prints all settings as a configuration file.
     void print(std::ostream& out) const;
 
 private:
     void take(const Given& given);
+    // Lowers the default of `connections` to what the limit of open files allows.
+    void fit_to_open_files();
     void check_together() const;
 
     Config values_;

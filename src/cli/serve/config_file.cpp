@@ -1,29 +1,13 @@
 #include <leasehold/errors.hpp>
 
 #include <algorithm>
-#include <numeric>
 
 #include "cli/serve/config.hpp"
 #include "cli/serve/toml_file.hpp"
+#include "cli/suggestion.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-// How many letters must change to make one word of the other.
-std::size_t distance(std::string_view one, std::string_view other) {
-    std::vector<std::size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (std::size_t i = 0; i < one.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < other.size(); ++j) {
-            const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
 
 const Setting* find(std::string_view name) {
     const auto found = std::ranges::find(settings(), name, &Setting::name);
@@ -31,16 +15,13 @@ const Setting* find(std::string_view name) {
 }
 
 std::string advice_for(std::string_view name) {
-    const std::size_t near = name.size() / 3 + 1;
-    const auto nearest = std::ranges::min_element(
-        settings(), {}, [&](const Setting& setting) { return distance(name, setting.name); });
-    if (distance(name, nearest->name) <= near) {
-        return "; did you mean '" + std::string{nearest->name} + "'?";
-    }
-    return "; `leasehold serve --print-config` shows them all";
+    std::vector<std::string> names;
+    for (const Setting& setting : settings()) names.emplace_back(setting.name);
+    const std::string advice = suggestion(name, names);
+    return advice.empty() ? "; `leasehold serve --print-config` shows them all" : advice;
 }
 
-// A list of texts, as an option has it; nothing where it is another list.
+// The list as an option takes it, separated by commas. Nothing if it holds more than texts.
 std::optional<std::string> listed(const toml::array& list) {
     std::string all;
     for (const toml::node& one : list) {

@@ -2,7 +2,6 @@
 
 #include <leasehold/open_store.hpp>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,7 +13,8 @@
 #include "cli/output.hpp"
 #include "cli/serve/banner.hpp"
 #include "cli/serve/notify.hpp"
-#include "cli/serve/signals.hpp"
+#include "cli/serve/open_files.hpp"
+#include "cli/serve/signal_thread.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
 #include "server/http/message.hpp"
@@ -28,7 +28,7 @@ namespace {
 using server::Log;
 using server::Server;
 
-// The store's URL without what may be secret in it: password and parameters.
+// The store's URL without its password and parameters, which may be secret.
 std::string public_url(std::string url) {
     url.erase(std::min(url.find('?'), url.size()));
     const std::size_t begin = url.find("//");
@@ -52,19 +52,13 @@ std::unique_ptr<Store> open_configured_store(const EffectiveConfig& config) {
     }
 }
 
-// Every connection takes a file descriptor: as many as we may have.
-void raise_file_limit(Log& log, std::size_t connections) {
-    constexpr std::size_t for_ourselves = 64;
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= connections + for_ourselves) return;
+void prepare_files(Log& log, std::size_t connections) {
+    raise_file_limit();
+    if (connections <= connections_for(open_files_allowed())) return;
     log.warning(
-        "too few files may be open for so many connections; raise the limit of files, "
-        "or lower connections",
-        {{"files", limit.rlim_cur}, {"connections", connections}});
+        "fewer files may be open than `connections` needs; raise the limit of open files, or lower "
+        "connections",
+        {{"files", open_files_allowed()}, {"connections", connections}});
 }
 
 void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
@@ -77,7 +71,7 @@ void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
     }
 }
 
-// The settings whose values differ, log_level aside.
+// The names of the settings whose values differ, except log_level.
 std::string differences(const Config& before, const Config& after) {
     std::string names;
     for (const Setting& setting : settings()) {
@@ -137,7 +131,7 @@ public:
                  config_.limits} {}
 
     int run(Greeting greeting) {
-        raise_file_limit(log_, config_.server.connections);
+        prepare_files(log_, config_.server.connections);
         tell_of_store(log_, config_, locks_.status());
         std::optional<Server> server;
         try {
@@ -172,7 +166,7 @@ private:
         server_ = &server.emplace(locks_, options_);
     }
 
-    // Waits for a signal that is being handled: what it uses must be there.
+    // Waits until a signal has been handled: its handler uses the server.
     void close() {
         const std::lock_guard lock{mutex_};
         server_ = nullptr;
@@ -224,12 +218,12 @@ private:
     std::mutex mutex_;
     Server* server_ = nullptr;  // guarded by mutex_; while it serves
     Log log_;
-    // Before the store, which a bad file must leave as it is. Guarded by mutex_ as soon as there
-    // are signals_.
+    // Read before the store is opened: a bad token file must not create a database. Guarded by
+    // mutex_ once signals_ exists.
     server::ServerOptions options_;
     server::Metrics metrics_{std::string{version()}};
     server::BothObservers observers_{log_, metrics_};
-    Signals signals_;
+    SignalThread signals_;
     LockManager locks_;
 };
 

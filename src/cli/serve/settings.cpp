@@ -147,7 +147,7 @@ Read read_address(Config& config, const std::string& text) {
     return {};
 }
 
-// "none", or the name of a file.
+// "none", or the path of a file.
 template <class Access>
 Setting file_or_none(About about, Access access) {
     const auto read = [=](Config& config, const std::string& text) -> Read {
@@ -162,7 +162,7 @@ Setting file_or_none(About about, Access access) {
     return {about.name, about.group, "FILE|none", about.help, Form::text, read, show};
 }
 
-// "none", or texts with commas between them, each of which `right` accepts.
+// "none", or texts separated by commas, each of which `right` accepts.
 template <class Right, class Access>
 Setting list_or_none(About about, std::string_view kind, std::string_view takes, Right right,
                      Access access) {
@@ -225,98 +225,101 @@ std::vector<Setting> all_settings() {
         number({"threads", basics, "threads that serve connections"}, 1, 256,
                [](Config& c) -> auto& { return c.server.threads; }),
 
-        file_or_none({"tokens", access, "a file with the tokens that may ask, and for what"},
+        file_or_none({"tokens", access, "a file with the tokens that clients may use"},
                      [](Config& c) -> auto& { return c.tokens; }),
         number({"token_rate", access,
-                "requests a second of each token that names no other rate, renewals and releases "
-                "counted apart; 0 is any number"},
+                "requests a second for each token without a rate of its own; renewals and releases "
+                "are counted apart; 0 means no limit"},
                0, highest_rate, [](Config& c) -> auto& { return c.token_rate; }),
         number({"failed_tokens", access,
-                "requests without a valid token that an address may make in a minute; 0 is any "
-                "number"},
+                "requests without a valid token that one address may make in a minute; 0 means no "
+                "limit"},
                0, million, [](Config& c) -> auto& { return c.server.failed_tokens; }),
         file_or_none({"tls_certificate", access, "a PEM file: the certificate and its chain"},
                      [](Config& c) -> auto& { return c.tls_certificate; }),
         file_or_none({"tls_key", access, "a PEM file: the certificate's key, without passphrase"},
                      [](Config& c) -> auto& { return c.tls_key; }),
-        list_or_none(
-            {"hosts", access, "names besides localhost that a server without tokens answers to"},
-            "NAME,...", "names of hosts, as in locks.example", is_host,
-            [](Config& c) -> auto& { return c.server.hosts; }),
-        list_or_none({"cors_origin", access, "sites whose pages may ask"}, "ORIGIN,...",
-                     "origins as browsers say them, as in https://shop.example", is_origin,
-                     [](Config& c) -> auto& { return c.server.cors_origins; }),
+        list_or_none({"hosts", access,
+                      "host names besides localhost that a server without tokens answers to"},
+                     "NAME,...", "names of hosts, as in locks.example", is_host,
+                     [](Config& c) -> auto& { return c.server.hosts; }),
+        list_or_none({"cors_origin", access, "origins whose pages may call the server"},
+                     "ORIGIN,...", "origins as browsers say them, as in https://shop.example",
+                     is_origin, [](Config& c) -> auto& { return c.server.cors_origins; }),
 
-        choice({"log_level", logs, "the least that is told; debug has a line for every request"},
-               "LEVEL",
+        choice({"log_level", logs, "the lowest level that is logged; debug logs every request"},
+               "debug|info|warning|error",
                Choices<LogLevel>{{"debug", LogLevel::debug},
                                  {"info", LogLevel::info},
                                  {"warning", LogLevel::warning},
                                  {"error", LogLevel::error}},
                [](Config& c) -> auto& { return c.log_level; }),
-        choice({"log_format", logs, "auto is text on a terminal and JSON otherwise"}, "FORMAT",
+        choice({"log_format", logs, "auto means text on a terminal and JSON elsewhere"},
+               "auto|text|json",
                Choices<LogFormat>{{"auto", LogFormat::automatic},
                                   {"text", LogFormat::text},
                                   {"json", LogFormat::json}},
                [](Config& c) -> auto& { return c.log_format; }),
 
-        duration({"default_ttl", leases, "the life of a lease when the client names none"}, 1ms,
+        duration({"default_ttl", leases, "the ttl of a lease when the client gives none"}, 1ms,
                  century, [](Config& c) -> auto& { return c.limits.default_ttl; }),
-        duration({"min_ttl", leases, "the shortest life a client may ask for"}, 1ms, century,
+        duration({"min_ttl", leases, "the shortest ttl that a client may ask for"}, 1ms, century,
                  [](Config& c) -> auto& { return c.limits.min_ttl; }),
-        duration({"max_ttl", leases, "the longest, and how far ahead an expiry may be pushed"}, 1ms,
-                 century, [](Config& c) -> auto& { return c.limits.max_ttl; }),
+        duration({"max_ttl", leases, "the longest ttl, and how far ahead of now an expiry may be"},
+                 1ms, century, [](Config& c) -> auto& { return c.limits.max_ttl; }),
         duration_or_none(
-            {"max_hold", leases, "how long one lease is held in all, however often renewed"}, 1ms,
+            {"max_hold", leases, "the longest time that one lease is held, renewals included"}, 1ms,
             century, [](Config& c) -> auto& { return c.limits.max_hold; }),
         yes_or_no({"allow_endless", leases, "whether a lease may last until it is released"},
                   [](Config& c) -> auto& { return c.limits.allow_endless; }),
-        duration({"busy_patience", leases,
-                  "how long to ask again while a transaction guards the key, before the answer is "
-                  "busy"},
-                 0ms, 1min, [](Config& c) -> auto& { return c.limits.busy_patience; }),
+        duration(
+            {"busy_patience", leases,
+             "how long to retry while a transaction guards the key, before the answer is busy"},
+            0ms, 1min, [](Config& c) -> auto& { return c.limits.busy_patience; }),
 
-        number({"header_bytes", sizes, "of a request's line and fields"}, 1024, million,
-               [](Config& c) -> auto& { return c.server.header_bytes; }),
-        number({"body_bytes", sizes, "of a request's body"}, 1024, 64 * million,
+        number({"header_bytes", sizes, "bytes of a request's line and header fields"}, 1024,
+               million, [](Config& c) -> auto& { return c.server.header_bytes; }),
+        number({"body_bytes", sizes, "bytes of a request's body"}, 1024, 64 * million,
                [](Config& c) -> auto& { return c.server.body_bytes; }),
-        number({"bodies_bytes", sizes, "of all bodies together that are larger than 16 KiB"}, 1024,
+        number({"bodies_bytes", sizes, "bytes of all bodies above 16 KiB together"}, 1024,
                64'000 * million, [](Config& c) -> auto& { return c.server.bodies_bytes; }),
         number({"batch_requests", sizes, "requests in one POST /v1/batch"}, 1, 100'000,
                [](Config& c) -> auto& { return c.server.batch_requests; }),
-        number({"keys_at_once", sizes, "keys that are taken all or none"}, 1, 10'000,
+        number({"keys_at_once", sizes, "keys in one request that takes all or none"}, 1, 10'000,
                [](Config& c) -> auto& { return c.limits.keys_at_once; }),
-        number({"page_rows", sizes, "rows of one page of a list"}, 1, 100'000,
+        number({"page_rows", sizes, "rows in one page of a list"}, 1, 100'000,
                [](Config& c) -> auto& { return c.limits.page_rows; }),
-        number({"connections", sizes, "connections at once; one more is answered 503"}, 1, million,
-               [](Config& c) -> auto& { return c.server.connections; }),
+        number({"connections", sizes,
+                "connections at once; one more is answered 503. Where fewer files may be open "
+                "(ulimit -n), the default is lower"},
+               1, million, [](Config& c) -> auto& { return c.server.connections; }),
         number({"connections_per_address", sizes,
-                "connections at once from one address; 0 is any number"},
+                "connections at once from one address; 0 means no limit"},
                0, million, [](Config& c) -> auto& { return c.server.connections_per_address; }),
-        number({"requests_under_way", sizes, "requests with the store at once; others queue"}, 1,
+        number({"requests_under_way", sizes, "requests at the store at once; others queue"}, 1,
                million, [](Config& c) -> auto& { return c.server.requests_under_way; }),
-        number({"queued_tries", sizes, "tries that may queue so; one more is answered 503"}, 0,
-               million, [](Config& c) -> auto& { return c.server.queued_tries; }),
-        number({"waiters", sizes, "clients that may wait for a key at once"}, 0, million,
+        number({"queued_tries", sizes, "tries in that queue; one more is answered 503"}, 0, million,
+               [](Config& c) -> auto& { return c.server.queued_tries; }),
+        number({"waiters", sizes, "clients that wait for a key at once"}, 0, million,
                [](Config& c) -> auto& { return c.server.waiters; }),
-        number({"events_clients", sizes, "clients that may listen to events at once"}, 0, million,
+        number({"events_clients", sizes, "clients that listen to events at once"}, 0, million,
                [](Config& c) -> auto& { return c.server.events_clients; }),
-        number({"events_kept", sizes, "latest events, for clients that are slow or come back"}, 1,
-               million, [](Config& c) -> auto& { return c.server.events_kept; }),
+        number({"events_kept", sizes, "latest events kept for clients that are slow or reconnect"},
+               1, million, [](Config& c) -> auto& { return c.server.events_kept; }),
         number({"events_leases", sizes, "leases that events of other servers are told of"}, 1,
                million, [](Config& c) -> auto& { return c.server.events_leases; }),
-        number({"store_batch_requests", sizes, "requests that travel to the store together"}, 1,
-               65'536, [](Config& c) -> auto& { return c.limits.batch_requests; }),
-        number({"store_queued_requests", sizes, "requests that may wait for such a batch"}, 1,
+        number({"store_batch_requests", sizes, "requests in one batch to the store"}, 1, 65'536,
+               [](Config& c) -> auto& { return c.limits.batch_requests; }),
+        number({"store_queued_requests", sizes, "requests that wait for such a batch"}, 1,
                10 * million, [](Config& c) -> auto& { return c.limits.queued_requests; }),
 
         duration({"longest_wait", times, "how long a client may wait for a key"}, 0s, 60s,
                  [](Config& c) -> auto& { return c.server.longest_wait; }),
-        duration({"wait_poll", times, "how soon a waiter learns that another server released"},
+        duration({"wait_poll", times, "how soon a waiter learns of a release on another server"},
                  10ms, 1min, [](Config& c) -> auto& { return c.server.wait_poll; }),
-        duration({"events_poll", times, "how soon events tell what others did on the store"}, 10ms,
-                 1min, [](Config& c) -> auto& { return c.server.events_poll; }),
-        duration({"events_heartbeat", times, "how often a stream of events says something"}, 100ms,
+        duration({"events_poll", times, "how soon events show what other servers did on the store"},
+                 10ms, 1min, [](Config& c) -> auto& { return c.server.events_poll; }),
+        duration({"events_heartbeat", times, "the longest silence of an event stream"}, 100ms,
                  10min, [](Config& c) -> auto& { return c.server.events_heartbeat; }),
         duration({"handshake_deadline", times, "for the TLS handshake of a new connection"}, 100ms,
                  10min, [](Config& c) -> auto& { return c.server.handshake_deadline; }),
@@ -326,9 +329,9 @@ std::vector<Setting> all_settings() {
                  10min, [](Config& c) -> auto& { return c.server.header_deadline; }),
         duration({"body_deadline", times, "for a request's body, from the end of its header"},
                  100ms, 10min, [](Config& c) -> auto& { return c.server.body_deadline; }),
-        duration({"write_deadline", times, "for a client to accept an answer"}, 100ms, 10min,
+        duration({"write_deadline", times, "for a client to read an answer"}, 100ms, 10min,
                  [](Config& c) -> auto& { return c.server.write_deadline; }),
-        duration({"drain_deadline", times, "for what is under way when the server is stopped"}, 0s,
+        duration({"drain_deadline", times, "for requests under way when the server stops"}, 0s,
                  10min, [](Config& c) -> auto& { return c.server.drain_deadline; }),
     };
 }

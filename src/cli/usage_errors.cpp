@@ -1,0 +1,79 @@
+#include "cli/usage_errors.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "cli/suggestion.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& argument) {
+    const std::string name = argument.substr(0, argument.find('='));
+    std::vector<std::string> names;
+    add_option_names(command, names);
+    return "there is no option '" + name + "'" + suggestion(name, names);
+}
+
+// The arguments that the parser found no place for, in the order of the command line.
+std::vector<std::string> left_over(const CLI::App& app, const std::vector<std::string>& arguments) {
+    std::vector<std::string> unplaced = app.remaining(true);
+    std::vector<std::string> in_order;
+    for (const std::string& argument : arguments) {
+        const auto found = std::ranges::find(unplaced, argument);
+        if (found == unplaced.end()) continue;
+        unplaced.erase(found);
+        in_order.push_back(argument);
+    }
+    return in_order;
+}
+
+// `run NAME echo hi`: the command line with the two dashes that are missing.
+std::string with_dashes(const std::vector<std::string>& arguments, const std::string& first) {
+    std::string line = "leasehold";
+    bool placed = false;
+    for (const std::string& argument : arguments) {
+        if (!placed && argument == first) {
+            line += " --";
+            placed = true;
+        }
+        line += " " + argument;
+    }
+    return "write `--` between the options and the command to run:\n  " + line;
+}
+
+}  // namespace
+
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return "there is no command '" + name + "'" + suggestion(name, names);
+}
+
+std::string explained(const CLI::ParseError& error, const CLI::App& app,
+                      const std::vector<std::string>& arguments) {
+    const std::vector<std::string> extra = left_over(app, arguments);
+    if (extra.empty()) return error.what();
+    const auto chosen = app.get_subcommands();
+    const CLI::App& command = chosen.empty() ? app : *chosen.front();
+    const std::string& first = extra.front();
+    if (!first.starts_with('-') && command.get_name() == "run" &&
+        std::ranges::find(arguments, "--") == arguments.end()) {
+        return with_dashes(arguments, first);
+    }
+    const auto option =
+        std::ranges::find_if(extra, [](const auto& word) { return word.starts_with('-'); });
+    if (option != extra.end()) return unknown_option(command, *option);
+    return "'" + first + "' is one argument too many";
+}
+
+}  // namespace leasehold::cli
