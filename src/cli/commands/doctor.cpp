@@ -33,7 +33,7 @@ struct Finding {
 constexpr std::array verdicts{"ok", "warning", "problem"};
 constexpr std::array colours{Colour::green, Colour::yellow, Colour::red};
 
-// Clocks further apart than this confuse people who compare times; no decision hangs on them.
+// Clocks further apart than this confuse people who compare times; no decision depends on them.
 constexpr Duration tolerable_offset = 2s;
 constexpr Duration tolerable_latency = 200ms;
 
@@ -44,43 +44,25 @@ std::string in_short(Duration time) {
 // How far the examination has come.
 enum class Opened : bool { no, yes };
 
-const char* advice_for(const StoreFault& fault, const std::string& url, Opened opened) {
-    switch (fault.cause()) {
-        case StoreFault::Cause::configuration: return "set it up as the message says";
-        case StoreFault::Cause::not_allowed:
-            return "the server's token file says what a token may do; for one that speaks for one "
-                   "owner, name it: doctor --owner OWNER";
-        case StoreFault::Cause::clock_leap:
-            return "find out who set the store's clock; see docs/clock.md";
-        case StoreFault::Cause::unavailable:
-            if (url.starts_with("sqlite:")) {
-                return "is it the right file, may this user write to it and to its folder, and is "
-                       "there room on the disk?";
-            }
-            if (opened == Opened::no) return "is it running, and is the URL right?";
-            break;
-        default: break;
-    }
-    return "see the store's own log";
-}
-
 class Doctor {
 public:
-    // A lock is taken for this owner, to see whether it can be.
-    Doctor(const Invocation& call, std::string owner) : call_{call}, owner_{std::move(owner)} {}
+    // The permissions are those of this owner.
+    Doctor(const Invocation& call, std::string owner)
+        : call_{call}, url_{StoreUrl::parse(named_store(call), {})}, owner_{std::move(owner)} {}
 
     [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
     void examine() {
         try {
-            locks_ = std::make_unique<LockManager>(open_store(named_store(call_)));
+            // Without a history: the lock that examine_permissions() takes must not stay in it.
+            locks_ = std::make_unique<LockManager>(
+                open_store(named_store(call_), {.history = StoreOptions::KeepHistory::off}));
+            status_ = locks_->status();
         } catch (const StoreFault& fault) {
-            return add({Verdict::problem, "store", fault.what(),
-                        advice_for(fault, named_store(call_), Opened::no)});
+            return add({Verdict::problem, "store", fault.what(), advice_for(fault, Opened::no)});
         }
-        status_ = locks_->status();
-        add({Verdict::ok, "store", status_.name + " answers"});
-        add({Verdict::ok, "schema", "the tables are there, and this version knows them"});
+        examine_store();
+        if (has_tables()) ask("schema", [this] { examine_schema(); });
         ask("clock", [this] { examine_clock(); });
         examine_durability();
         ask("permissions", [this] { examine_permissions(); });
@@ -89,33 +71,84 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_server() const { return url_.scheme == "http" || url_.scheme == "https"; }
+    [[nodiscard]] bool has_tables() const { return !is_server() && url_.scheme != "memory"; }
+
     void add(Finding finding) { findings_.push_back(std::move(finding)); }
 
     void ask(const char* about, const std::function<void()>& examination) {
         try {
             examination();
         } catch (const StoreFault& fault) {
-            add({Verdict::problem, about, fault.what(),
-                 advice_for(fault, named_store(call_), Opened::yes)});
+            add({Verdict::problem, about, fault.what(), advice_for(fault, Opened::yes)});
         }
+    }
+
+    [[nodiscard]] std::string advice_for(const StoreFault& fault, Opened opened) const {
+        switch (fault.cause()) {
+            case StoreFault::Cause::configuration:
+                return "change the setting that the message names";
+            case StoreFault::Cause::not_allowed:
+                return "the server's token file says what a token may do; for a token that speaks "
+                       "for one owner, name the owner: doctor --owner OWNER" +
+                       advice_on_access(call_);
+            case StoreFault::Cause::clock_leap:
+                return "find out who set the store's clock; see docs/clock.md";
+            case StoreFault::Cause::unavailable:
+                if (url_.scheme == "sqlite") {
+                    return "is it the right file, may this user write to it and to its folder, and "
+                           "is there room on the disk?";
+                }
+                if (url_.scheme == "etcd") {
+                    return "is it running, and is the URL right? `etcdctl alarm list` shows alarms";
+                }
+                if (opened == Opened::no) return "is it running, and is the URL right?";
+                break;
+            default: break;
+        }
+        return "see the store's own log";
+    }
+
+    void examine_store() {
+        add({Verdict::ok, "store", status_.name + " answers"});
+        // The warnings of a store that is not durable are the reasons for that.
+        if (status_.durability != Durability::strong) return;
+        for (const std::string& warning : status_.warnings) {
+            add({Verdict::warning, "store", warning, "see the store's own log"});
+        }
+    }
+
+    // Opening the store has compared the version. Reading finds what has gone missing since.
+    void examine_schema() {
+        (void)locks_->list({.limit = 1});
+        (void)locks_->holders(probe_);
+        (void)locks_->history({.limit = 1});
+        add({Verdict::ok, "schema", "everything is there, and this version knows it"});
     }
 
     void examine_history() {
         try {
             (void)locks_->history({.limit = 1});
-            add({Verdict::ok, "history", "what ended can be read"});
+            add({Verdict::ok, "history", "ended leases can be read"});
         } catch (const StoreFault& fault) {
             if (fault.cause() != StoreFault::Cause::not_allowed) throw;
             add({Verdict::warning, "history", fault.what(),
-                 "who only takes locks needs no more; `see` is for lists, history and events"});
+                 "a program that only takes locks does not need it; the role `see` is for lists, "
+                 "history and events"});
         }
     }
 
+    // Every answer carries the store's time. A check is allowed to every token, and writes nothing.
+    [[nodiscard]] Time store_time() {
+        const auto checked = locks_->check(probe_, LockId::random());
+        return checked ? checked->store_now : checked.error().store_now;
+    }
+
     void examine_clock() {
-        (void)store_time(*locks_);  // the connection is warm now
+        (void)store_time();  // connects, so that the next call measures an answer only
         const auto asked = std::chrono::system_clock::now();
         const auto asked_at = SteadyClock::now();
-        const Time store = store_time(*locks_);
+        const Time store = store_time();
         const Duration took = SteadyClock::now() - asked_at;
         const Duration offset = store - std::chrono::time_point_cast<Duration>(asked + took / 2);
         const Duration apart = std::chrono::abs(offset);
@@ -143,7 +176,8 @@ private:
             case Durability::strong:
                 return add({Verdict::ok, "durability", "answered means durable"});
             case Durability::none:
-                return add({Verdict::warning, "durability", "nothing survives this process",
+                return add({Verdict::warning, "durability",
+                            "leases are in memory and end with the process",
                             "use sqlite:, postgres:, mariadb: or etcd: for anything that matters"});
             case Durability::weak: break;
         }
@@ -156,24 +190,40 @@ private:
     }
 
     void examine_permissions() {
-        const LockKey key{"leasehold-doctor", unique_owner(owner_, "probe")};
-        const auto lease = locks_->try_lock(key, {.owner = owner_, .ttl = 10s});
-        const bool works = lease && locks_->renew(key, lease->lock_id, 10s) &&
-                           locks_->release(key, lease->lock_id);
-        if (works)
+        if (is_server() && may_ask())
+            add({Verdict::ok, "permissions",
+                 "the server lets " + owner_ + " take, renew and release locks"});
+        else if (!is_server() && can_lock())
             add({Verdict::ok, "permissions", "a lock can be taken, renewed and released"});
         else
-            add({Verdict::problem, "permissions", "a lock of our own was refused",
+            add({Verdict::problem, "permissions", "the store refused a lock that nobody holds",
                  "this should not happen; see the store's own log"});
     }
 
+    [[nodiscard]] bool can_lock() {
+        const auto lease = locks_->try_lock(probe_, {.owner = owner_, .ttl = 10s});
+        return lease && locks_->renew(probe_, lease->lock_id, 10s) &&
+               locks_->release(probe_, lease->lock_id);
+    }
+
+    // A server would keep a granted lock in its history. Requests about a lease that never was are
+    // checked in the same way, and leave nothing behind.
+    [[nodiscard]] bool may_ask() {
+        const auto never_was = [](const auto& answer) {
+            return !answer && answer.error().reason == Gone::unknown;
+        };
+        const LockId lock_id = LockId::random();
+        return never_was(locks_->try_lock(probe_, {.owner = owner_, .ttl = 10s, .since = 1})) &&
+               never_was(locks_->renew(probe_, lock_id, 10s)) &&
+               never_was(locks_->release(probe_, lock_id));
+    }
+
     void examine_secrets() {
-        const StoreUrl url = StoreUrl::parse(named_store(call_), {});
-        if (url.scheme == "sqlite") return examine_file(url.path());
-        if (call_.store.empty() || url.is_bare()) return;
-        if (url.password().empty() && url.parameter("password").empty()) return;
+        if (url_.scheme == "sqlite") return examine_file(url_.path());
+        if (call_.store.empty() || url_.is_bare()) return;
+        if (url_.password().empty() && url_.parameter("password").empty()) return;
         add({Verdict::warning, "secrets", "the URL on the command line holds a password",
-             "put the URL into LEASEHOLD_STORE: everybody can see command lines"});
+             "put the URL into LEASEHOLD_STORE: everybody on this host can see command lines"});
     }
 
     void examine_file(const std::string& path) {
@@ -188,13 +238,15 @@ private:
     }
 
     const Invocation& call_;
+    const StoreUrl url_;
     const std::string owner_;
+    const LockKey probe_{"leasehold-doctor", unique_owner(owner_, "probe")};
     std::unique_ptr<LockManager> locks_;
     StoreStatus status_;
     std::vector<Finding> findings_;
 };
 
-// A text of several lines stays in its column.
+// Indents the further lines of a text.
 std::string in_column(std::string text) {
     for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
         const auto rest = std::min(text.find_first_not_of(" \t\n", at), text.size());
@@ -233,15 +285,15 @@ void print_json(const std::vector<Finding>& findings) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Invocation& call) {
-    Subcommand command{app, "doctor", "Check store, schema, clock, durability and permissions",
+    Subcommand command{app, "doctor", "Check schema, clock, durability and permissions",
                        "  leasehold doctor\n"
                        "  leasehold doctor --store postgres://app@db/shop --json"};
     const auto owner = std::make_shared<std::string>();
-    command.text("--owner", "OWNER", *owner, "whom to take a lock for, as a try (USER@HOST)")
+    command.text("--owner", "OWNER", *owner, "the owner to check permissions for (USER@HOST)")
         .store(call)
         .json(call);
     command.does(call, [&call, owner] {
-        Doctor doctor{call, owner->empty() ? who_we_are() : *owner};
+        Doctor doctor{call, owner_from(call, *owner)};
         doctor.examine();
         if (call.json)
             print_json(doctor.findings());

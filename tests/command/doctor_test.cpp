@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "command/host.hpp"
+#include "command/serving.hpp"
+#include "support/private_etcd.hpp"
+
+// What `leasehold doctor` finds, and what it leaves behind.
+namespace leasehold::command {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+class Doctor : public ::testing::Test {
+protected:
+    [[nodiscard]] std::string file() const { return (folder_.path() / "locks.db").string(); }
+    [[nodiscard]] std::string store() const { return "sqlite:" + file(); }
+
+    void execute(const char* sql) const {
+        sqlite3* db = nullptr;
+        EXPECT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+        EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK)
+            << sqlite3_errmsg(db);
+        sqlite3_close(db);
+    }
+
+private:
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(Doctor, FindsATableThatIsMissing) {
+    EXPECT_TRUE(has(leasehold({"doctor", "--store", store()}).output, "ok       schema"));
+    execute("drop table lock_shares");
+    const auto ill = leasehold({"doctor", "--store", store()});
+    EXPECT_EQ(ill.exit_code, 1) << ill.output;
+    EXPECT_TRUE(has(ill.output, "problem  schema")) << ill.output;
+    EXPECT_TRUE(has(ill.output, "lock_shares")) << ill.output;
+}
+
+TEST_F(Doctor, SaysNothingOfTablesToAStoreThatHasNone) {
+    const auto memory = leasehold({"doctor", "--store", "memory:"});
+    EXPECT_EQ(memory.exit_code, 0) << memory.output;
+    EXPECT_FALSE(has(memory.output, "schema")) << memory.output;
+    const Serving server{store()};
+    const auto http = leasehold({"doctor", "--store", server.url()});
+    EXPECT_EQ(http.exit_code, 0) << http.output;
+    EXPECT_TRUE(has(http.output, "ok       permissions")) << http.output;
+    EXPECT_FALSE(has(http.output, "schema")) << http.output;
+}
+
+TEST_F(Doctor, LeavesNothingInTheHistory) {
+    EXPECT_TRUE(has(leasehold({"doctor", "--store", store()}).output, "ok       permissions"));
+    EXPECT_EQ(leasehold({"history", "--store", store()}).output, "no lease has ended\n");
+    const Serving server{store()};
+    EXPECT_TRUE(has(leasehold({"doctor", "--store", server.url()}).output, "ok       permissions"));
+    EXPECT_EQ(leasehold({"history", "--store", server.url()}).output, "no lease has ended\n");
+    EXPECT_EQ(leasehold({"ls", "--store", server.url()}).output, "nothing is locked\n");
+}
+
+TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
+    const testing::PrivateEtcd etcd;
+    const Serving server{etcd.url()};
+    EXPECT_FALSE(has(leasehold({"doctor", "--store", server.url()}).output, "alarm"));
+    (void)testing::ask_http(etcd.port(), "/v3/maintenance/alarm",
+                            R"({"action":"ACTIVATE","memberID":"0","alarm":"NOSPACE"})");
+    const auto through_server = leasehold({"doctor", "--store", server.url()});
+    EXPECT_TRUE(has(through_server.output, "warning  store        etcd has raised an alarm"))
+        << through_server.output;
+    // Opening the store writes, which etcd refuses now.
+    const auto direct = leasehold({"doctor", "--store", etcd.url()});
+    EXPECT_EQ(direct.exit_code, 1);
+    EXPECT_TRUE(has(direct.output, "space exceeded")) << direct.output;
+    EXPECT_TRUE(has(direct.output, "etcdctl alarm list")) << direct.output;
+}
+
+}  // namespace
+}  // namespace leasehold::command
