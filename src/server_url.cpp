@@ -54,4 +54,12 @@ http::Target server_at(const StoreUrl& url) {
             .ca_file = url.parameter("ca_file")};
 }
 
+std::string token_source(const StoreUrl& url) {
+    const std::string file = url.parameter("token_file");
+    if (!file.empty()) return "token_file in the store's URL (" + file + ")";
+    const std::string named = variable("LEASEHOLD_TOKEN_FILE");
+    if (!named.empty()) return "LEASEHOLD_TOKEN_FILE (" + named + ")";
+    return variable("LEASEHOLD_TOKEN").empty() ? "" : "LEASEHOLD_TOKEN";
+}
+
 }  // namespace leasehold

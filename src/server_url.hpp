@@ -10,4 +10,8 @@ namespace leasehold {
 // be read.
 [[nodiscard]] http::Target server_at(const StoreUrl& url);
 
+// Where the token for that server is read from: "LEASEHOLD_TOKEN_FILE (/run/token)". Empty where no
+// token is given.
+[[nodiscard]] std::string token_source(const StoreUrl& url);
+
 }  // namespace leasehold

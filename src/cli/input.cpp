@@ -20,16 +20,22 @@ namespace {
 constexpr Duration longest = std::chrono::years{100};
 
 std::unexpected<std::string> not_a_duration(std::string_view text) {
-    std::string problem{"'"};
-    return std::unexpected{problem.append(text).append(
-        "' is no duration; write a number with a unit, as in 250ms, 90s, 5m, 1h30m, 1d")};
+    const std::string given{text};
+    if (!given.empty() && given.find_first_not_of("0123456789") == std::string::npos) {
+        return std::unexpected{"the duration '" + given + "' has no unit; write " + given +
+                               "s for seconds, or " + given + "ms, " + given + "m, " + given +
+                               "h, " + given + "d"};
+    }
+    return std::unexpected{"'" + given +
+                           "' is not a duration; write numbers with units, the larger unit first, "
+                           "as in 250ms, 90s, 5m, 1h30m, 1d"};
 }
 
 std::string first_line(std::istream& in, const std::string& where) {
     std::string line;
     std::getline(in, line);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (line.empty()) throw BadRequest{where + " holds no lock id"};
+    if (line.empty()) throw BadRequest{where + " does not hold a lock id"};
     return line;
 }
 
@@ -113,7 +119,7 @@ std::string who_we_are() {
 }
 
 std::string unique_owner(std::string_view wide, std::string_view kind) {
-    // A part of an id drawn for this alone, which never names a lease.
+    // A part of a random id that is used for nothing else.
     const std::string random = LockId::random().to_string();
     return std::string{wide}.append("/").append(kind).append("-").append(random.substr(24));
 }

@@ -9,7 +9,7 @@
 #include <leasehold/lock_key.hpp>
 #include <leasehold/time.hpp>
 
-// What people write on the command line.
+// Reads what a person writes on the command line.
 namespace leasehold::cli {
 
 // "250ms", "90s", "1h30m": whole numbers with units, the larger first.
@@ -33,7 +33,7 @@ struct LockIdSource {
 
 // "user@host"
 [[nodiscard]] std::string who_we_are();
-// "user@host/KIND-" and a random end: never the same owner twice.
+// "user@host/KIND-" and a random end: a new owner at every call.
 [[nodiscard]] std::string unique_owner(std::string_view wide, std::string_view kind);
 
 }  // namespace leasehold::cli

@@ -8,7 +8,7 @@ namespace leasehold::cli {
 void add_selection(Subcommand& command, Invocation& call, Selection& selection) {
     command.text("--type", "TYPE", selection.type, "only keys of this type")
         .text("--owner", "OWNER", selection.owner, "only leases of this owner")
-        .flag("--below", selection.below, "and of every owner whose path begins with it")
+        .flag("--below", selection.below, "and of every owner below it")
         .store(call);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/output.hpp"
 #include "cli/subcommand.hpp"
+#include "cli/usage_errors.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -21,7 +22,7 @@ std::string subcommand_of(const std::vector<std::string>& arguments) {
     return {};
 }
 
-// What `run` is to execute is none of the option parser's business.
+// Hides from the option parser the command that `run` executes.
 void take_command_to_run(std::vector<std::string>& arguments, Invocation& call) {
     if (subcommand_of(arguments) != "run") return;
     const auto dashes = std::ranges::find(arguments, "--");
@@ -35,13 +36,11 @@ bool has_subcommand(CLI::App& app, const std::string& name) {
 }
 
 int fail(const Invocation& call, const StoreFault& fault) {
-    const bool unknown = fault.effect() == StoreFault::Effect::unknown;
     if (call.json)
         print_json(fault);
     else
-        complain((unknown ? "the effect is unknown: " : "nothing was changed: ") +
-                 std::string{fault.what()});
-    if (unknown) return effect_unknown;
+        complain(described(call, fault));
+    if (fault.effect() == StoreFault::Effect::unknown) return effect_unknown;
     return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed : store_failed;
 }
 
@@ -51,15 +50,21 @@ bool written() {
     return static_cast<bool>(std::cout);
 }
 
-int run(std::vector<std::string> arguments) {
+int complain_of_usage(const std::string& problem, const std::string& command) {
+    complain(problem);
+    std::cerr << "See leasehold " << (command.empty() ? "" : command + " ") << "--help.\n";
+    return wrong_usage;
+}
+
+int run(const std::vector<std::string>& given) {
     Invocation call;
     CLI::App app;
     add_everything(app, call);
+    std::vector<std::string> arguments = given;
     take_command_to_run(arguments, call);
     const std::string wanted = subcommand_of(arguments);
-    if (!wanted.empty() && !has_subcommand(app, wanted)) {
-        complain("there is no command '" + wanted + "'; see leasehold --help");
-        return wrong_usage;
+    if (!wanted.empty() && !has_subcommand(app, wanted) && given.front() == wanted) {
+        return complain_of_usage(unknown_command(app, wanted), {});
     }
     try {
         std::ranges::reverse(arguments);  // as CLI11 wants it
@@ -68,9 +73,8 @@ int run(std::vector<std::string> arguments) {
     } catch (const CLI::Success& shown) {
         return app.exit(shown);
     } catch (const CLI::ParseError& error) {
-        complain(error.what());
-        std::cerr << "See leasehold " << (wanted.empty() ? "" : wanted + " ") << "--help.\n";
-        return wrong_usage;
+        return complain_of_usage(explained(error, app, given),
+                                 has_subcommand(app, wanted) ? wanted : "");
     } catch (const BadRequest& error) {
         complain(error.what());
         return wrong_usage;

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "cli/input.hpp"
+#include "server_url.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::cli {
@@ -24,7 +25,7 @@ bool colours_on(int file) {
     return ::isatty(file) == 1 && (no_color == nullptr || *no_color == '\0');
 }
 
-// One character of a text, and what it takes on a terminal.
+// One character of a text, and the columns it takes on a terminal.
 struct Glyph {
     std::string_view bytes;
     std::size_t columns;
@@ -40,7 +41,7 @@ Glyph first_glyph(std::string_view text) {
     const bool decoded = size > 0 && size <= text.size();
     const int columns = decoded ? ::wcwidth(character) : -1;
     ::uselocale(before);
-    // Marks that turn the direction of writing would let one cell rewrite the line.
+    // Marks that change the writing direction would let one cell rewrite the line.
     const bool turns = (character >= 0x202A && character <= 0x202E) ||
                        (character >= 0x2066 && character <= 0x2069);
     if (!decoded || columns < 0 || turns) return {text.substr(0, decoded ? size : 1), 1, false};
@@ -98,8 +99,8 @@ std::string fitted(std::string_view text, std::size_t columns) {
 
 namespace {
 
-// Where there is too little room, the widest give way, as long as they stay legible: one long key
-// must not hide who holds the others.
+// Narrows the widest columns until the table fits, but not below a legible width: one long key must
+// not hide the owners of the others.
 void share_out(std::vector<std::size_t>& widths, std::size_t columns) {
     constexpr std::size_t legible = 20;
     std::size_t wanted = gap.size() * (widths.size() - 1);
@@ -178,10 +179,6 @@ Table table_of(const HolderPage& holders) {
     return table;
 }
 
-Time store_time(LockManager& locks) {
-    return locks.holders({"leasehold", "time"}).store_now;
-}
-
 void print_json(const Outcome& outcome) {
     std::cout << wire::print(wire::to_json(outcome)) << '\n';
 }
@@ -210,6 +207,27 @@ std::string described(const Refusal& refusal) {
         if (holder.expires_at != never) text += " left";
         if (!holder.note.empty()) text += " (" + fitted(holder.note) + ")";
     }
+    return text;
+}
+
+std::string advice_on_access(const Invocation& call) {
+    const std::string source = token_source(StoreUrl::parse(named_store(call), {}));
+    if (source.empty()) return "; LEASEHOLD_TOKEN_FILE must name a file that holds your token";
+    std::string advice = "; the token is from " + source;
+    if (call.asks_as_user) {
+        advice += "; a token that speaks for one owner needs --owner (now " + who_we_are() + ")";
+    }
+    return advice;
+}
+
+std::string described(const Invocation& call, const StoreFault& fault) {
+    std::string text;
+    if (fault.effect() == StoreFault::Effect::unknown)
+        text = "the effect is unknown: ";
+    else if (call.effect == Effect::changes)
+        text = "nothing was changed: ";
+    text += fault.what();
+    if (fault.cause() == StoreFault::Cause::not_allowed) text += advice_on_access(call);
     return text;
 }
 

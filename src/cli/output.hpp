@@ -11,7 +11,7 @@
 
 #include "cli/subcommand.hpp"
 
-// What people and scripts read.
+// Prints what people and scripts read.
 namespace leasehold::cli {
 
 enum class Colour : std::uint8_t { none, bold, dim, red, green, yellow };
@@ -21,7 +21,7 @@ enum class Colour : std::uint8_t { none, bold, dim, red, green, yellow };
 
 // Columns of a terminal that the text takes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
-// Cut to that many columns, and on one line.
+// The text on one line, cut to that number of columns.
 [[nodiscard]] std::string fitted(std::string_view text,
                                  std::size_t columns = std::numeric_limits<std::size_t>::max());
 
@@ -39,9 +39,9 @@ public:
     void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 
     [[nodiscard]] bool empty() const { return rows_.empty(); }
-    // One text per line, the headings first; no line is wider than `columns`.
+    // The headings first; no line is wider than `columns`.
     [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
-    // On standard output, as wide as it is.
+    // On standard output, at full width.
     void print() const;
 
 private:
@@ -53,19 +53,21 @@ private:
 [[nodiscard]] std::string local_time(Time time);
 [[nodiscard]] std::string named(const std::string& owner);
 
-// Key, owner, mode, left, since, fence and note of everybody.
+// Key, owner, mode, time left, start, fence and note of each holder.
 [[nodiscard]] Table table_of(const HolderPage& holders);
-
-// The store's clock.
-[[nodiscard]] Time store_time(LockManager& locks);
 
 // One line of JSON on standard output.
 void print_json(const Outcome& outcome);
 
-// The answer "no" in a sentence, with times as people read them.
+// The refusal in a sentence, with times as people read them.
 [[nodiscard]] std::string described(const Refusal& refusal);
 
-// The answer "no", on standard error or as JSON; returns the exit code.
+// The fault in a sentence: whether something was changed, what happened, and what may help.
+[[nodiscard]] std::string described(const Invocation& call, const StoreFault& fault);
+// What to do about a server that does not allow a request: "; LEASEHOLD_TOKEN_FILE must name ...".
+[[nodiscard]] std::string advice_on_access(const Invocation& call);
+
+// Prints the refusal, on standard error or as JSON; returns the exit code.
 int refuse(const Invocation& call, const Refusal& refusal);
 
 // "leasehold: ..." on standard error.

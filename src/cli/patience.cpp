@@ -1,29 +1,20 @@
 #include "cli/patience.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <random>
+#include <optional>
+
+#include "core/retry.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration first_pause = 20ms;
-constexpr Duration longest_pause = 500ms;
 
 void sleep(Duration time, const std::stop_token& ended) {
     std::mutex mutex;
     std::condition_variable_any nothing;
     std::unique_lock lock{mutex};
     nothing.wait_for(lock, ended, time, [] { return false; });
-}
-
-// Many who wait must not ask in step.
-Duration about(Duration time) {
-    static thread_local std::minstd_rand random{std::random_device{}()};
-    return Duration{std::uniform_int_distribution{time.count() / 2, time.count()}(random)};
 }
 
 // Whether asking again can help.
@@ -42,16 +33,19 @@ Result<std::vector<Lease>> ask_patiently(
     Duration patience, const std::stop_token& ended,
     const std::function<Result<std::vector<Lease>>(Duration left)>& ask) {
     const auto until = SteadyClock::now() + patience;
-    for (Duration pause = first_pause;; pause = std::min(pause * 3 / 2, longest_pause)) {
+    Retry retry{retries::held_lock, until};
+    for (;;) {
+        std::optional<Duration> pause;
         try {
             auto answer = ask(std::chrono::floor<Duration>(until - SteadyClock::now()));
-            const bool over = ended.stop_requested() || SteadyClock::now() >= until;
-            if (answer || over || answer.error().kind == Refusal::Kind::gone) return answer;
+            if (answer || answer.error().kind == Refusal::Kind::gone) return answer;
+            if (!ended.stop_requested()) pause = retry.next_pause();
+            if (!pause) return answer;
         } catch (const StoreFault& fault) {
-            const bool over = ended.stop_requested() || SteadyClock::now() >= until;
-            if (over || !may_pass(fault)) throw;
+            if (!ended.stop_requested() && may_pass(fault)) pause = retry.next_pause();
+            if (!pause) throw;
         }
-        sleep(std::min(about(pause), std::max<Duration>(until - SteadyClock::now(), 1ms)), ended);
+        sleep(*pause, ended);
     }
 }
 

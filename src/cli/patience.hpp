@@ -7,9 +7,9 @@
 
 namespace leasehold::cli {
 
-// Asks until the answer is yes, the time is over, or `ended`; then the last refusal is returned, or
-// the last fault thrown. A lease that is gone does not come back by asking, and ends it too.
-// Whoever is asked may take all of the time that is left.
+// Calls `ask` until it is granted, the patience is over or `ended` is requested. Then returns the
+// last refusal or throws the last fault. A refusal of the kind `gone` ends it too, because asking
+// again cannot help. `ask` may take all the time that is left.
 [[nodiscard]] Result<std::vector<Lease>> ask_patiently(
     Duration patience, const std::stop_token& ended,
     const std::function<Result<std::vector<Lease>>(Duration left)>& ask);

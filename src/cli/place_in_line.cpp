@@ -22,7 +22,7 @@ Result<Lease> PlaceInLine::take(LockManager& locks, const LockKey& key, LockOpti
                      ? stand_in_line(locks, key, options, patience, ended)
                      : locks.try_lock(key, options);
     if (taken || taken.error().kind != Refusal::Kind::gone || options.since) return taken;
-    // Granted by a request whose answer was lost or came too late, and expired since.
+    // The lock was granted, the answer was lost or came too late, and the lease has expired.
     options.lock_id = lock_id_ = LockId::random();
     return locks.try_lock(key, options);
 }
@@ -35,10 +35,10 @@ Result<Lease> PlaceInLine::stand_in_line(LockManager& locks, const LockKey& key,
     try {
         const auto granted = line_->try_lock(wanted, patience, ended);
         if (!granted) return std::unexpected{granted.error()};
-        // The time that was spent waiting is not the lease's: the renewal counts from now.
+        // The lease began while this request waited: renewing it counts from now.
         return locks.renew(key, granted->lock_id, wanted.ttl);
     } catch (const StoreFault&) {
-        // A grant may have been on its way to us.
+        // The server may have granted the lock while the wait was ended.
         if (ended.stop_requested()) (void)locks.release(key, lock_id_);
         throw;
     }

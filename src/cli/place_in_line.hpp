@@ -13,9 +13,9 @@ class Line;
 
 namespace leasehold::cli {
 
-// Where one waits for a lock: in the line of a server, first come, first served. Other stores have
-// none, and say at once who has the lock. Whoever asks again asks for the same lease, which settles
-// what a fault left open.
+// Waits for a lock in the line of a server, first come, first served. Other stores have no line and
+// answer at once. Every call of take() asks with the same lock id, so that asking again after a
+// fault settles whether the lock was granted.
 class PlaceInLine {
 public:
     explicit PlaceInLine(const Invocation& call);
@@ -23,8 +23,8 @@ public:
     PlaceInLine& operator=(const PlaceInLine&) = delete;
     ~PlaceInLine();
 
-    // `locks` is the manager of that store; the lock id is drawn here. Throws StoreFault, also when
-    // `ended`: nothing that was granted meanwhile is kept then.
+    // `locks` is the manager of that store; `options.lock_id` is ignored. Throws StoreFault, also
+    // when `ended` is requested: a lock that was granted then is released.
     [[nodiscard]] Result<Lease> take(LockManager& locks, const LockKey& key, LockOptions options,
                                      Duration patience, const std::stop_token& ended);
 

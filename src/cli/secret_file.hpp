@@ -5,16 +5,18 @@
 
 namespace leasehold::cli {
 
-// A file that only its owner can read. Made before there is a secret, so that it has a place to go.
+// A file that only its owner can read. Create it before the secret exists: if that fails, no secret
+// is lost.
 class SecretFile {
 public:
-    // `what` names it in messages: "the lock id file". No path: there is none. Throws BadRequest.
+    // `what` names the file in messages: "the lock id file". With an empty path there is no file.
+    // Throws BadRequest.
     SecretFile(std::string what, std::string path);
     SecretFile(const SecretFile&) = delete;
     SecretFile& operator=(const SecretFile&) = delete;
     ~SecretFile();
 
-    // A line, instead of what it held. Throws BadRequest.
+    // Replaces the content with this line. Throws BadRequest.
     void write(std::string_view secret) const;
 
 private:

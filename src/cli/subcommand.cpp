@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "cli/input.hpp"
@@ -29,9 +30,9 @@ constexpr const char* overview_examples = R"(Examples:
   leasehold ls
   leasehold run --wait 30s nightly-report -- ./report.sh
 
-Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store failed and
-the effect is unknown, 5 the server does not allow it (see LEASEHOLD_TOKEN_FILE), 6 it was
-answered, and the answer could not be written.
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the store failed, 4 the store
+failed and the effect is unknown, 5 the server does not allow it (see
+LEASEHOLD_TOKEN_FILE), 6 the answer could not be written to standard output.
 `leasehold COMMAND --help` shows a command's options and examples.)";
 
 std::int64_t number_from(const std::string& text) {
@@ -39,7 +40,7 @@ std::int64_t number_from(const std::string& text) {
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, number);
     if (error != std::errc{} || end != last || number < 0) {
-        throw CLI::ValidationError("'" + text + "' is no whole number");
+        throw CLI::ValidationError("expected a whole number, got '" + text + "'");
     }
     return number;
 }
@@ -55,17 +56,46 @@ void read_store(CLI::App& app, Invocation& call) {
         ->type_name("URL");
 }
 
-class FollowedBy : public CLI::Formatter {
+// Help in 80 columns.
+class HelpFormatter : public CLI::Formatter {
 public:
-    explicit FollowedBy(std::string rest) : rest_{std::move(rest)} {}
+    // `rest` ends the usage line.
+    explicit HelpFormatter(std::string rest = {}) : rest_{std::move(rest)} {
+        column_width(names_width);
+        label("Positionals", "Arguments");
+    }
 
     std::string make_usage(const CLI::App* app, std::string name) const override {
         std::string usage = Formatter::make_usage(app, std::move(name));
-        usage.insert(usage.find_last_not_of('\n') + 1, " " + rest_);
+        if (!rest_.empty()) usage.insert(usage.find_last_not_of('\n') + 1, " " + rest_);
         return usage;
     }
 
+    std::string make_option_opts(const CLI::Option* option) const override {
+        return option->get_positional() ? "" : Formatter::make_option_opts(option);
+    }
+    std::string make_option_desc(const CLI::Option* option) const override {
+        return wrapped(option->get_description());
+    }
+    std::string make_footer(const CLI::App* app) const override { return app->get_footer() + "\n"; }
+
 private:
+    static constexpr std::size_t names_width = 28;
+    static constexpr std::size_t text_width = 80 - names_width;
+
+    static std::string wrapped(const std::string& text) {
+        std::string lines;
+        std::size_t width = 0;
+        std::istringstream words{text};
+        for (std::string word; words >> word;) {
+            const bool fits = width + 1 + word.size() <= text_width;
+            if (width > 0) lines += fits ? ' ' : '\n';
+            width = (width > 0 && fits ? width + 1 : 0) + word.size();
+            lines += word;
+        }
+        return lines;
+    }
+
     std::string rest_;
 };
 
@@ -73,8 +103,9 @@ private:
 
 Subcommand::Subcommand(CLI::App& app, const char* name, const char* summary, const char* examples)
     : command_{*app.add_subcommand(name, summary)} {
-    command_.set_help_flag("-h,--help", "shows this");
-    command_.footer(std::string{"\nExamples:\n"} + examples);
+    command_.set_help_flag("-h,--help", "show this help");
+    command_.footer(std::string{"Examples:\n"} + examples);
+    command_.formatter(std::make_shared<HelpFormatter>());
 }
 
 CLI::Option* Subcommand::option(const char* names, const char* kind, const char* help,
@@ -132,9 +163,12 @@ Subcommand& Subcommand::repeatable(const char* name) {
 }
 
 Subcommand& Subcommand::followed_by(const char* usage) {
-    const auto formatter = std::make_shared<FollowedBy>(usage);
-    formatter->column_width(command_.get_formatter()->get_column_width());
-    command_.formatter(formatter);
+    command_.formatter(std::make_shared<HelpFormatter>(usage));
+    return *this;
+}
+
+Subcommand& Subcommand::group(const char* option, const std::string& heading) {
+    command_.get_option(option)->group(heading);
     return *this;
 }
 
@@ -144,15 +178,22 @@ Subcommand& Subcommand::store(Invocation& call) {
 }
 
 Subcommand& Subcommand::json(Invocation& call) {
-    return flag("--json", call.json, "answer with one line of JSON");
+    return flag("--json", call.json, "print the answer as one line of JSON");
 }
 
 Subcommand& Subcommand::type(std::string& value) {
-    return text("--type", "TYPE", value, "the key's type; the argument is then the id as it is");
+    return text("--type", "TYPE", value, "the key's type; the argument is then the whole id");
 }
 
 void Subcommand::does(Invocation& call, std::function<int()> action) {
     command_.callback([&call, action = std::move(action)] { call.exit_code = action(); });
+}
+
+void Subcommand::shows(Invocation& call, std::function<int()> action) {
+    command_.callback([&call, action = std::move(action)] {
+        call.effect = Effect::reads;
+        call.exit_code = action();
+    });
 }
 
 const char* version() noexcept {
@@ -163,8 +204,8 @@ std::unique_ptr<Store> open_shared_store(const Invocation& call) {
     const std::string url = named_store(call);
     if (url.starts_with("memory:")) {
         throw BadRequest{
-            "memory: ends with this command, so that a lock there keeps nobody out; name a store "
-            "that others see too, or a server"};
+            "memory: ends with this command, so a lock there keeps nobody out; name a store that "
+            "others can see, or a server"};
     }
     return open_store(url);
 }
@@ -179,12 +220,18 @@ std::string named_store(const Invocation& call) {
         "  export LEASEHOLD_STORE=postgres://user@host/database"};
 }
 
+std::string owner_from(Invocation& call, const std::string& option) {
+    call.asks_as_user = option.empty();
+    return option.empty() ? who_we_are() : option;
+}
+
 void add_everything(CLI::App& app, Invocation& call) {
     app.name("leasehold");
-    app.description("Leasehold: who works on what, and nobody else meanwhile.");
+    app.description("Leasehold: locks for people and programs.");
+    app.formatter(std::make_shared<HelpFormatter>());
     app.footer(overview_examples);
-    app.set_help_flag("-h,--help", "shows this");
-    app.set_version_flag("--version", version(), "shows the version");
+    app.set_help_flag("-h,--help", "show this help");
+    app.set_version_flag("--version", version(), "show the version");
     app.require_subcommand(1);
     read_store(app, call);
     for (const auto add : subcommands) add(app, call);

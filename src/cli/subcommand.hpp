@@ -20,22 +20,27 @@ enum Exit : int {
     done = 0,
     refused = 1,
     wrong_usage = 2,
-    store_failed = 3,    // and nothing happened
-    effect_unknown = 4,  // the store failed, perhaps after it happened
-    not_allowed = 5,     // by a server: the token is not known there, or may not do this
-    not_written = 6      // it happened, and standard output did not take the answer
+    store_failed = 3,    // nothing was changed
+    effect_unknown = 4,  // the store failed, and may have made the change
+    not_allowed = 5,     // the server does not know the token, or the token may not do this
+    not_written = 6      // the store answered, and the answer could not be written
 };
+
+// Whether a subcommand can change what the store holds.
+enum class Effect : std::uint8_t { reads, changes };
 
 // One call of the command.
 struct Invocation {
     std::string store{};
     bool json = false;
-    std::vector<std::string> after_dashes{};  // what stands after `--`
+    std::vector<std::string> after_dashes{};  // the arguments after `--`
+    Effect effect = Effect::changes;          // of the subcommand that was called
+    bool asks_as_user = false;                // no --owner was given: asks as USER@HOST
     int exit_code = done;
 };
 
-// Adds one subcommand with its options to the command, without CLI11's headers. The values that
-// options are read into must outlive the call: let the action own them.
+// Adds one subcommand with its options, and hides CLI11's headers. The variables that options are
+// read into must live until the action has run: let the action own them.
 class Subcommand {
 public:
     Subcommand(CLI::App& app, const char* name, const char* summary, const char* examples);
@@ -52,15 +57,17 @@ public:
                        const char* help);
     Subcommand& duration(const char* names, std::optional<Duration>& value, const char* help);
 
-    // Hands over the text that was given, if any.
+    // Calls `take` with the text, if the option is given.
     Subcommand& text(const char* names, const char* kind, const char* help,
                      const std::function<void(const std::string&)>& take);
 
-    // The option that was added by this name may be given several times; its texts are joined with
-    // commas.
+    // Lets the option of this name be given several times; its texts are joined with commas.
     Subcommand& repeatable(const char* name);
 
-    // What else stands on the command line, behind everything that was added.
+    // Shows the option of this name under a heading of the help.
+    Subcommand& group(const char* option, const std::string& heading);
+
+    // The end of the usage line, after all options and arguments.
     Subcommand& followed_by(const char* usage);
 
     // --store
@@ -72,6 +79,8 @@ public:
 
     // The action returns the exit code.
     void does(Invocation& call, std::function<int()> action);
+    // The same for a subcommand that changes nothing in the store.
+    void shows(Invocation& call, std::function<int()> action);
 
 private:
     CLI::Option* option(const char* names, const char* kind, const char* help,
@@ -82,11 +91,14 @@ private:
 
 [[nodiscard]] const char* version() noexcept;
 
-// The URL of the store that was named. Throws BadRequest where none was.
+// The URL of the store, from --store or LEASEHOLD_STORE. Throws BadRequest where neither is given.
 [[nodiscard]] std::string named_store(const Invocation& call);
 
-// Opens it. Throws BadRequest also where it is one that nobody else can see.
+// Opens the store. Throws BadRequest for `memory:` too, which no other process can see.
 [[nodiscard]] std::unique_ptr<Store> open_shared_store(const Invocation& call);
+
+// The owner to ask for: the option, or USER@HOST.
+[[nodiscard]] std::string owner_from(Invocation& call, const std::string& option);
 
 // The whole command line, every subcommand included.
 void add_everything(CLI::App& app, Invocation& call);

@@ -25,7 +25,8 @@ TEST(Durations, AreRefusedWhereTheyCouldMeanAnythingElse) {
         const auto duration = parse_duration(text);
         EXPECT_FALSE(duration) << text;
     }
-    EXPECT_NE(parse_duration("90").error().find("'90' is no duration"), std::string::npos);
+    EXPECT_NE(parse_duration("90").error().find("'90' has no unit; write 90s for seconds"),
+              std::string::npos);
 }
 
 TEST(Durations, AreWrittenAsTheyAreRead) {

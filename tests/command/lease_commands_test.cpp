@@ -8,6 +8,7 @@
 #include <leasehold/leasehold.hpp>
 
 #include "command/host.hpp"
+#include "command/serving.hpp"
 #include "faults/databases.hpp"
 #include "support/tcp_gate.hpp"
 #include "wire/messages.hpp"
@@ -220,17 +221,66 @@ TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
     wrong({}, "--help");
     wrong({"nonsense"}, "there is no command 'nonsense'");
     wrong({"try"}, "KEY is required");
-    wrong({"try", "Order/1", "--ttl", "90"}, "'90' is no duration");
+    wrong({"try", "Order/1", "--ttl", "90"}, "'90' has no unit; write 90s for seconds");
+    wrong({"try", "Order/1", "--ttl", "soon"}, "'soon' is not a duration");
     wrong({"try", "Order/1", "--ttl", "1ms"}, "the ttl is 1ms; at least 100ms");
-    wrong({"try", "Order/1", "--since", "x"}, "'x' is no whole number");
+    wrong({"try", "Order/1", "--since", "x"}, "expected a whole number, got 'x'");
     wrong({"try", "Order/"}, "the key's id is empty");
     wrong({"ls", "--store", "nonsense:"}, "no store for 'nonsense:'");
     wrong({"ls", "--limit", "0"}, "--limit");
-    wrong({"who", "a/b", "extra"}, "extra");
+    wrong({"who", "a/b", "extra"}, "'extra' is one argument too many");
     wrong({"knock", "Order/1"}, "leasehold serve");
     const auto nowhere = leasehold({"ls"}, {"LEASEHOLD_STORE="});
     EXPECT_EQ(nowhere.exit_code, 2);
     EXPECT_TRUE(has(nowhere.output, "export LEASEHOLD_STORE=")) << nowhere.output;
+}
+
+TEST_F(Command, SuggestsTheNameThatWasMisspelt) {
+    const auto answer = [&](std::vector<std::string> arguments) {
+        const auto finished = run(std::move(arguments));
+        EXPECT_EQ(finished.exit_code, 2) << finished.output;
+        return finished.output;
+    };
+    const std::string wait = "there is no option '--wiat'; did you mean '--wait'?";
+    EXPECT_TRUE(has(answer({"try", "Order/1", "--wiat", "5s"}), wait));
+    EXPECT_TRUE(has(answer({"try", "Order/1", "--wiat=5s"}), wait));
+    EXPECT_TRUE(has(answer({"run", "--wiat", "5s", "nightly", "--", "true"}), wait));
+    // Also where something else is missing.
+    EXPECT_TRUE(has(answer({"who", "--jsn"}), "there is no option '--jsn'; did you mean '--json'"));
+    EXPECT_TRUE(has(answer({"--stroe", "x", "ls"}), "did you mean '--store'?"));
+    EXPECT_TRUE(has(answer({"ls", "--elephant"}), "there is no option '--elephant'\n"));
+    EXPECT_TRUE(has(answer({"relaese"}), "no command 'relaese'; did you mean 'release'?"));
+}
+
+TEST_F(Command, SaysWhereTheDashesOfRunBelong) {
+    const auto finished = run({"run", "--wait", "5s", "nightly", "echo", "-n", "hi"});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_TRUE(has(finished.output, "leasehold run --wait 5s nightly -- echo -n hi"))
+        << finished.output;
+}
+
+TEST_F(Command, NamesEverythingThatBreakNeedsAtOnce) {
+    const auto both = run({"break", "Order/1"});
+    EXPECT_EQ(both.exit_code, 2);
+    EXPECT_TRUE(has(both.output, "--fence") && has(both.output, "--reason")) << both.output;
+    EXPECT_FALSE(has(run({"break", "Order/1", "--fence", "1"}).output, "--fence"));
+}
+
+TEST_F(Command, SaysThatNothingWasChangedOnlyWhereSomethingCouldHaveBeen) {
+    const std::string nowhere = "postgres://nobody@127.0.0.1:1/nothing";
+    const auto read = run({"ls", "--store", nowhere});
+    EXPECT_EQ(read.exit_code, 3);
+    EXPECT_FALSE(has(read.output, "nothing was changed")) << read.output;
+    EXPECT_TRUE(has(run({"purge", "--store", nowhere}).output, "nothing was changed"));
+}
+
+TEST_F(Command, GivesABrokenLeaseNoTimeThatRemains) {
+    const Lease lease = take("Order/1");
+    const auto broken = run(
+        {"break", "Order/1", "--fence", std::to_string(lease.fence), "--reason", "left", "--json"});
+    EXPECT_EQ(broken.exit_code, 0) << broken.output;
+    EXPECT_FALSE(std::regex_search(broken.output, std::regex{"\"remaining_ms\": ?[1-9]"}))
+        << broken.output;
 }
 
 TEST_F(Command, TakesTheStoreBeforeAndAfterItsName) {
@@ -266,7 +316,7 @@ TEST_F(Command, FindsWhatIsWrongWithAStore) {
 TEST_F(Command, SaysWhatASqliteFileNeeds) {
     const auto nowhere = run({"doctor", "--store", "sqlite:" + file("no/locks.db")});
     EXPECT_EQ(nowhere.exit_code, 1);
-    EXPECT_TRUE(has(nowhere.output, "No such file or directory; its folder must be there"))
+    EXPECT_TRUE(has(nowhere.output, "No such file or directory; the folder must exist"))
         << nowhere.output;
 
     const std::string strange = file("strange.db");
@@ -293,6 +343,22 @@ TEST_F(Command, WarnsOfAFileThatEverybodyCanRead) {
     EXPECT_TRUE(has(run({"doctor"}).output, "ok       secrets"));
 }
 
+// More milliseconds than an int holds, which is what poll() and SQLite take.
+constexpr const char* hundred_days = "io_timeout_ms=8640000000";
+
+std::string with_parameter(const std::string& url, const std::string& parameter) {
+    return url + (has(url, "?") ? "&" : "?") + parameter;
+}
+
+TEST_F(Command, AnswersWithAnIoTimeoutOfAHundredDays) {
+    const std::string store = with_parameter("sqlite:" + file("locks.db"), hundred_days);
+    EXPECT_EQ(run({"try", "Order/1", "--store", store}).exit_code, 0);
+    const Serving server{store};
+    const std::string http = with_parameter(server.url(), hundred_days);
+    EXPECT_EQ(run({"try", "Order/2", "--store", http}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Order/2", "--wait", "100ms", "--store", http}).exit_code, 1);
+}
+
 class CommandOnAServer : public faults::ServerTest {};
 INSTANTIATE_TEST_SUITE_P(, CommandOnAServer, ::testing::ValuesIn(faults::every_server()),
                          faults::by_store());
@@ -309,6 +375,12 @@ TEST_P(CommandOnAServer, WorksAsOnEveryOtherStore) {
     auto secret = environment;
     secret.push_back("LEASEHOLD_LOCK_ID=" + taken.output.substr(0, 36));
     EXPECT_EQ(leasehold({"release", "Order/1"}, secret).exit_code, 0);
+}
+
+TEST_P(CommandOnAServer, AnswersWithAnIoTimeoutOfAHundredDays) {
+    const auto taken =
+        leasehold({"try", "Order/1", "--store", with_parameter(url(), hundred_days)});
+    EXPECT_EQ(taken.exit_code, 0) << taken.output;
 }
 
 TEST_P(CommandOnAServer, SaysThatAnEffectIsUnknownWhenTheAnswerIsLost) {

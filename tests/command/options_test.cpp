@@ -4,6 +4,7 @@
 
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "cli/subcommand.hpp"
 #include "command/host.hpp"
@@ -109,6 +110,15 @@ TEST_F(Options, AreShownWithExamplesByEveryCommand) {
         EXPECT_NE(help.output.find("Examples:\n  "), std::string::npos) << help.output;
         EXPECT_EQ(leasehold({command->get_name(), "--nonsense"}).exit_code, 2);
     }
+}
+
+TEST_F(Options, FitOnATerminalOfEightyColumns) {
+    std::string help = leasehold({"--help"}).output;
+    for (const CLI::App* command : commands()) {
+        help += leasehold({command->get_name(), "--help"}).output;
+    }
+    std::istringstream lines{help};
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 }  // namespace

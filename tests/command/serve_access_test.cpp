@@ -97,7 +97,7 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
         {"", ": there is no token in this file"},
         {"token = 1", ":1: a token file has [[token]] entries only"},
         {"x = 1\n" + good, ":1: a token file has [[token]] entries only, not 'x'"},
-        {"[[token", ":1: this is no TOML"},
+        {"[[token", ":1: this is not TOML"},
         {"[[token]]\nname = \"a\"\n", ":1: the token has no 'sha256'"},
         {"[[token]]\nname = 1\n", ":2: name takes a text in quotes"},
         {"[[token]]\nname = \"a b\"\n", ":2: a token's name has 1 to 64 letters"},
@@ -108,7 +108,7 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
         {"[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = []\n", ":4: roles takes"},
         {"[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = [\"fly\"]\n",
          ":4: there is no role 'fly'; there are use, see, break"},
-        {good + "owner = \"\"\n", ":5: an empty owner says nothing"},
+        {good + "owner = \"\"\n", ":5: the owner is empty; leave it out"},
         {good + "owner = \"shop/\"\n", ":5: an owner does not end in '/'"},
         {good + "rate = -1\n", ":5: rate takes a whole number"},
         {good + "rate = \"1\"\n", ":5: rate takes a whole number"},
@@ -262,17 +262,29 @@ TEST_F(ServeAccess, TheCommandShowsItsTokenAndSaysWhatItMayNotDo) {
     const auto other = run({"try", "Order/2", "--owner", "bob"}, shop);
     EXPECT_EQ(other.exit_code, 5);
     EXPECT_NE(other.output.find("speaks only for the owner 'shop'"), std::string::npos);
+    EXPECT_EQ(other.output.find("needs --owner"), std::string::npos) << other.output;
+    const auto without_owner = run({"try", "Order/2"}, shop);
+    EXPECT_EQ(without_owner.exit_code, 5);
+    EXPECT_NE(without_owner.output.find("needs --owner"), std::string::npos)
+        << without_owner.output;
     const auto stranger = run({"ls"}, "LEASEHOLD_TOKEN=");
     EXPECT_EQ(stranger.exit_code, 5);
     EXPECT_NE(stranger.output.find("says 401: this server wants a token"), std::string::npos);
+    EXPECT_NE(stranger.output.find("LEASEHOLD_TOKEN_FILE must name a file"), std::string::npos)
+        << stranger.output;
+    const auto unknown = run({"ls"}, "LEASEHOLD_TOKEN=nonsense");
+    EXPECT_NE(unknown.output.find("the token is from LEASEHOLD_TOKEN\n"), std::string::npos)
+        << unknown.output;
     const auto command =
         leasehold({"run", "--wait", "1h", "--store", store, "nightly", "--", "true"}, {shop});
     EXPECT_EQ(command.exit_code, 123) << command.output;
+    EXPECT_NE(command.output.find("needs --owner"), std::string::npos) << command.output;
     const auto doctor = run({"doctor"}, shop);
     EXPECT_EQ(doctor.exit_code, 1);
     EXPECT_NE(doctor.output.find("doctor --owner OWNER"), std::string::npos) << doctor.output;
     const auto named = run({"doctor", "--owner", "shop"}, shop);
-    EXPECT_NE(named.output.find("a lock can be taken, renewed and released"), std::string::npos)
+    EXPECT_NE(named.output.find("the server lets shop take, renew and release locks"),
+              std::string::npos)
         << named.output;
     // A token that only takes locks is as it should be.
     EXPECT_NE(named.output.find("warning  history"), std::string::npos) << named.output;

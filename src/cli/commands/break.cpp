@@ -7,6 +7,18 @@
 #include "core/grant.hpp"
 
 namespace leasehold::cli {
+namespace {
+
+void require(bool has_fence, bool has_reason) {
+    if (has_fence && has_reason) return;
+    std::string problem = "break needs ";
+    if (!has_fence) problem += "--fence FENCE (`leasehold who` shows it)";
+    if (!has_fence && !has_reason) problem += " and ";
+    if (!has_reason) problem += "--reason TEXT (the holder reads it)";
+    throw BadRequest{problem};
+}
+
+}  // namespace
 
 void add_break(CLI::App& app, Invocation& call) {
     struct Options {
@@ -15,23 +27,18 @@ void add_break(CLI::App& app, Invocation& call) {
     };
     const auto options = std::make_shared<Options>();
     Subcommand command{
-        app, "break", "End somebody else's lease, and tell them why",
+        app, "break", "End somebody else's lease, with a reason",
         "  leasehold who Order/1      # shows the fence\n"
         "  leasehold break Order/1 --fence 1789466400000000 --reason 'left for the day'"};
     command.required_text("key", "KEY", options->key, "what is locked, TYPE/ID or a name")
-        .number("--fence", "FENCE", options->fence, "of the lease to end, as `who` shows it")
-        .text("--reason", "TEXT", options->reason, "why; the holder is told")
-        .text("--by", "WHO", options->by, "who you are (USER@HOST); the holder is told")
+        .number("--fence", "FENCE", options->fence, "the fence of the lease to end; `who` shows it")
+        .text("--reason", "TEXT", options->reason, "why; the holder reads it")
+        .text("--by", "WHO", options->by, "who you are (USER@HOST); the holder reads it")
         .type(options->type)
         .store(call)
         .json(call);
     command.does(call, [&call, options] {
-        if (!options->fence) {
-            throw BadRequest{"which lease? give its --fence, as `leasehold who` shows it"};
-        }
-        if (options->reason.empty()) {
-            throw BadRequest{"why? give a --reason; the holder will read it"};
-        }
+        require(options->fence.has_value(), !options->reason.empty());
         const LockKey key = key_from(options->key, options->type);
         LockManager locks{open_shared_store(call)};
         auto broken =

@@ -8,7 +8,7 @@ void add_check(CLI::App& app, Invocation& call) {
                        "  leasehold check Order/1 --lock-id-file ~/.order-1\n"
                        "  LEASEHOLD_LOCK_ID=... leasehold check Order/1"};
     add_lease_options(command, call, *lease);
-    command.does(call, [&call, lease] {
+    command.shows(call, [&call, lease] {
         const LockId id = lock_id_from(lease->lock_id);
         const auto key = lease->locked_key();
         LockManager locks{open_shared_store(call)};

@@ -15,7 +15,7 @@ void add_extend(CLI::App& app, Invocation& call) {
     command.duration("--by", options->by, "how much to add");
     add_lease_options(command, call, options->lease);
     command.does(call, [&call, options] {
-        if (!options->by) throw BadRequest{"by how much? give --by DURATION, as in --by 10m"};
+        if (!options->by) throw BadRequest{"extend needs --by DURATION, as in --by 10m"};
         const LockId id = lock_id_from(options->lease.lock_id);
         const auto key = options->lease.locked_key();
         LockManager locks{open_shared_store(call)};

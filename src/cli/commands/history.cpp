@@ -44,15 +44,15 @@ void add_history(CLI::App& app, Invocation& call) {
         std::optional<std::int64_t> limit;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command{app, "history", "Tell what ended, how, and by whom, latest first",
+    Subcommand command{app, "history", "List ended leases, the latest first",
                        "  leasehold history Order/1\n"
                        "  leasehold history --limit 100 --json"};
-    command.text("key", "KEY", options->key, "only of this key, TYPE/ID or a name")
-        .number("--limit", "N", options->limit, "at most so many (20)")
+    command.text("key", "KEY", options->key, "only this key, TYPE/ID or a name")
+        .number("--limit", "N", options->limit, "how many to show at most (20)")
         .type(options->type)
         .store(call)
         .json(call);
-    command.does(call, [&call, options] {
+    command.shows(call, [&call, options] {
         const auto most = static_cast<std::size_t>(options->limit.value_or(20));
         if (most == 0) throw BadRequest{"--limit takes a number above 0"};
         History query;
@@ -62,7 +62,7 @@ void add_history(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(past);
         else if (past.empty())
-            std::cout << "nothing is remembered\n";
+            std::cout << "no lease has ended\n";
         else
             table_of(past).print();
         return static_cast<int>(done);

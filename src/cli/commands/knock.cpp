@@ -45,8 +45,8 @@ void add_knock(CLI::App& app, Invocation& call) {
                        "  export LEASEHOLD_STORE=http://127.0.0.1:7470\n"
                        "  leasehold knock Order/1 --message 'May I have it for five minutes?'"};
     command.required_text("key", "KEY", options->key, "what is locked, TYPE/ID or a name")
-        .text("--message", "TEXT", options->message, "what to say")
-        .text("--owner", "OWNER", options->owner, "who you are (USER@HOST); the holder is told")
+        .text("--message", "TEXT", options->message, "what the holder reads")
+        .text("--owner", "OWNER", options->owner, "who you are (USER@HOST); the holder reads it")
         .type(options->type)
         .store(call)
         .json(call);
@@ -54,9 +54,10 @@ void add_knock(CLI::App& app, Invocation& call) {
         const LockKey key = key_from(options->key, options->type);
         const StoreUrl url = server_named(call, key);
         if (options->message.empty()) {
-            throw BadRequest{"what is to be said? give a --message; the holder will read it"};
+            throw BadRequest{
+                "the message is missing; give --message TEXT, which the holder will read"};
         }
-        const http::Knock knock{.owner = options->owner.empty() ? who_we_are() : options->owner,
+        const http::Knock knock{.owner = owner_from(call, options->owner),
                                 .message = options->message};
         const auto asked = http::knock(server_at(url), url.options.io_timeout, key, knock);
         if (!asked) return refuse_knock(call, asked.error());

@@ -15,7 +15,7 @@ void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease)
     command.text("key", "KEY", lease.key, "what is locked, TYPE/ID or a name")
         .text("--lock-id", "ID", lease.lock_id.option,
               "the lease's secret; '-' reads it from standard input")
-        .text("--lock-id-file", "FILE", lease.lock_id.file, "reads the lock id from this file")
+        .text("--lock-id-file", "FILE", lease.lock_id.file, "read the lock id from this file")
         .type(lease.type)
         .store(call)
         .json(call);

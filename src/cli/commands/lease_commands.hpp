@@ -7,7 +7,7 @@
 #include "cli/input.hpp"
 #include "cli/subcommand.hpp"
 
-// What check, extend, renew and release share: they are about one lease, named by its lock id.
+// The options that check, extend, renew and release share: they name one lease by its lock id.
 namespace leasehold::cli {
 
 struct NamedLease {
@@ -15,14 +15,14 @@ struct NamedLease {
     std::string type{};
     LockIdSource lock_id{};
 
-    // Nothing where only the lock id names it.
+    // Nothing if only the lock id is given.
     [[nodiscard]] std::optional<LockKey> locked_key() const;
 };
 
 // KEY, --type, --lock-id, --lock-id-file, --store and --json.
 void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease);
 
-// Shows the lease as `done_to_it` ("is alive until ...") or the refusal.
+// Prints the lease with `done_to_it` ("is alive"), or the refusal; returns the exit code.
 int answer(const Invocation& call, const Result<Lease>& result, const std::string& done_to_it);
 
 // "Order/1 DONE until 09:25:00 (5m left), fence 17"

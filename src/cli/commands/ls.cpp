@@ -13,13 +13,13 @@ void add_ls(CLI::App& app, Invocation& call) {
         std::optional<std::int64_t> limit;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command{app, "ls", "List the leases that are alive",
+    Subcommand command{app, "ls", "List the live leases",
                        "  leasehold ls\n"
                        "  leasehold ls --type Order\n"
                        "  leasehold ls --owner alice --below --json"};
     add_selection(command, call, options->selection);
-    command.number("--limit", "N", options->limit, "at most so many (1000)").json(call);
-    command.does(call, [&call, options] {
+    command.number("--limit", "N", options->limit, "how many to show at most (1000)").json(call);
+    command.shows(call, [&call, options] {
         const auto most = static_cast<std::size_t>(options->limit.value_or(1000));
         if (most == 0) throw BadRequest{"--limit takes a number above 0"};
         LockManager locks{open_shared_store(call)};

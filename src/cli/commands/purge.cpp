@@ -5,7 +5,7 @@
 namespace leasehold::cli {
 
 void add_purge(CLI::App& app, Invocation& call) {
-    Subcommand command{app, "purge", "Forget what ended longer than the retention ago",
+    Subcommand command{app, "purge", "Forget leases that ended before the retention time",
                        "  leasehold purge\n"
                        "  leasehold purge --store 'sqlite:locks.db?retention_s=3600'"};
     command.store(call).json(call);

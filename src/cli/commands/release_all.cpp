@@ -14,8 +14,8 @@ void add_release_all(CLI::App& app, Invocation& call) {
     Subcommand command{app, "release-all", "End all leases of an owner",
                        "  leasehold release-all alice/session-7 --below\n"
                        "  leasehold release-all alice --key Order/1"};
-    command.required_text("owner", "OWNER", options->owner, "whose leases")
-        .flag("--below", options->below, "and of every owner whose path begins with it")
+    command.required_text("owner", "OWNER", options->owner, "the owner whose leases end")
+        .flag("--below", options->below, "and those of every owner below it")
         .text("--key", "KEY", options->key, "only on this key")
         .type(options->type)
         .store(call)

@@ -10,7 +10,8 @@ void add_renew(CLI::App& app, Invocation& call) {
     const auto options = std::make_shared<Options>();
     Subcommand command{app, "renew", "Set the expiry of a lease to now plus the ttl",
                        "  leasehold renew Order/1 --ttl 5m --lock-id-file ~/.order-1"};
-    command.duration("--ttl", options->ttl, "how long it lives from now (5m); never shortens");
+    command.duration("--ttl", options->ttl,
+                     "how long the lease lives from now (5m); never shortens it");
     add_lease_options(command, call, options->lease);
     command.does(call, [&call, options] {
         const LockId id = lock_id_from(options->lease.lock_id);

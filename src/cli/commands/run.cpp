@@ -25,10 +25,10 @@ std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-RunOptions checked(const Invocation& call, const Options& options) {
+RunOptions checked(Invocation& call, const Options& options) {
     if (call.after_dashes.empty() || call.after_dashes.front().empty()) {
         throw BadRequest{
-            "what is to run? write `--` and the command after the name:\n"
+            "the command to run is missing; write `--` and the command after the name:\n"
             "  leasehold run nightly-report -- ./report.sh"};
     }
     const Duration ttl = options.ttl.value_or(60s);
@@ -43,7 +43,7 @@ RunOptions checked(const Invocation& call, const Options& options) {
     }
     return {.key = key_from(options.name, options.type),
             .command = call.after_dashes,
-            .owner = options.owner.empty() ? who_we_are() : options.owner,
+            .owner = owner_from(call, options.owner),
             .note = options.note.empty() ? file_name(call.after_dashes.front()) : options.note,
             .mode = options.shared ? Mode::shared : Mode::exclusive,
             .wait = options.wait.value_or(Duration::zero()),
@@ -64,28 +64,27 @@ void add_run(CLI::App& app, Invocation& call) {
         "  leasehold run --at-least-for 10s nightly-report -- ./report.sh\n"
         "  leasehold run --wait 30s --ttl 1m deploy -- make deploy\n"
         "\n"
-        "Exit codes: the command's own (128 + N where signal N ended it), 120 refused, 121 the\n"
-        "lease was lost and the command stopped, 122 the store failed before the command was\n"
-        "started, 123 the server does not allow it, 126 and 127 the command cannot be executed or\n"
-        "was not found."};
+        "Exit codes: the command's own (128 + N if signal N ended it), 120 refused, 121\n"
+        "the lease was lost and the command stopped, 122 the store failed before the\n"
+        "command was started, 123 the server does not allow it, 126 the command cannot be\n"
+        "executed, 127 it was not found."};
     command.required_text("name", "NAME", options->name, "what to lock, a name or TYPE/ID")
         .duration("--wait", options->wait,
                   "how long to wait for the lock, and for a store that fails (0s)")
-        .duration("--ttl", options->ttl,
-                  "for how long the lock stays taken if this host dies (60s)")
+        .duration("--ttl", options->ttl, "how long the lock stays taken if this host dies (60s)")
         .duration("--at-least-for", options->at_least_for,
-                  "keeps the lock at least so long, however soon the command ends (0s)")
+                  "keep the lock at least this long, even if the command ends sooner (0s)")
         .duration("--grace", options->grace,
-                  "from SIGTERM to SIGKILL when the lease is lost (a sixth of the ttl, at most "
-                  "10s)")
+                  "time from SIGTERM to SIGKILL when the lease is lost (a sixth of the ttl, at "
+                  "most 10s)")
         .text("--owner", "OWNER", options->owner,
               "shown to others, followed by /run-... (USER@HOST)")
         .text("--note", "TEXT", options->note,
-              "shown to those who are refused (the program's name)")
+              "shown to others who want the lock (the program's name)")
         .flag("--shared", options->shared, "share the lock with others who share it")
         .flag("--pass-lock-id", options->pass_lock_id,
-              "gives the command the lease's secret as LEASEHOLD_LOCK_ID")
-        .flag("-q,--quiet", options->quiet, "says nothing when refused")
+              "give the command the lock id, as LEASEHOLD_LOCK_ID")
+        .flag("-q,--quiet", options->quiet, "print nothing when refused")
         .type(options->type)
         .store(call)
         .followed_by("-- COMMAND [ARGUMENTS]");

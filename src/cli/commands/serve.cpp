@@ -24,19 +24,23 @@ void add_serve(CLI::App& app, Invocation& call) {
         "  leasehold serve --config /etc/leasehold/leasehold.toml\n"
         "  leasehold serve --print-config > leasehold.toml\n"
         "\n"
-        "Every setting is an option (--default-ttl), a variable (LEASEHOLD_DEFAULT_TTL) and a\n"
-        "line of the file (default_ttl = \"5m\"); the option comes before the variable before the\n"
-        "file. SIGTERM and SIGINT end it when everything under way is answered, a second one at\n"
-        "once; SIGHUP reads log level, tokens and certificate again.\n"
+        "Every setting is an option (--default-ttl), an environment variable\n"
+        "(LEASEHOLD_DEFAULT_TTL) and a line of the file (default_ttl = \"5m\"). The option\n"
+        "overrides the variable, and the variable overrides the file.\n"
         "\n"
-        "Exit codes: 0 stopped, 2 wrong usage or configuration, 3 the store cannot be opened or\n"
-        "the address not listened on, 128 + N stopped at once by signal N."};
+        "SIGTERM and SIGINT stop the server after it has answered the requests under way;\n"
+        "a second signal stops it at once. SIGHUP makes it read log level, tokens and\n"
+        "certificate again.\n"
+        "\n"
+        "Exit codes: 0 stopped, 2 wrong usage or configuration, 3 the store cannot be\n"
+        "opened or the address is in use, 128 + N stopped at once by signal N."};
     command
         .text("--config", "FILE", options->line.config_file,
               "a TOML file with settings; else LEASEHOLD_CONFIG")
         .flag("--print-config", options->print_config,
-              "print every setting with its value and where that comes from, as such a file")
-        .flag("--banner", options->banner, "greet on standard output: the address, what to try");
+              "print such a file with every setting, its value and where the value comes from")
+        .flag("--banner", options->banner,
+              "print the address and examples to try when the server is ready");
     for (const Setting& setting : settings()) {
         const std::string help = std::string{setting.help} + " (" + setting.show({}) + ")";
         command.text(setting.option().c_str(), std::string{setting.kind}.c_str(), help.c_str(),
@@ -44,6 +48,7 @@ void add_serve(CLI::App& app, Invocation& call) {
                          options->line.options[name] = text;
                      });
         if (setting.is_list()) command.repeatable(setting.option().c_str());
+        command.group(setting.option().c_str(), std::string{setting.group});
     }
     command.does(call, [&call, options] {
         // `leasehold --store URL serve`

@@ -18,7 +18,7 @@ struct Options {
     std::optional<std::int64_t> rate;
 };
 
-// 256 random bits. The letters in front let people and scanners see what it is.
+// 256 random bits. The prefix lets people and secret scanners recognise a token.
 std::string draw_token() {
     server::Digest bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -47,21 +47,21 @@ void add_token(CLI::App& app, Invocation& call) {
     Subcommand command{
         app, "token", "Make a token for the server's token file",
         "  leasehold token shop --roles use,see --owner shop >> tokens.toml\n"
-        "  leasehold token admin --roles use,see,break --token-file ~/.leasehold-token >> "
-        "tokens.toml\n"
+        "  leasehold token admin --roles use,see,break --token-file token >> tokens.toml\n"
         "  leasehold serve --tokens tokens.toml\n"
         "\n"
-        "The entry for the file goes to standard output. The token itself is shown once, on\n"
-        "standard error, and kept nowhere: the entry holds only its SHA-256."};
-    command.required_text("name", "NAME", options->name, "whose it is; shown in logs and audits")
+        "Prints the entry for the token file on standard output, and the token itself on\n"
+        "standard error. The token is shown only once: the entry holds its SHA-256."};
+    command
+        .required_text("name", "NAME", options->name,
+                       "the token's name, shown in logs and in the history")
         .required_text("--roles", "ROLES", options->roles,
-                       "what it may do: use, see, break, with commas between them")
+                       "what it may do: use, see, break, separated by commas")
         .text("--owner", "OWNER", options->owner,
-              "the owner it speaks for, with those below; else everybody")
-        .number("--rate", "NUMBER", options->rate,
-                "requests a second; else the server's token_rate")
+              "the owner it speaks for, with every owner below (any owner)")
+        .number("--rate", "NUMBER", options->rate, "requests a second (the server's token_rate)")
         .text("--token-file", "FILE", options->token_file,
-              "writes the token there (mode 0600) and does not show it");
+              "write the token to this file (mode 0600) instead of showing it");
     command.does(call, [options] {
         server::Token token{.name = options->name, .roles = roles_in(options->roles)};
         required(check_token_name(token.name));

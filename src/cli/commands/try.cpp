@@ -46,23 +46,23 @@ void print(const std::vector<Lease>& leases, const Options& options) {
     }
 }
 
-int run(const Invocation& call, const Options& options) {
+int run(Invocation& call, const Options& options) {
     std::vector<LockKey> keys;
     for (const std::string& key : options.keys) keys.push_back(key_from(key, options.type));
     const bool several = keys.size() > 1;
     if (several && !options.lock_id_file.empty()) {
-        throw BadRequest{"--lock-id-file is for one key; several have several lock ids"};
+        throw BadRequest{"--lock-id-file takes one key: several keys have several lock ids"};
     }
-    if (several && options.since) throw BadRequest{"--since is for one key"};
+    if (several && options.since) throw BadRequest{"--since takes one key"};
     const SecretFile secret{"the lock id file", options.lock_id_file};
-    const auto leases =
-        take(call, keys,
-             {.owner = options.owner.empty() ? unique_owner(who_we_are(), "try") : options.owner,
-              .mode = options.shared ? Mode::shared : Mode::exclusive,
-              .ttl = options.ttl,
-              .note = options.note,
-              .since = options.since},
-             options.wait.value_or(Duration::zero()));
+    const auto leases = take(
+        call, keys,
+        {.owner = options.owner.empty() ? unique_owner(owner_from(call, {}), "try") : options.owner,
+         .mode = options.shared ? Mode::shared : Mode::exclusive,
+         .ttl = options.ttl,
+         .note = options.note,
+         .since = options.since},
+        options.wait.value_or(Duration::zero()));
     if (!leases) return refuse(call, leases.error());
     if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id.to_string());
     if (!call.json)
@@ -85,18 +85,18 @@ void add_try(CLI::App& app, Invocation& call) {
                        "  LEASEHOLD_LOCK_ID=$(leasehold try -q Order/1) || exit"};
     command
         .required_texts("KEY", options->keys,
-                        "what to lock, TYPE/ID or a name; several are taken all or none")
-        .text("--owner", "OWNER", options->owner, "whose lease it is (USER@HOST/try-...)")
-        .duration("--ttl", options->ttl, "how long it lives unless renewed (5m)")
+                        "what to lock, TYPE/ID or a name; of several keys all or none")
+        .text("--owner", "OWNER", options->owner, "who holds the lease (USER@HOST/try-...)")
+        .duration("--ttl", options->ttl, "how long the lease lives unless it is renewed (5m)")
         .duration("--wait", options->wait,
-                  "how long to wait for it, in a server's line or by asking again (0s)")
+                  "how long to wait for the lock, in a server's line or by asking again (0s)")
         .flag("--shared", options->shared, "share the key with others who share it")
-        .text("--note", "TEXT", options->note, "shown to those who are refused")
+        .text("--note", "TEXT", options->note, "shown to others who want the lock")
         .number("--since", "FENCE", options->since,
                 "only if nobody was granted the key after this fence")
         .text("--lock-id-file", "FILE", options->lock_id_file,
-              "writes the lock id there, for you alone, and does not print it")
-        .flag("-q,--quiet", options->quiet, "prints the lock id and nothing else")
+              "write the lock id to this file (mode 0600) instead of printing it")
+        .flag("-q,--quiet", options->quiet, "print the lock id and nothing else")
         .type(options->type)
         .store(call)
         .json(call);

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// More do not fit on any screen.
+// More leases do not fit on any screen.
 constexpr std::size_t most_shown = 1000;
 
 struct Options {
@@ -28,19 +28,19 @@ struct Options {
     std::optional<Duration> every;
 };
 
-// Ctrl-C, the end of the terminal and its changes of size, as something to wait for.
-class Signals {
+// A file to poll for Ctrl-C, for the end of the terminal and for changes of its size.
+class TerminalSignals {
 public:
-    Signals() {
+    TerminalSignals() {
         sigset_t set;
         sigemptyset(&set);
         for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) sigaddset(&set, number);
         ::sigprocmask(SIG_BLOCK, &set, nullptr);
         file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     }
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-    ~Signals() { ::close(file_); }
+    TerminalSignals(const TerminalSignals&) = delete;
+    TerminalSignals& operator=(const TerminalSignals&) = delete;
+    ~TerminalSignals() { ::close(file_); }
 
     [[nodiscard]] int file() const noexcept { return file_; }
     [[nodiscard]] bool end() const {
@@ -61,7 +61,8 @@ struct Size {
     std::size_t columns = 80;
 };
 
-// The other screen of the terminal, keys as they are pressed, no cursor; all as before at the end.
+// Switches to the terminal's other screen, without a cursor and with unbuffered keys. The
+// destructor restores the terminal.
 class Screen {
 public:
     Screen() {
@@ -88,7 +89,7 @@ public:
         return {window.ws_row, window.ws_col};
     }
 
-    // In one write, each line over the old one: nothing flickers.
+    // Overwrites the old lines in one write, so that nothing flickers.
     static void draw(const std::vector<std::string>& lines) {
         std::string picture{"\x1b[H"};
         for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -120,7 +121,7 @@ private:
     termios before_{};
 };
 
-// The store, asked again and again; opened anew where it fails.
+// Asks the store for its leases, again and again.
 class Source {
 public:
     Source(const Invocation& call, const Selection& selection)
@@ -167,8 +168,8 @@ std::vector<std::string> picture_of(const Source& source, const std::string& tro
 
 int watch_on_screen(const Invocation& call, const Options& options, Duration every) {
     Source source{call, options.selection};
-    source.ask();  // what cannot be opened is said before the screen changes
-    const Signals signals;
+    source.ask();  // fails before the screen changes if the store cannot be opened
+    const TerminalSignals signals;
     const Screen screen;
     std::string trouble;
     for (;;) {
@@ -186,7 +187,7 @@ int watch_on_screen(const Invocation& call, const Options& options, Duration eve
     }
 }
 
-void tell_changes(const HolderPage& before, const HolderPage& now) {
+void print_changes(const HolderPage& before, const HolderPage& now) {
     const auto tell = [time = now.store_now](const Holder& holder, const char* what) {
         std::cout << to_string(time) << ' ' << what << ' ' << fitted(holder.key.to_string())
                   << " fence " << holder.fence << ' ' << fitted(named(holder.owner)) << '\n';
@@ -207,11 +208,11 @@ void tell_changes(const HolderPage& before, const HolderPage& now) {
 
 int watch_as_lines(const Invocation& call, const Options& options, Duration every) {
     Source source{call, options.selection};
-    const Signals signals;
+    const TerminalSignals signals;
     HolderPage before;
     source.ask();
     for (;;) {
-        tell_changes(before, source.holders());
+        print_changes(before, source.holders());
         before = source.holders();
         pollfd ready{signals.file(), POLLIN, 0};
         ::poll(&ready, 1,
@@ -234,8 +235,8 @@ void add_watch(CLI::App& app, Invocation& call) {
                        "  leasehold watch --type Order --every 250ms\n"
                        "  leasehold watch | grep Order      # a line for each change"};
     add_selection(command, call, options->selection);
-    command.duration("--every", options->every, "how often to look (1s)");
-    command.does(call, [&call, options] {
+    command.duration("--every", options->every, "how often to ask the store (1s)");
+    command.shows(call, [&call, options] {
         const Duration every = options->every.value_or(1s);
         if (every < 50ms || every > 1h) throw BadRequest{"--every takes 50ms to 1h"};
         return ::isatty(STDOUT_FILENO) == 1 ? watch_on_screen(call, *options, every)

@@ -17,7 +17,7 @@ void add_who(CLI::App& app, Invocation& call) {
         .type(options->type)
         .store(call)
         .json(call);
-    command.does(call, [&call, options] {
+    command.shows(call, [&call, options] {
         const LockKey key = key_from(options->key, options->type);
         LockManager locks{open_shared_store(call)};
         const HolderPage holders = locks.holders(key);

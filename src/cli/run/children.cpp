@@ -10,7 +10,7 @@
 namespace leasehold::cli {
 
 void kill_children() {
-    // The kernel lists children by the thread that made or adopted them.
+    // The kernel lists children by the thread that started or adopted them.
     std::error_code error;
     for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", error}) {
         std::ifstream children{thread.path() / "children"};

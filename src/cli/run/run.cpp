@@ -29,14 +29,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Passed on to the command.
+// The signals that are passed on to the command.
 constexpr std::array forwarded{SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
 
-// Signals that can be waited for, in all threads that are made after this.
-class Signals {
+// A file to poll for the forwarded signals, which it blocks in this thread and in later ones.
+class ForwardedSignals {
 public:
-    Signals() {
+    ForwardedSignals() {
         sigset_t set;
         sigemptyset(&set);
         for (const int number : forwarded) sigaddset(&set, number);
@@ -44,9 +44,9 @@ public:
         sigaddset(&set, SIGTTOU);
         ::sigprocmask(SIG_BLOCK, &set, nullptr);
     }
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-    ~Signals() { ::close(file_); }
+    ForwardedSignals(const ForwardedSignals&) = delete;
+    ForwardedSignals& operator=(const ForwardedSignals&) = delete;
+    ~ForwardedSignals() { ::close(file_); }
 
     [[nodiscard]] int file() const noexcept { return file_; }
     [[nodiscard]] std::optional<int> next() const {
@@ -88,7 +88,7 @@ void wait_for(const std::array<int, N>& files, SteadyClock::time_point until) {
     int timeout = -1;
     if (until != SteadyClock::time_point::max()) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now());
-        // Not longer than a second: the wait stands still while the machine is suspended.
+        // At most a second: poll() does not count the time while the machine is suspended.
         timeout = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000));
     }
     ::poll(wanted.data(), N, timeout);
@@ -99,7 +99,8 @@ struct Granted {
     Lease lease;
 };
 
-// Opens the store and takes the lock, on a thread of its own so that signals are heard meanwhile.
+// Opens the store and takes the lock on a thread of its own, so that signals are handled while it
+// waits.
 class Acquisition {
 public:
     Acquisition(const Invocation& call, const RunOptions& options)
@@ -116,7 +117,7 @@ public:
     [[nodiscard]] bool has_finished() const { return finished_.has_rung(); }
     void give_up() { thread_.request_stop(); }
 
-    // When it has finished. Throws what the store threw.
+    // To be called once it has finished. Rethrows the store's fault.
     [[nodiscard]] Result<Granted> result() {
         thread_.join();
         if (failure_) std::rethrow_exception(failure_);
@@ -160,8 +161,8 @@ std::string why(const KeepAlive::Loss& loss) {
 // One run of the command, from the grant of its lease to its end.
 class Run {
 public:
-    Run(const RunOptions& options, Granted granted, Supervisor& supervisor, const Signals& signals,
-        Terminal& terminal)
+    Run(const RunOptions& options, Granted granted, Supervisor& supervisor,
+        const ForwardedSignals& signals, Terminal& terminal)
         : options_{options},
           locks_{std::move(granted.locks)},
           lease_{std::move(granted.lease)},
@@ -207,7 +208,7 @@ private:
             const std::lock_guard lock{mutex_};
             loss_ = loss;
         }
-        // No longer ours: somebody else may have it already.
+        // The lease is gone: somebody else may hold the lock already.
         if (std::holds_alternative<Refusal>(loss)) supervisor_.kill();
         lost_.ring();
     }
@@ -217,9 +218,9 @@ private:
         return loss_;
     }
 
-    // Until the command has ended.
+    // Returns when the command has ended.
     [[nodiscard]] Event watch() {
-        // By then the supervisor has killed everything, unless it stands still itself.
+        // By then the supervisor has killed everything, unless it is stopped itself.
         auto overdue_at = SteadyClock::time_point::max();
         for (;;) {
             wait_for(std::array{supervisor_.events(), signals_.file(), lost_.file()}, overdue_at);
@@ -239,7 +240,7 @@ private:
             if (SteadyClock::now() >= overdue_at) supervisor_.replace();
             while (const auto number = signals_.next()) {
                 if (*number == SIGCONT) give_terminal();
-                told_to_end_ = told_to_end_ || Signals::ends(*number);
+                asked_to_end_ = asked_to_end_ || ForwardedSignals::ends(*number);
                 supervisor_.signal(*number);
             }
         }
@@ -277,7 +278,7 @@ private:
         }
     }
 
-    // The lease ends by itself soon, or has. The store may hang: nothing more is asked of it.
+    // The lease has expired or will soon. The store may hang: it is not asked again.
     [[nodiscard]] int was_stopped() const {
         const auto lost = loss();
         complain("the lease on " + options_.key.to_string() +
@@ -286,19 +287,19 @@ private:
         return lease_lost;
     }
 
-    // As long as the lock is to be held at least.
+    // Waits until the lock has been held for --at-least-for.
     void hold_on() {
         const auto until = granted_at_ + options_.at_least_for;
         while (SteadyClock::now() < until && !loss()) {
-            if (told_to_end_) return leave(until);
+            if (asked_to_end_) return leave(until);
             wait_for(std::array{signals_.file(), lost_.file()}, until);
             while (const auto number = signals_.next()) {
-                told_to_end_ = told_to_end_ || Signals::ends(*number);
+                asked_to_end_ = asked_to_end_ || ForwardedSignals::ends(*number);
             }
         }
     }
 
-    // Without waiting for the time: the lease does, by itself.
+    // Does not wait: leaves a lease that expires at that time.
     void leave(SteadyClock::time_point until) {
         keep_alive_.reset();
         const Duration rest = std::max<Duration>(until - SteadyClock::now(), 1s);
@@ -333,16 +334,16 @@ private:
     const Lease lease_;
     const SteadyClock::time_point granted_at_;
     Supervisor& supervisor_;
-    const Signals& signals_;
+    const ForwardedSignals& signals_;
     Terminal& terminal_;
-    bool told_to_end_ = false;
+    bool asked_to_end_ = false;
     bool left_ = false;
 
     Bell lost_;
     mutable std::mutex mutex_;
     std::optional<KeepAlive::Loss> loss_;  // guarded by mutex_
 
-    std::optional<KeepAlive> keep_alive_;  // ends before what it calls
+    std::optional<KeepAlive> keep_alive_;  // last: its callbacks use the members above
 };
 
 int say_refused(const RunOptions& options, const Refusal& refusal) {
@@ -351,18 +352,18 @@ int say_refused(const RunOptions& options, const Refusal& refusal) {
 }
 
 int run_granted(const RunOptions& options, Granted granted, Supervisor& supervisor,
-                const Signals& signals) {
+                const ForwardedSignals& signals) {
     Terminal terminal;
     Run run{options, std::move(granted), supervisor, signals, terminal};
     const int code = run.finish();
     if (code != lease_lost) return code;
-    // What hangs in a store that does not answer must not delay us.
+    // A store that does not answer must not delay the end.
     std::cout.flush();
     supervisor.dismiss();
     ::_exit(code);
 }
 
-// Interrupted while it waited for the lock.
+// A signal ended the wait for the lock.
 int stop_waiting(Acquisition& acquisition, int signal) {
     acquisition.give_up();
     wait_for(std::array{acquisition.finished()}, SteadyClock::now() + 1s);
@@ -372,7 +373,7 @@ int stop_waiting(Acquisition& acquisition, int signal) {
             (void)granted->locks->release(granted->lease.key, granted->lease.lock_id);
         }
     } catch (const StoreFault&) {
-        // The lease, if there is one, ends by itself.
+        // The lease, if one was granted, expires.
     }
     return ended_by_signal + signal;
 }
@@ -384,13 +385,13 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
                            .type = std::string{options.key.type()},
                            .id = std::string{options.key.id()},
                            .grace = options.grace}};
-    const Signals signals;
+    const ForwardedSignals signals;
     Acquisition acquisition{call, options};
     for (;;) {
         wait_for(std::array{acquisition.finished(), signals.file()},
                  SteadyClock::time_point::max());
         while (const auto number = signals.next()) {
-            if (Signals::ends(*number)) return stop_waiting(acquisition, *number);
+            if (ForwardedSignals::ends(*number)) return stop_waiting(acquisition, *number);
             if (*number == SIGTSTP) ::raise(SIGSTOP);
         }
         if (acquisition.has_finished()) break;
@@ -400,9 +401,11 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
         if (!granted) return say_refused(options, granted.error());
         return run_granted(options, *std::move(granted), supervisor, signals);
     } catch (const StoreFault& fault) {
-        complain("the command was not started: " + std::string{fault.what()});
-        return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed_before
-                                                               : store_failed_before;
+        std::string text = "the command was not started: " + std::string{fault.what()};
+        const bool denied = fault.cause() == StoreFault::Cause::not_allowed;
+        if (denied) text += advice_on_access(call);
+        complain(text);
+        return denied ? not_allowed_before : store_failed_before;
     }
 }
 

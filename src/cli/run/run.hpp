@@ -22,7 +22,7 @@ enum RunExit : int {
 
 struct RunOptions {
     LockKey key;
-    std::vector<std::string> command{};  // first the program
+    std::vector<std::string> command{};  // the program and its arguments
     std::string owner{};
     std::string note{};
     Mode mode = Mode::exclusive;
@@ -34,7 +34,7 @@ struct RunOptions {
     bool quiet = false;
 };
 
-// How long before a lease can end everything must be killed, so that it is dead by then.
+// How long before the end of a lease the command is killed, so that it is dead when the lease ends.
 [[nodiscard]] constexpr Duration time_to_die(Duration ttl) {
     return std::min<Duration>(ttl / 10, std::chrono::seconds{2});
 }

@@ -16,21 +16,21 @@
 
 #include "cli/run/children.hpp"
 
-// The supervisor process. It has one thread, no store and nothing to wait for, so that nothing
-// delays it.
+// The supervisor process. It has one thread and never waits for a store, so that nothing delays it.
 namespace leasehold::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-// How often to look again for what no signal tells.
+// How often to look for changes that no signal announces.
 constexpr Duration glance = 100ms;
 constexpr Duration glance_while_killing = 5ms;
 
-class Watch {
+class SupervisorProcess {
 public:
-    Watch(int socket, const Supervisor::Command& command) : socket_{socket}, command_{command} {
-        // In a group of its own it is stopped neither by Ctrl-Z nor with leasehold's group.
+    SupervisorProcess(int socket, const Supervisor::Command& command)
+        : socket_{socket}, command_{command} {
+        // In a process group of its own, it is not stopped by Ctrl-Z or with leasehold.
         ::setpgid(0, 0);
         ::prctl(PR_SET_NAME, "leasehold-watch");
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -42,7 +42,7 @@ public:
         sigemptyset(&children);
         sigaddset(&children, SIGCHLD);
         signals_ = ::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-        // It goes on while the machine is suspended, as the lease does.
+        // This clock counts the time while the machine is suspended, as the lease does.
         timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     }
 
@@ -53,7 +53,7 @@ public:
                 {{socket_, POLLIN, 0}, {signals_, POLLIN, 0}, {timer_, POLLIN, 0}}};
             if (abandoned_) ready[0].fd = -1;
             ::poll(ready.data(), ready.size(), -1);
-            // Time first: an order that was long on its way must not delay the end.
+            // The deadline first: a late order must not delay the end.
             keep_deadline();
             if (ready[0].revents != 0) obey();
             if (ready[1].revents != 0) forget_signals();
@@ -74,7 +74,7 @@ private:
         }
         itimerspec when{};
         if (next != SteadyClock::time_point::max()) {
-            // The clock's own zero would switch the timer off.
+            // A time of zero would switch the timer off.
             const Duration since_zero = std::max<Duration>(next.time_since_epoch(), 1us);
             const auto seconds = std::chrono::floor<std::chrono::seconds>(since_zero);
             when.it_value.tv_sec = seconds.count();
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    // Leasehold is gone, or wants no more of us.
+    // Leasehold has ended or closed the connection: stops the command.
     void go_on_alone() {
         if (program_ <= 0) ::_exit(0);
         abandoned_ = true;
@@ -141,7 +141,7 @@ private:
 
     [[noreturn]] void become_command(const Order& order, pid_t parent, int failure) const {
         ::setpgid(0, 0);
-        // Signals are blocked, so this does not stop us in the background.
+        // SIGTTOU is blocked, so this does not stop a process in the background.
         if (order.foreground == Foreground::yes) ::tcsetpgrp(STDIN_FILENO, ::getpid());
         ::setenv("LEASEHOLD_TYPE", command_.type.c_str(), 1);
         ::setenv("LEASEHOLD_ID", command_.id.c_str(), 1);
@@ -170,7 +170,7 @@ private:
         signal_group(SIGCONT);
     }
 
-    // An empty group's number may become somebody else's.
+    // The kernel may reuse the number of an empty group.
     void signal_group(int number) const {
         if (program_ > 0 && !group_is_empty_) ::kill(-program_, number);
     }
@@ -225,12 +225,12 @@ private:
     const Supervisor::Command& command_;
     int signals_ = -1;
     int timer_ = -1;
-    sigset_t signals_before_{};  // the command gets them back
+    sigset_t signals_before_{};  // the signal mask to start the command with
 
     Deadline deadline_;
     pid_t program_ = -1;
     std::optional<int> status_;  // of the program, when it has ended
-    bool stopping_ = false;      // it was asked to end
+    bool stopping_ = false;      // SIGTERM was sent
     bool killing_ = false;
     bool abandoned_ = false;       // leasehold is gone
     bool group_is_empty_ = false;  // and the program reaped
@@ -240,7 +240,7 @@ private:
 }  // namespace
 
 void supervise(int socket, const Supervisor::Command& command) {
-    Watch{socket, command}.work();
+    SupervisorProcess{socket, command}.work();
 }
 
 }  // namespace leasehold::cli

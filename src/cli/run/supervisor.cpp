@@ -17,7 +17,8 @@ namespace leasehold::cli {
 
 Supervisor::Supervisor(const Command& command) {
     std::array<int, 2> ends{};
-    // Should the supervisor be killed, its command becomes ours, so that its number stays its own.
+    // If the supervisor is killed, its command becomes a child of this process, so that the
+    // kernel does not reuse the command's process number.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0 ||
         (process_ = ::fork()) < 0) {
@@ -43,7 +44,7 @@ void Supervisor::dismiss() {
 }
 
 void Supervisor::send(const Order& order) const {
-    // Lost only where the supervisor is gone or stands still; it is then replaced.
+    // An order is lost only if the supervisor is gone or stopped; replace() kills it then.
     (void)::send(socket_, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -83,7 +84,7 @@ std::optional<Event> Supervisor::next_event() {
     return event;
 }
 
-// Without a supervisor, what it ran is ours.
+// Kills what the supervisor ran, which this process has adopted.
 void Supervisor::kill_orphans() {
     if (group_ > 0) ::kill(-group_, SIGKILL);
     do {

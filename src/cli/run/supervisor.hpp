@@ -13,7 +13,7 @@
 
 namespace leasehold::cli {
 
-// Until when the command may run: it is asked to end at `end_at`, and killed at `kill_at`.
+// The command gets SIGTERM at `end_at` and SIGKILL at `kill_at`.
 struct Deadline {
     SteadyClock::time_point end_at = SteadyClock::time_point::max();
     SteadyClock::time_point kill_at = SteadyClock::time_point::max();
@@ -21,7 +21,7 @@ struct Deadline {
 
 enum class Foreground : std::uint8_t { no, yes };  // of the terminal
 
-// To the supervisor process.
+// A message to the supervisor process.
 struct Order {
     enum class Kind : std::uint8_t { start, deadline, signal, kill };
     Kind kind;
@@ -29,16 +29,16 @@ struct Order {
     int signal = 0;
     Deadline deadline{};
     Fence fence = 0;
-    std::array<char, 40> lock_id{};  // empty: not for the command
+    std::array<char, 40> lock_id{};  // empty: the command does not get it
 };
 
-// From the supervisor process.
+// A message from the supervisor process.
 struct Event {
     enum class Kind : std::uint8_t {
         started,      // value: the process, which leads a process group of its own
         not_started,  // value: errno
         paused,       // value: the signal
-        ended         // value: as waitpid() tells it
+        ended         // value: the status of waitpid()
     };
     enum class Cause : std::uint8_t { itself, stopped };
     Kind kind;
@@ -46,23 +46,24 @@ struct Event {
     int value = 0;
 };
 
-// A small process of its own that runs the command and ends it when its deadline passes. It does so
-// also while this process is stopped, and when this process is gone: the command never outlives the
-// last deadline that was set, nor its supervisor.
+// Runs the command in a small process of its own, the supervisor, which ends the command when its
+// deadline passes, even if this process is stopped or gone. The command never outlives its last
+// deadline or its supervisor.
 //
-// The command has ended when its process group has; what it left elsewhere is adopted and killed
-// only where the command had to be stopped. deadline() is for any thread, the rest for one.
+// The command has ended when its process group is empty. Processes that it started in other groups
+// are killed only if the command had to be stopped. deadline() may be called on any thread, the
+// rest on one thread.
 class Supervisor {
 public:
     struct Command {
-        std::vector<std::string> arguments{};  // first the program
+        std::vector<std::string> arguments{};  // the program comes first
         std::string type{};
         std::string id{};
-        // From being asked to end until being killed, where nobody set a deadline that is earlier.
+        // The time from SIGTERM to SIGKILL, unless the deadline is earlier.
         Duration grace{};
     };
 
-    // Forks: to be made before there are threads.
+    // Forks: construct it before any thread is started.
     explicit Supervisor(const Command& command);
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
@@ -72,32 +73,32 @@ public:
                Foreground foreground);
     void deadline(const Deadline& deadline);
     void signal(int number);
-    // Everything the command started, at once.
+    // Kills everything that the command started.
     void kill();
 
     // Readable when there is an event.
     [[nodiscard]] int events() const noexcept { return socket_; }
-    // Nothing where the supervisor is gone; everything it ran is then killed.
+    // Nothing if the supervisor is gone; everything it ran has been killed then.
     [[nodiscard]] std::optional<Event> next_event();
 
     // The command's process group, once it has started.
     [[nodiscard]] pid_t group() const noexcept { return group_; }
-    // Ends a supervisor that does not do its work; the next event is that it is gone.
+    // Kills a supervisor that does not respond; next_event() then finds it gone.
     void replace() const;
 
-    // Returns when the supervisor is gone, and the command with it.
+    // Ends the supervisor and the command; returns when both are gone.
     void dismiss();
 
 private:
     void send(const Order& order) const;
     void kill_orphans();
 
-    int socket_ = -1;  // closed with the process: other threads may be sending
+    int socket_ = -1;  // never closed: other threads may be sending
     pid_t process_ = -1;
     pid_t group_ = -1;
 };
 
-// What the supervisor process does.
+// The main function of the supervisor process.
 [[noreturn]] void supervise(int socket, const Supervisor::Command& command);
 
 }  // namespace leasehold::cli

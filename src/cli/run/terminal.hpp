@@ -7,27 +7,27 @@
 
 namespace leasehold::cli {
 
-// The terminal on standard input, where there is one. SIGTTOU is to be blocked.
+// The terminal on standard input, if there is one. SIGTTOU must be blocked.
 class Terminal {
 public:
     Terminal();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
-    // Ours again.
+    // Takes the terminal back.
     ~Terminal();
 
-    // Whether there is one and our process group is in its foreground.
+    // Whether there is a terminal and our process group is in its foreground.
     [[nodiscard]] bool is_ours() const;
-    // Whether a command is to have it from its start: not in a pipeline, whose other members need
-    // it too. It can still have it when it asks.
+    // Whether the command gets the terminal when it starts. In a pipeline it does not, because
+    // other processes need the terminal too; it gets it when it asks.
     [[nodiscard]] bool is_ours_alone() const;
-    // Whether somebody can continue us when we stop.
+    // Whether a shell can continue this process after it stops.
     [[nodiscard]] bool has_job_control() const;
 
-    // To a command that is about to start, and takes it by itself.
+    // Notes that the command takes the terminal when it starts.
     void give() noexcept { given_ = true; }
     void give_to(pid_t group);
-    // With the settings it had, where the command left its own.
+    // Restores the settings that the terminal had before the command.
     void take_back();
 
 private:

@@ -46,8 +46,8 @@ std::string banner(const std::string& url, const std::string& store, Admission a
          << painted("Leasehold " + std::string{version()}, Colour::bold) << " listens on "
          << painted(url, Colour::green) << '\n'
          << "and keeps its leases in " << store << ".\n"
-         << "The console, who holds what: " << painted(url + '/', Colour::green) << "\n\n"
-         << "Try it in another terminal: alice takes a lock, bob is refused, and who holds what?\n"
+         << "The console shows who holds what: " << painted(url + '/', Colour::green) << "\n\n"
+         << "Try it in another terminal: alice takes a lock, bob is refused, and ls lists it.\n"
          << (with_token
                  ? "(LEASEHOLD_TOKEN_FILE must name a file with a token; `leasehold token` makes "
                    "one.)\n\n"

@@ -8,8 +8,8 @@ namespace leasehold::cli {
 enum class Admission : std::uint8_t { everybody, with_token };
 
 // A greeting: where the server listens, where its console is, what to try, how to stop it. Every
-// line of it that begins with two spaces and a dollar can be copied into a shell as it is, where
-// LEASEHOLD_TOKEN_FILE names a token if one is needed.
+// line that begins with two spaces and a dollar sign can be copied into a shell. If the server has
+// tokens, LEASEHOLD_TOKEN_FILE must name a file with one.
 [[nodiscard]] std::string banner(const std::string& url, const std::string& store,
                                  Admission admission);
 

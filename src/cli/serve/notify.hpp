@@ -4,8 +4,8 @@
 
 namespace leasehold::cli {
 
-// Tells the service manager ("READY=1"), where there is one: the datagram of sd_notify(3) to
-// $NOTIFY_SOCKET. Never fails.
+// Sends a state ("READY=1") to the service manager, as sd_notify(3) does. Does nothing without
+// $NOTIFY_SOCKET.
 void notify_manager(std::string_view state) noexcept;
 
 }  // namespace leasehold::cli

@@ -8,8 +8,8 @@ namespace leasehold::cli {
 
 enum class Greeting : std::uint8_t { none, banner };
 
-// Serves until it is told to stop; returns the exit code. Throws BadRequest for a bad
-// configuration, StoreFault where the store cannot be opened.
+// Serves until a signal stops it; returns the exit code. Throws BadRequest for a bad configuration
+// and StoreFault if the store cannot be opened.
 int serve(const CommandLine& line, Greeting greeting);
 
 }  // namespace leasehold::cli

@@ -50,7 +50,7 @@ public:
         if (!digest) {
             refuse(at("sha256"),
                    "sha256 takes 64 hexadecimal digits, as `leasehold token` prints "
-                   "them; the token itself does not belong into this file");
+                   "them; the token itself does not belong in this file");
         }
         token.digest = *digest;
         token.roles = roles();
@@ -156,7 +156,7 @@ std::expected<void, std::string> check_token_name(std::string_view name) {
 std::expected<void, std::string> check_token_owner(std::string_view owner) {
     if (owner.empty()) {
         return std::unexpected{
-            "an empty owner says nothing; without one the token speaks for everybody"};
+            "the owner is empty; leave it out for a token that speaks for everybody"};
     }
     if (const auto problem = text_problem("the owner", owner, Limits::owner_bytes, Lines::one)) {
         return std::unexpected{*problem};

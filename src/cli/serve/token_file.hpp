@@ -7,19 +7,19 @@
 
 #include "server/access/tokens.hpp"
 
-// The file that says who may ask the server for what.
+// The file of the tokens that a server accepts.
 namespace leasehold::cli {
 
-// Throws BadRequest with file and line where it is not as it should be.
+// Throws BadRequest, with file and line, for a file with a mistake.
 [[nodiscard]] std::vector<server::Token> read_token_file(const std::string& path);
 
-// Whether others than its owner and group can read or change it.
+// Whether users besides its owner and group can read or change the file.
 [[nodiscard]] bool is_open_to_others(const std::string& path);
 
-// What stands in the file for this token.
+// The token's entry in the file.
 [[nodiscard]] std::string token_entry(const server::Token& token);
 
-// What a part of an entry must be, or what is wrong.
+// Check one field of an entry; the error says what would be right.
 [[nodiscard]] std::expected<server::Roles, std::string> roles_from(
     const std::vector<std::string>& names);
 [[nodiscard]] std::expected<void, std::string> check_token_name(std::string_view name);

@@ -14,7 +14,7 @@ std::string place(const std::string& path, const toml::source_region& region) {
 toml::table read_toml(const std::string& what, const std::string& path) {
     std::ostringstream text;
     std::ifstream file{path};
-    // An empty file puts nothing into the text, which counts as a failure there.
+    // Inserting an empty file into a stream counts as a failure.
     if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
     if (!file.is_open() || file.bad() || text.bad()) {
         throw BadRequest{what + " '" + path + "' cannot be read"};
@@ -23,7 +23,7 @@ toml::table read_toml(const std::string& what, const std::string& path) {
         return toml::parse(text.view(), path);
     } catch (const toml::parse_error& error) {
         throw BadRequest{place(path, error.source()) +
-                         ": this is no TOML: " + std::string{error.description()}};
+                         ": this is not TOML: " + std::string{error.description()}};
     }
 }
 

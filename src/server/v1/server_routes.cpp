@@ -54,7 +54,7 @@ Task<Reply> Native::metrics(RoutedRequest&) {
 }
 
 Task<Reply> Native::describe(RoutedRequest&) {
-    co_return Reply{.body = description_};
+    co_return Reply{.body = std::string{description}};
 }
 
 Task<Reply> Native::console(RoutedRequest& request) {
