@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gtest/gtest.h>
+
 #include <boost/json/parse.hpp>
 
 #include <algorithm>
@@ -69,7 +71,9 @@ Client::Client(std::uint16_t port) : socket_{::socket(AF_INET, SOCK_STREAM | SOC
 Client::Client(Client&& other) noexcept
     : socket_{std::exchange(other.socket_, -1)},
       tls_{std::move(other.tls_)},
-      received_{std::move(other.received_)} {}
+      received_{std::move(other.received_)},
+      sent_{std::move(other.sent_)},
+      described_{other.described_} {}
 
 Client::~Client() {
     close();
@@ -103,11 +107,12 @@ void Client::half_close() {
 }
 
 void Client::send(std::string_view bytes) {
+    sent_.add(bytes);
     while (!bytes.empty()) {
         const ssize_t sent =
             tls_ ? SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()))
                  : ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent <= 0) return;  // what the server thinks of it is seen when receiving
+        if (sent <= 0) return;  // receiving shows why
         bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
 }
@@ -132,8 +137,25 @@ Answer Client::take_header() {
     return answer;
 }
 
+void Client::compare_with_description(const Answer& answer, WithBody with_body) {
+    constexpr unsigned go_on = 100;
+    if (!described_ || answer.status == 0 || answer.status == go_on) return;
+    const DescribedRequest request = sent_.next();
+    DescribedAnswer described{.status = answer.status, .content_type = {}, .body = {}};
+    if (const auto type = answer.fields.find("content-type"); type != answer.fields.end()) {
+        described.content_type = type->second;
+    }
+    if (with_body == WithBody::yes && request.method != "HEAD") described.body = answer.body;
+    const std::string problem = OpenApi::of_this_build().problem_with(request, described);
+    EXPECT_EQ(problem, "") << request.method << " " << request.target << " " << request.body
+                           << "\nwas answered with " << answer.status << " " << answer.body
+                           << "\nwhich openapi.json does not describe";
+}
+
 Answer Client::receive_head() {
-    return take_header();
+    Answer answer = take_header();
+    compare_with_description(answer, WithBody::no);
+    return answer;
 }
 
 Answer Client::receive() {
@@ -145,6 +167,7 @@ Answer Client::receive() {
     }
     answer.body = received_.substr(0, size);
     received_.erase(0, size);
+    compare_with_description(answer, WithBody::yes);
     return answer;
 }
 

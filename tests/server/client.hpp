@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "server/sent_requests.hpp"
+
 struct ssl_st;
 
 namespace leasehold::testing {
 
 struct Answer {
-    unsigned status = 0;                        // 0: the connection ended before an answer
+    unsigned status = 0;                        // 0: the connection ended before the answer
     std::map<std::string, std::string> fields;  // names in lower case
     std::string body;
 
@@ -24,6 +26,8 @@ struct Answer {
 };
 
 // One connection to a server on this machine, byte for byte. Waits at most `patience` for anything.
+// Holds every answer to the server's OpenAPI document, and every request body that the server
+// accepted: a disagreement fails the test.
 class Client {
 public:
     explicit Client(std::uint16_t port);
@@ -31,44 +35,53 @@ public:
     Client& operator=(Client&&) = delete;
     ~Client();
 
-    // Speaks TLS from now on with the server "localhost", whose certificate is in this file.
-    // Nothing more than this version, if it is given. False where that fails.
+    // Starts TLS with the server "localhost", whose certificate is in this file, with this version
+    // at most if one is given. Returns whether that succeeded.
     [[nodiscard]] bool secure(const std::string& trusted, int version = 0);
     // "TLSv1.3"
     [[nodiscard]] std::string tls_version() const;
 
+    // The server speaks a protocol that the OpenAPI document does not describe.
+    void expect_another_protocol() { described_ = false; }
+
     void send(std::string_view bytes);
-    // What the server says next.
+    // The next answer.
     [[nodiscard]] Answer receive();
-    // The same of an answer that has no body, whatever its header says: that of a HEAD.
+    // The header of the next answer. For HEAD, whose answer has no body whatever its header says.
     [[nodiscard]] Answer receive_head();
-    // Sends a request with what HTTP needs around it, and receives the answer.
+    // Sends a request and receives the answer.
     Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
                std::string_view fields = {});
 
-    // Whatever comes next, as it is; empty where the connection has ended.
+    // The next bytes as they are; empty if the connection has ended.
     [[nodiscard]] std::string receive_some();
 
-    // Something from the server is there to be received.
+    // Whether bytes from the server are waiting.
     [[nodiscard]] bool hears() const;
-    // True where the server closes the connection without another byte.
+    // Whether the server closes the connection without another byte.
     [[nodiscard]] bool closed();
-    // Sends no more, but still listens.
+    // Ends sending; receiving continues.
     void half_close();
-    // Ends it as a process does that is killed.
+    // Closes the connection as a killed process does.
     void close();
 
 private:
+    enum class WithBody : std::uint8_t { no, yes };
+
     [[nodiscard]] bool fill();
-    // Empty where the connection ends before.
+    // An answer with status 0 if the connection ends before.
     [[nodiscard]] Answer take_header();
+    // Fails the test if the answer is not what the OpenAPI document describes.
+    void compare_with_description(const Answer& answer, WithBody with_body);
 
     int socket_;
     std::shared_ptr<ssl_st> tls_;
     std::string received_;
+    SentRequests sent_;
+    bool described_ = true;
 };
 
-// As ask() sends it.
+// The bytes that ask() sends.
 [[nodiscard]] std::string message(std::string_view method, std::string_view target,
                                   std::string_view body = {}, std::string_view fields = {});
 

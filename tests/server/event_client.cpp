@@ -52,6 +52,7 @@ SentEvent EventClient::next() {
         }
         if (event.name.empty()) continue;
         EXPECT_EQ(event.data.at("event").as_string(), event.name);
+        EXPECT_EQ(OpenApi::of_this_build().problem_with_value("Event", event.data), "");
         return event;
     }
     ADD_FAILURE() << "the stream ended, or nothing came; until then:\n" << bytes_;

