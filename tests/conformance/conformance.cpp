@@ -18,6 +18,13 @@ std::vector<UnderTest<SqlHarness>> every_sql_store() {
             {"mariadb", make_mariadb_harness}};
 }
 
+std::vector<UnderTest<StoreHarness>> every_database() {
+    return {{"sqlite", make_sqlite_harness},
+            {"postgres", make_postgres_harness},
+            {"mariadb", make_mariadb_harness},
+            {"etcd", make_etcd_harness}};
+}
+
 void wait_out(Duration duration) {
     const auto end = SteadyClock::now() + duration;
     while (SteadyClock::now() <= end) std::this_thread::sleep_until(end);

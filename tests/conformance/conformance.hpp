@@ -31,6 +31,8 @@ struct UnderTest {
 
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_store();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> every_sql_store();
+// The stores that have a schema.
+[[nodiscard]] std::vector<UnderTest<StoreHarness>> every_database();
 
 // A suite's tests are named "Suite.TestName/store".
 #define LEASEHOLD_ON(stores, Suite)                                \

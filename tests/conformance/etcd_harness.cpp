@@ -8,6 +8,7 @@
 #include "stores/etcd/gateway.hpp"
 #include "stores/etcd/names.hpp"
 #include "stores/etcd/records.hpp"
+#include "stores/etcd/schema.hpp"
 #include "stores/etcd/txn.hpp"
 #include "support/private_etcd.hpp"
 
@@ -32,6 +33,16 @@ public:
 
     std::unique_ptr<Store> open(StoreOptions options) override {
         return etcd::open(target_, options, [this] { return steady(); });
+    }
+
+    std::unique_ptr<Store> open_later_version() override {
+        etcd::KeySteps steps = etcd::schema_steps();
+        steps.emplace_back([](const etcd::KeyAccess& keys, const etcd::Names& names) {
+            etcd::Txn txn;
+            txn.put(names.nobody(), "of the later version");
+            (void)keys.send(txn);
+        });
+        return etcd::open_with(steps, target_, {}, [this] { return steady(); });
     }
 
     void let_pass(Duration duration) override {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <leasehold/store.hpp>
@@ -21,6 +22,12 @@ public:
     // Another handle on the same leases, as another process would have. All handles of one test
     // take the same options.
     [[nodiscard]] virtual std::unique_ptr<Store> open(StoreOptions options = {}) = 0;
+
+    // The same as a later version opens it, whose schema has one step more. Only for stores whose
+    // leases live in a database.
+    [[nodiscard]] virtual std::unique_ptr<Store> open_later_version() {
+        throw std::logic_error{"this store has no schema"};
+    }
 
     // Moves every lease's times as if that much time had passed. No transaction may be open.
     virtual void let_pass(Duration duration) = 0;

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "stores/mariadb/schema.hpp"
 #include "support/private_server.hpp"
 
 namespace leasehold::conformance {
@@ -103,6 +104,13 @@ public:
 
     std::unique_ptr<Store> open(StoreOptions options) override {
         return mariadb::open(mariadb_of_the_tests(), options);
+    }
+
+    std::unique_ptr<Store> open_later_version() override {
+        SchemaSteps steps = mariadb::schema_steps();
+        steps.push_back(
+            {"alter table locks add column if not exists shelf varbinary(20) not null default ''"});
+        return mariadb::open_with(steps, mariadb_of_the_tests(), {});
     }
 
     void let_pass(Duration duration) override {

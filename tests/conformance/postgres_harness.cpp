@@ -7,6 +7,7 @@
 
 #include <leasehold/stores/postgres.hpp>
 
+#include "stores/postgres/schema.hpp"
 #include "support/private_server.hpp"
 
 namespace leasehold::conformance {
@@ -85,6 +86,12 @@ public:
 
     std::unique_ptr<Store> open(StoreOptions options) override {
         return postgres::open(leasehold::testing::shared_postgres().url(), options);
+    }
+
+    std::unique_ptr<Store> open_later_version() override {
+        SchemaSteps steps = postgres::schema_steps();
+        steps.push_back({"alter table locks add column shelf text not null default ''"});
+        return postgres::open_with(steps, leasehold::testing::shared_postgres().url(), {});
     }
 
     void let_pass(Duration duration) override {

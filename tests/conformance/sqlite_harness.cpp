@@ -8,6 +8,7 @@
 #include <leasehold/stores/sqlite.hpp>
 
 #include "conformance/harness.hpp"
+#include "stores/sqlite/schema.hpp"
 #include "support/process.hpp"
 
 namespace leasehold::conformance {
@@ -99,6 +100,12 @@ public:
 
     std::unique_ptr<Store> open(StoreOptions options) override {
         return sqlite::open(path_, options);
+    }
+
+    std::unique_ptr<Store> open_later_version() override {
+        SchemaSteps steps = sqlite::schema_steps();
+        steps.push_back({"alter table locks add column shelf text not null default ''"});
+        return sqlite::open_with(steps, path_, {});
     }
 
     void let_pass(Duration duration) override {

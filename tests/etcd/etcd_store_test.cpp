@@ -98,6 +98,16 @@ TEST_F(EtcdStore, SaysWhatItIs) {
     EXPECT_GT(store->concurrency(), 1U);
 }
 
+TEST_F(EtcdStore, TellsItsStatusAtOnceWhileEtcdIsPaused) {
+    PrivateEtcd etcd;
+    const auto store = open({.endpoints = {{.port = etcd.port()}}}, {.io_timeout = 5s});
+    etcd.pause();
+    const auto asked = SteadyClock::now();
+    EXPECT_TRUE(store->status().name.starts_with("etcd 3."));
+    EXPECT_LT(SteadyClock::now() - asked, 100ms);
+    etcd.resume();
+}
+
 TEST_F(EtcdStore, AThousandTriesAreAFewTransactions) {
     const auto store = open(target_);
     std::vector<Request> requests;

@@ -1,5 +1,7 @@
 #include <leasehold/stores/etcd.hpp>
 
+#include <boost/json/object.hpp>
+
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -8,19 +10,40 @@
 #include <utility>
 #include <vector>
 
+#include "core/cached_status.hpp"
 #include "stores/etcd/lane.hpp"
 
 namespace leasehold::etcd {
 namespace {
 
+namespace json = boost::json;
+
 // How many batches are under way at once. etcd writes to disk for all that come meanwhile together.
 constexpr std::size_t lane_count = 4;
 
+StoreStatus read_status(Shared& shared, const std::stop_token& ended) {
+    Gateway gateway{shared.target, shared.options.io_timeout, shared.members, ended};
+    const json::value version = gateway.get("/version");
+    const json::value* const number = version.get_object().if_contains("etcdserver");
+    StoreStatus status{.name = "etcd", .durability = Durability::strong};
+    if (number != nullptr && number->is_string()) {
+        status.name += ' ' + std::string{number->get_string()};
+    }
+    const json::value alarms =
+        gateway.post("/v3/maintenance/alarm", R"({"action":"GET"})", StoreFault::Effect::none);
+    if (alarms.get_object().contains("alarms")) {
+        status.warnings.emplace_back(
+            "etcd has raised an alarm: see `etcdctl alarm list`; with NOSPACE it refuses to write");
+    }
+    return status;
+}
+
 class EtcdStore final : public Store {
 public:
-    EtcdStore(const Target& target, const StoreOptions& options,
+    EtcdStore(const KeySteps& steps, const Target& target, const StoreOptions& options,
               std::function<SteadyClock::time_point()> steady)
-        : shared_{target, options, steady ? std::move(steady) : &SteadyClock::now} {
+        : shared_{steps, target, options, steady ? std::move(steady) : &SteadyClock::now},
+          status_{[this](const std::stop_token& ended) { return read_status(shared_, ended); }} {
         for (std::size_t i = 0; i < lane_count; ++i) {
             lanes_.push_back(std::make_unique<Lane>(shared_));
             free_.insert(i);
@@ -29,6 +52,7 @@ public:
     }
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        status_.refresh_if_old();
         const Turn turn{*this};
         turn.lane().apply(requests, outcomes);
     }
@@ -40,10 +64,7 @@ public:
         return turn.lane().keep_house();
     }
 
-    [[nodiscard]] StoreStatus status() override {
-        const Turn turn{*this};
-        return turn.lane().status();
-    }
+    [[nodiscard]] StoreStatus status() override { return status_.status(); }
 
 private:
     // A lane for one call: the first that is free, so that who purges goes on where it was.
@@ -76,6 +97,7 @@ private:
     std::mutex mutex_;
     std::condition_variable freed_;
     std::set<std::size_t> free_;  // guarded by mutex_
+    CachedStatus status_;
 };
 
 }  // namespace
@@ -83,7 +105,13 @@ private:
 std::unique_ptr<Store> open(const Target& target, StoreOptions options,
                             std::function<SteadyClock::time_point()> steady) {
     if (target.endpoints.empty()) throw BadRequest{"etcd: no endpoint is given"};
-    auto store = std::make_unique<EtcdStore>(target, options, std::move(steady));
+    return open_with(schema_steps(), target, options, std::move(steady));
+}
+
+std::unique_ptr<Store> open_with(const KeySteps& steps, const Target& target,
+                                 const StoreOptions& options,
+                                 std::function<SteadyClock::time_point()> steady) {
+    auto store = std::make_unique<EtcdStore>(steps, target, options, std::move(steady));
     require_durability(options, store->status());
     return store;
 }

@@ -91,8 +91,12 @@ void Members::set_token(std::string token) {
     token_ = std::move(token);
 }
 
-Gateway::Gateway(const Target& target, Duration io_timeout, Members& members)
-    : user_{target.user}, password_{target.password}, io_timeout_{io_timeout}, members_{members} {
+Gateway::Gateway(const Target& target, Duration io_timeout, Members& members, std::stop_token ended)
+    : user_{target.user},
+      password_{target.password},
+      io_timeout_{io_timeout},
+      members_{members},
+      ended_{std::move(ended)} {
     for (const Endpoint& endpoint : target.endpoints) {
         connections_.push_back(std::make_unique<net::Connection>(net::Peer{
             .what = "etcd",
@@ -127,9 +131,9 @@ json::value Gateway::ask_members(net::Message message) {
         } catch (const StoreFault& fault) {
             if (fault.cause() == Cause::unavailable) members_.pass_over(member);
             // lab: next-member
-            const bool may_go_on = fault.effect() == Effect::none &&
-                                   fault.cause() == Cause::unavailable &&
-                                   std::chrono::steady_clock::now() < deadline;
+            const bool may_go_on =
+                fault.effect() == Effect::none && fault.cause() == Cause::unavailable &&
+                !ended_.stop_requested() && std::chrono::steady_clock::now() < deadline;
             if (!may_go_on || asked == members_.count()) throw;
         }
     }
@@ -177,7 +181,8 @@ json::value Gateway::ask(std::size_t member, const net::Message& message, Moment
     net::Connection& connection = *connections_[member];
     const net::Response response = connection.exchange(
         message, {.connected = share,
-                  .answered = message.effect_once_sent == Effect::none ? share : deadline});
+                  .answered = message.effect_once_sent == Effect::none ? share : deadline,
+                  .ended = ended_});
     return understood(connection.server(), response, message.effect_once_sent);
 }
 

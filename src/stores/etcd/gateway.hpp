@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ private:
 // etcd's JSON gateway, through whichever member answers. Not thread-safe.
 class Gateway {
 public:
-    // `members` outlives this.
-    Gateway(const Target& target, Duration io_timeout, Members& members);
+    // `members` outlives this. Once `ended` is stopped, every call ends with a fault.
+    Gateway(const Target& target, Duration io_timeout, Members& members,
+            std::stop_token ended = {});
 
     // The answer to a request that etcd carried out. Throws StoreFault: with no effect where etcd
     // did not begin, with `effect` where it may have. What has no effect is asked of each member
@@ -63,6 +65,7 @@ private:
     const std::string password_;
     const Duration io_timeout_;
     Members& members_;
+    const std::stop_token ended_;
     std::vector<std::unique_ptr<net::Connection>> connections_;  // one for each member
 };
 

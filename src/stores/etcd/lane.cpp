@@ -22,6 +22,15 @@ StoreFault not_understood(Effect effect, const std::string& problem) {
     return {effect, Cause::internal, "etcd answered something that was not understood: " + problem};
 }
 
+template <class From>
+auto understood(const json::value& said, Effect effect, From from) {
+    try {
+        return from(said);
+    } catch (const std::exception& error) {
+        throw not_understood(effect, error.what());
+    }
+}
+
 // A lane's clock makes no leaps: it is made of steady clocks.
 StoreOptions without_leaps(StoreOptions options) {
     options.max_clock_leap = std::chrono::years{100};
@@ -38,33 +47,26 @@ Lane::Lane(Shared& shared)
       gateway_{shared.target, shared.options.io_timeout, shared.members} {}
 
 void Lane::prepare() {
+    const KeyAccess keys{
+        .read =
+            [this](const KeyRange& range, std::size_t limit) {
+                return understood(
+                    gateway_.post("/v3/kv/range", range_body(range, limit), Effect::none),
+                    Effect::none, page_from);
+            },
+        .send =
+            [this](const Txn& txn) {
+                return understood(gateway_.post("/v3/kv/txn", txn.body(), Effect::none),
+                                  Effect::none, Answer::from)
+                    .as_expected;
+            }};
+    migrate(keys, names_, shared_.steps);
     write_clock();
-    const Page format = range({names_.format()}, 1);
-    if (!format.pairs.empty() && format.pairs.front().value != format_version) {
-        throw StoreFault{Effect::none, Cause::configuration,
-                         "these keys of etcd were written by another version of Leasehold"};
-    }
-}
-
-StoreStatus Lane::status() {
-    StoreStatus status;
-    const json::value version = gateway_.get("/version");
-    const json::value* const number = version.get_object().if_contains("etcdserver");
-    status.name = "etcd";
-    if (number != nullptr && number->is_string()) {
-        status.name += ' ' + std::string{number->get_string()};
-    }
-    status.durability = Durability::strong;
-    const json::value alarms =
-        gateway_.post("/v3/maintenance/alarm", R"({"action":"GET"})", Effect::none);
-    if (alarms.get_object().contains("alarms")) {
-        status.warnings.emplace_back(
-            "etcd has raised an alarm: see `etcdctl alarm list`; with NOSPACE it refuses to write");
-    }
-    return status;
 }
 
 Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
+    txn.expect_value(names_.format(), shared_.format);
+    txn.read_otherwise({names_.format()});
     txn.read({names_.clock()});
     txn.read_otherwise({names_.clock()});
     const std::string body = txn.body();
@@ -75,6 +77,10 @@ Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
         Answer answer = Answer::from(said);
         const Page clock = std::move(answer.reads.back());
         answer.reads.pop_back();
+        if (!answer.as_expected) {
+            require_our_version(answer.reads.back());
+            answer.reads.pop_back();
+        }
         if (written && answer.as_expected) {
             answer.clock = *written;
             shared_.clock.wrote({*written, answer.revision}, asked, answered);
@@ -90,19 +96,26 @@ Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
             }
         }
         return answer;
+    } catch (const StoreFault&) {
+        throw;
     } catch (const std::exception& error) {
         throw not_understood(effect, error.what());
     }
 }
 
+void Lane::require_our_version(const Page& format) const {
+    const bool found = !format.pairs.empty();
+    if (found && format.pairs.front().value == shared_.format) return;
+    require_version("etcd", found ? version_in(format.pairs.front().value) : 0,
+                    shared_.steps.size());
+}
+
 Page Lane::range(const KeyRange& range, std::size_t limit, Revision* revision) {
-    const json::value said = gateway_.post("/v3/kv/range", range_body(range, limit), Effect::none);
-    try {
-        if (revision != nullptr) *revision = revision_of(said);
-        return page_from(said);
-    } catch (const std::exception& error) {
-        throw not_understood(Effect::none, error.what());
-    }
+    Txn txn;
+    txn.read(range, limit);
+    Answer answer = send(txn, Effect::none);
+    if (revision != nullptr) *revision = answer.revision;
+    return std::move(answer.reads.front());
 }
 
 KnownRow Lane::row_in(const Page& page, Revision known_at) const {

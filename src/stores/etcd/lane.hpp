@@ -12,16 +12,19 @@
 #include "stores/etcd/known_rows.hpp"
 #include "stores/etcd/names.hpp"
 #include "stores/etcd/records.hpp"
+#include "stores/etcd/schema.hpp"
 #include "stores/etcd/txn.hpp"
 
 namespace leasehold::etcd {
 
 // What the lanes of one store share. Thread-safe.
 struct Shared {
+    const KeySteps steps;
     const Target target;
     const StoreOptions options;
     const std::function<SteadyClock::time_point()> steady;
     const Names names{target.prefix};
+    const std::string format = format_of(steps.size());
     Members members{target.endpoints.size()};
     ClockKey clock{};
     KnownRows rows{};
@@ -37,9 +40,9 @@ public:
     // `shared` outlives this.
     explicit Lane(Shared& shared);
 
-    // Makes the keys of a new store, or sees that this version understands them.
+    // Makes or migrates the store's keys.
     void prepare();
-    [[nodiscard]] StoreStatus status() override;
+    [[nodiscard]] StoreStatus status() override { return {}; }  // the store's own is asked for
 
 protected:
     Begun begin() override;
@@ -76,8 +79,10 @@ private:
     };
     using KnownLeases = std::unordered_map<LockId, KnownLease>;
 
-    // Carries it out, and takes note of the clock. `written`: the time that it writes there.
+    // Carries the transaction out if the keys have our version, and throws StoreFault if not. Takes
+    // note of the clock. `written`: the time that the transaction writes there.
     Answer send(Txn& txn, StoreFault::Effect effect, std::optional<Time> written = {});
+    void require_our_version(const Page& format) const;
     // Where nothing is decided by it.
     Page range(const KeyRange& range, std::size_t limit, Revision* revision = nullptr);
 

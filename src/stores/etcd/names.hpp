@@ -14,7 +14,7 @@ namespace leasehold::etcd {
 // How the keys of the store are called. The parts of a name are separated by a zero byte, which no
 // part contains, so that names stand in the order of their parts.
 //   PREFIX/clock                          the store's time
-//   PREFIX/format                         which version of this wrote it
+//   PREFIX/format                         the version of the keys, see schema.hpp
 //   PREFIX/forgotten                      put whenever rows are erased
 //   PREFIX/lock/TYPE.ID                   a key's row
 //   PREFIX/lock/TYPE.ID.LOCKID            one of those who share it

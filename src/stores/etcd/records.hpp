@@ -9,9 +9,6 @@
 // What stands in the values of the store's keys, as JSON.
 namespace leasehold::etcd {
 
-// Of all this, under its own key.
-inline constexpr std::string_view format_version = "1";
-
 [[nodiscard]] std::string print(const LockRow& row);
 [[nodiscard]] std::string print_share(const Grant& share);
 // Nothing where somebody else has written something else there.

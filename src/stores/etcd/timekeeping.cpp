@@ -26,11 +26,8 @@ void Lane::write_clock() {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         auto [latest, time] = shared_.clock.step(shared_.steady());
         Txn txn;
-        if (latest.changed == 0) {
-            // Of a new store. It needs some time to begin with.
-            time = machine_time();
-            txn.put(names_.format(), std::string{format_version});
-        }
+        // The clock of a new store needs some time to begin with.
+        if (latest.changed == 0) time = machine_time();
         txn.expect_exactly(names_.clock(), latest.changed);
         txn.put(names_.clock(), print(time));
         if (send(txn, Effect::none, time).as_expected) return;

@@ -47,8 +47,13 @@ std::string erase_op(std::string_view key) {
     return R"({"request_delete_range":{"key":)" + quoted(key) + "}}";
 }
 
-std::string read_op(const KeyRange& range) {
-    return R"({"request_range":)" + range_body(range, 0) + '}';
+std::string read_op(const KeyRange& range, std::size_t limit) {
+    return R"({"request_range":)" + range_body(range, limit) + '}';
+}
+
+std::string compare_value(std::string_view key, std::string_view result, std::string_view value) {
+    return R"({"target":"VALUE","result":")" + std::string{result} + R"(","key":)" + quoted(key) +
+           R"(,"value":)" + quoted(value) + '}';
 }
 
 std::string joined(std::span<const std::string> parts) {
@@ -130,16 +135,19 @@ void Txn::expect_unchanged(const KeyRange& range, Revision since) {
 }
 
 void Txn::expect_below(const std::string& key, const std::string& value) {
-    compares_.push_back(R"({"target":"VALUE","result":"LESS","key":)" + quoted(key) +
-                        R"(,"value":)" + quoted(value) + '}');
+    compares_.push_back(compare_value(key, "LESS", value));
 }
 
-void Txn::read(const KeyRange& range) {
-    reads_.push_back(read_op(range));
+void Txn::expect_value(const std::string& key, const std::string& value) {
+    compares_.push_back(compare_value(key, "EQUAL", value));
+}
+
+void Txn::read(const KeyRange& range, std::size_t limit) {
+    reads_.push_back(read_op(range, limit));
 }
 
 void Txn::read_otherwise(const KeyRange& range) {
-    reads_otherwise_.push_back(read_op(range));
+    reads_otherwise_.push_back(read_op(range, 0));
 }
 
 void Txn::put_if(const std::string& key, Revision changed, const std::string& value) {

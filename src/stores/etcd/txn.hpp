@@ -48,8 +48,10 @@ public:
     // None of these keys was changed after that.
     void expect_unchanged(const KeyRange& range, Revision since);
     void expect_below(const std::string& key, const std::string& value);
+    void expect_value(const std::string& key, const std::string& value);
 
-    void read(const KeyRange& range);
+    // At most `limit` keys; 0: all.
+    void read(const KeyRange& range, std::size_t limit = 0);
     void read_otherwise(const KeyRange& range);
 
     void put(std::string key, std::string value) {

@@ -15,10 +15,6 @@ Connection::Connection(const Target& target, Duration io_timeout)
                                                                            : net::Transport::plain,
                    .ca_file = target.ca_file}} {}
 
-Response Connection::get(const std::string& path) {
-    return wait_for({.path = path}, {}, {});
-}
-
 Response Connection::post(const std::string& path, std::string body,
                           StoreFault::Effect effect_once_sent) {
     return wait_for({.method = net::Method::post,

@@ -18,7 +18,6 @@ public:
 
     // Throws StoreFault: with no effect where the request was not sent, with `effect_once_sent`
     // otherwise.
-    [[nodiscard]] Response get(const std::string& path);
     [[nodiscard]] Response post(const std::string& path, std::string body,
                                 StoreFault::Effect effect_once_sent);
     // The same for one that the server may answer so much later. Ends with a fault when `ended`.

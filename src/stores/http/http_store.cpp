@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/cached_status.hpp"
 #include "core/cell_store.hpp"
 #include "core/enum_names.hpp"
 #include "core/request_traits.hpp"
@@ -26,12 +27,36 @@ Durability durability_from(const std::string& name) {
     return durability_names.find(name).value_or(Durability::none);
 }
 
+StoreStatus read_status(Connection& connection, const std::stop_token& ended) {
+    const Response response = connection.wait_for({.path = "/readyz"}, {}, ended);
+    const json::value answer = understood(connection.server(), response, StoreFault::Effect::none);
+    try {
+        wire::Fields ready{answer, "the server's state"};
+        wire::Fields store{ready.required("store"), "the server's store"};
+        StoreStatus status{.name = "http, " + store.text("name"),
+                           .durability = durability_from(store.text("durability"))};
+        const json::value& warnings = store.required("warnings");
+        for (std::size_t i = 0; warnings.is_array() && i < warnings.get_array().size(); ++i) {
+            const json::value& warning = warnings.get_array()[i];
+            if (warning.is_string()) status.warnings.emplace_back(warning.get_string());
+        }
+        return status;
+    } catch (const BadRequest& bad) {
+        throw not_understood(connection.server(), StoreFault::Effect::none, bad.what());
+    }
+}
+
 class HttpStore final : public Store {
 public:
     HttpStore(const Target& target, const StoreOptions& options)
-        : connection_{target, options.io_timeout} {}
+        : connection_{target, options.io_timeout},
+          status_{[target, timeout = options.io_timeout](const std::stop_token& ended) {
+              Connection connection{target, timeout};
+              return read_status(connection, ended);
+          }} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        status_.refresh_if_old();
         for (Outcome& outcome : outcomes) outcome = {};
         const std::lock_guard lock{mutex_};
         for (std::size_t done = 0; done < requests.size();) {
@@ -41,26 +66,7 @@ public:
 
     [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
 
-    [[nodiscard]] StoreStatus status() override {
-        const std::lock_guard lock{mutex_};
-        const Response response = connection_.get("/readyz");
-        const json::value answer =
-            understood(connection_.server(), response, StoreFault::Effect::none);
-        try {
-            wire::Fields ready{answer, "the server's state"};
-            wire::Fields store{ready.required("store"), "the server's store"};
-            StoreStatus status{.name = "http, " + store.text("name"),
-                               .durability = durability_from(store.text("durability"))};
-            const json::value& warnings = store.required("warnings");
-            for (std::size_t i = 0; warnings.is_array() && i < warnings.get_array().size(); ++i) {
-                const json::value& warning = warnings.get_array()[i];
-                if (warning.is_string()) status.warnings.emplace_back(warning.get_string());
-            }
-            return status;
-        } catch (const BadRequest& bad) {
-            throw not_understood(connection_.server(), StoreFault::Effect::none, bad.what());
-        }
-    }
+    [[nodiscard]] StoreStatus status() override { return status_.status(); }
 
 private:
     // As many as one message holds, at least one. How many they were.
@@ -122,7 +128,8 @@ private:
     }
 
     std::mutex mutex_;
-    Connection connection_;  // guarded by mutex_: status() may be asked beside apply()
+    Connection connection_;  // guarded by mutex_
+    CachedStatus status_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/guarded.hpp"
 #include "stores/mariadb/connection.hpp"
 #include "stores/mariadb/rows.hpp"
+#include "stores/mariadb/schema.hpp"
 
 // Everything here runs in the caller's transaction, under the caller's settings and isolation
 // level. It must neither wait for a row (a deadlock would cost the caller the transaction) nor lock
@@ -59,6 +60,8 @@ std::vector<ResultSet> select(::st_mysql* connection, const std::string& query, 
 Time clock(::st_mysql* connection) {
     auto now = run_undisturbed(connection, std::string{clock_query});
     now.front().next();
+    require_version("mariadb", static_cast<std::size_t>(now.front().integer(2)),
+                    schema_steps().size());
     return std::max(time_from(now.front().integer(0)), time_from(now.front().integer(1)));
 }
 
@@ -145,7 +148,11 @@ Result<Lease> judge(::st_mysql* connection, const LockKey& key, LockId lock_id,
             slot.cell = cell_of(slot.row, slot.shares);
             if (slot.state != Slot::State::blocked) return decide(slot, clock(connection), past);
         } catch (const SqlError& error) {
-            if (!error.is_conflict()) throw;
+            if (!error.is_conflict()) {
+                // A later version may have changed the tables so that this is not understood.
+                if (error.cause() == StoreFault::Cause::configuration) (void)clock(connection);
+                throw;
+            }
             require_that_it_lives(connection, error);
         }
         if (!retry.pause()) return busy_guarded(clock(connection));

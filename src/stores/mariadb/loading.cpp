@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/schema.hpp"
 #include "stores/mariadb/parts.hpp"
 #include "stores/mariadb/rows.hpp"
 
@@ -14,8 +15,9 @@ ResultSet query(Link& link, std::string_view sql) {
     return std::move(link.run(sql).front());
 }
 
-ClockReading reading_of(ResultSet clock) {
+ClockReading reading_of(ResultSet clock, std::size_t version) {
     clock.next();
+    require_version("mariadb", static_cast<std::size_t>(clock.integer(2)), version);
     return {time_from(clock.integer(0)), time_from(clock.integer(1))};
 }
 
@@ -64,7 +66,7 @@ void take_past(Work& work, ResultSet& rows) {
 
 // A row that was to be locked and was not returned is missing, or another transaction has locked
 // it.
-void tell_missing_from_blocked(Link& link, Work& work) {
+void tell_missing_from_blocked(Link& link, Work& work, std::size_t version) {
     std::vector<const LockKey*> absent;
     for (const Slot& slot : work.slots) {
         if (slot.intent == Slot::Intent::change && slot.state == Slot::State::missing) {
@@ -79,7 +81,7 @@ void tell_missing_from_blocked(Link& link, Work& work) {
     for (std::size_t i = 0; i + 1 < results.size(); ++i) {
         take_read(work, results[i], Slot::State::blocked);
     }
-    work.reading = reading_of(std::move(results.back()));
+    work.reading = reading_of(std::move(results.back()), version);
 }
 
 // No other transaction changes the shares of a row that this one has locked.
@@ -116,7 +118,7 @@ void load_past(Link& link, Work& work) {
 
 }  // namespace
 
-void load_rows(Link& link, Work& work, LoadTo purpose) {
+void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
     const bool locking = purpose == LoadTo::change;
     std::vector<const LockKey*> to_lock;
     std::vector<const LockKey*> to_read;
@@ -144,18 +146,26 @@ void load_rows(Link& link, Work& work, LoadTo purpose) {
         else
             take_past(work, results[i]);
     }
-    work.reading = reading_of(std::move(results.back()));
+    work.reading = reading_of(std::move(results.back()), version);
 
     if (locking) {
-        tell_missing_from_blocked(link, work);
+        tell_missing_from_blocked(link, work, version);
         load_shares(link, work);
     } else {
         load_past(link, work);
     }
 }
 
-ClockReading load_clock(Link& link) {
-    return reading_of(query(link, clock_query));
+ClockReading load_clock(Link& link, std::size_t version) {
+    return reading_of(query(link, clock_query), version);
+}
+
+ResultSet ask(Link& link, std::string_view sql, std::size_t version) {
+    Script script;
+    script.add(sql).add(clock_query);
+    std::vector<ResultSet> results = link.run(script);
+    (void)reading_of(std::move(results.back()), version);
+    return std::move(results.front());
 }
 
 }  // namespace leasehold::mariadb

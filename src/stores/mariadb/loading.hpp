@@ -19,8 +19,13 @@ enum class LoadTo : std::uint8_t { read, change };
 //
 // With LoadTo::read the rows come with their shares in one snapshot, and the pasts of lock ids that
 // no row has are read after that.
-void load_rows(Link& link, Work& work, LoadTo purpose);
+//
+// Throws StoreFault if the tables have another version than `version`, as all functions here.
+void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version);
 
-[[nodiscard]] ClockReading load_clock(Link& link);
+[[nodiscard]] ClockReading load_clock(Link& link, std::size_t version);
+
+// The rows of one query outside a transaction.
+[[nodiscard]] ResultSet ask(Link& link, std::string_view sql, std::size_t version);
 
 }  // namespace leasehold::mariadb

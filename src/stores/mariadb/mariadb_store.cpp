@@ -19,12 +19,13 @@ namespace {
 
 class MariadbStore final : public CellStore {
 public:
-    MariadbStore(const Connection& target, const StoreOptions& options)
+    MariadbStore(const SchemaSteps& steps, const Connection& target, const StoreOptions& options)
         : CellStore{options},
+          steps_{steps},
           link_{target, options.io_timeout},
           floor_trust_{std::min<Duration>(options.retention / 2, std::chrono::minutes{1})} {
         link_.connect();
-        migrate(link_);
+        migrate(link_, steps_);
         prepare();
         (void)now();
     }
@@ -78,7 +79,9 @@ protected:
         if (transaction_ == Transaction::none) connect();
         const bool locking = transaction_ == Transaction::wanted;
         if (locking) transaction_ = Transaction::open;
-        guarded([&] { load_rows(link_, work, locking ? LoadTo::change : LoadTo::read); });
+        guarded([&] {
+            load_rows(link_, work, locking ? LoadTo::change : LoadTo::read, steps_.size());
+        });
         work.reading = noted(work.reading);
     }
 
@@ -117,7 +120,7 @@ protected:
         connect();
         std::unordered_map<LockId, LockKey> keys;
         in_parts(std::vector(lock_ids.begin(), lock_ids.end()), [&](std::span<const LockId> part) {
-            auto rows = query(select_keys(part));
+            auto rows = ask(select_keys(part));
             while (rows.next()) {
                 if (auto key = key_at(rows, 1)) {
                     keys.emplace(lock_id_from(rows.text(0)), *std::move(key));
@@ -130,7 +133,7 @@ protected:
     std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
         connect();
         std::vector<LockKey> keys;
-        auto rows = query(select_keys(owner, scope));
+        auto rows = ask(select_keys(owner, scope));
         while (rows.next()) {
             if (auto key = key_at(rows, 0)) keys.push_back(*std::move(key));
         }
@@ -154,7 +157,7 @@ protected:
 
     ClockReading read_clock() override {
         connect();
-        return noted(load_clock(link_));
+        return noted(load_clock(link_, steps_.size()));
     }
 
     void raise_floor(Time floor) noexcept override {
@@ -200,7 +203,7 @@ protected:
 
     std::size_t forget_history(Time before, std::size_t limit) override {
         connect();
-        auto range = query(
+        auto range = ask(
             "select min(seq), max(seq) from (select seq, ended_at from lock_history "
             "order by seq limit " +
             std::to_string(limit) + ") oldest where ended_at < " + std::to_string(micros(before)));
@@ -233,6 +236,8 @@ private:
         shortcuts_.reset();
         try {
             read_settings();
+            link_.run("set @leasehold_schema = " + std::to_string(steps_.size()));
+            (void)load_clock(link_, steps_.size());
             shortcuts_.emplace(link_.get());
         } catch (...) {
             link_.disconnect();
@@ -241,6 +246,21 @@ private:
     }
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
+
+    ResultSet ask(std::string_view sql) {
+        try {
+            return leasehold::mariadb::ask(link_, sql, steps_.size());
+        } catch (const SqlError& error) {
+            explain_by_schema(error);
+            throw;
+        }
+    }
+
+    // A later version may have changed the tables so that our statements are not understood.
+    void explain_by_schema(const SqlError& error) {
+        if (error.cause() != StoreFault::Cause::configuration || !link_.connected()) return;
+        (void)load_clock(link_, steps_.size());
+    }
 
     // A page of at most `limit` items. `sql` makes a query for a number of rows; `read` skips rows
     // that are not Leasehold's and remembers where the next query goes on.
@@ -251,7 +271,7 @@ private:
         for (bool more = true; more && items.size() < limit;) {
             const std::size_t wanted = limit - items.size();
             std::size_t seen = 0;
-            for (auto rows = query(sql(wanted)); rows.next(); ++seen) {
+            for (auto rows = ask(sql(wanted)); rows.next(); ++seen) {
                 if (auto item = read(rows)) items.push_back(*std::move(item));
             }
             more = seen == wanted;
@@ -272,6 +292,7 @@ private:
         } catch (const SqlError& error) {
             rollback();
             if (error.is_conflict()) throw Conflict{};
+            explain_by_schema(error);
             throw;
         } catch (...) {
             rollback();
@@ -319,6 +340,7 @@ private:
         status_ = std::move(status);
     }
 
+    const SchemaSteps steps_;
     Link link_;
     std::optional<Shortcuts> shortcuts_;  // on link_
     Transaction transaction_ = Transaction::none;
@@ -333,7 +355,12 @@ private:
 }  // namespace
 
 std::unique_ptr<Store> open(const Connection& connection, StoreOptions options) {
-    return std::make_unique<MariadbStore>(connection, options);
+    return open_with(schema_steps(), connection, options);
+}
+
+std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Connection& connection,
+                                 const StoreOptions& options) {
+    return std::make_unique<MariadbStore>(steps, connection, options);
 }
 
 }  // namespace leasehold::mariadb

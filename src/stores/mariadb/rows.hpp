@@ -23,11 +23,12 @@ inline constexpr std::size_t longest_script = 1'000'000;
 void append_literal(std::string& sql, std::string_view bytes);
 [[nodiscard]] std::string literal(std::string_view bytes);
 
-// The server's clock, and the floor. sysdate(6) is the time at which it is evaluated; now(6) is the
-// start of the statement.
+// The server's clock, the floor and the version of the tables. sysdate(6) is the time at which it
+// is evaluated; now(6) is the start of the statement.
 inline constexpr std::string_view clock_query =
     "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed), "
-    "ifnull((select value from leasehold where name = 'time_floor'), 0)";
+    "ifnull((select value from leasehold where name = 'time_floor'), 0), "
+    "ifnull((select value from leasehold where name = 'schema'), 0)";
 
 // Before every statement with SKIP LOCKED: MariaDB 10.11 fails it with a commit error (1180) when
 // it skips a row in a session whose innodb_lock_wait_timeout is 0. It does not wait in any case.

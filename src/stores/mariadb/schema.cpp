@@ -1,16 +1,13 @@
 #include "stores/mariadb/schema.hpp"
 
 #include <array>
-#include <span>
 #include <string>
 
 namespace leasehold::mariadb {
 namespace {
 
 // MariaDB commits after every statement that makes or changes a table, so a step may be cut off in
-// its middle: each statement can be run again, and the version is raised at the step's end. Step i
-// brings version i to i + 1. Times are microseconds since 1970. A step that was released is never
-// changed.
+// its middle: every statement must be one that can run again. Times are microseconds since 1970.
 constexpr std::array first_step{
     R"sql(
 create table if not exists leasehold (
@@ -76,8 +73,6 @@ create table if not exists lock_history (
 )sql",
 };
 
-const std::array<std::span<const char* const>, 1> steps{first_step};
-
 bool has_table(Link& link, const std::string& name) {
     auto found = link.run(
         "select 1 from information_schema.tables "
@@ -86,66 +81,81 @@ bool has_table(Link& link, const std::string& name) {
     return found.front().next();
 }
 
-std::int64_t version_of(Link& link) {
-    if (!has_table(link, "leasehold")) return 0;
-    auto version = link.run("select value from leasehold where name = 'schema'");
-    return version.front().next() ? version.front().integer(0) : 0;
-}
-
-// One process at a time makes or changes tables in this database.
-class Migrating {
+class Migration final : public SchemaMigration {
 public:
-    explicit Migrating(Link& link) : link_{link} {
+    Migration(Link& link, const SchemaSteps& steps) : link_{link}, steps_{steps} {}
+
+    std::size_t version() override {
+        if (!has_table(link_, "leasehold")) return 0;
+        // A step that was begun and not completed has to run again.
+        auto found = link_.run(
+            "select ifnull((select value - 1 from leasehold where name = 'migrating'), "
+            "(select value from leasehold where name = 'schema'))");
+        return found.front().next() ? static_cast<std::size_t>(found.front().integer(0)) : 0;
+    }
+
+    void lock() override {
         constexpr int attempts = 120;
         for (int i = 0; i < attempts; ++i) {
-            auto got = link_.run("select get_lock(" + name() + ", 0.5)");
+            auto got = link_.run("select get_lock(" + lock_name() + ", 0.5)");
             if (got.front().next() && got.front().integer(0) == 1) return;
         }
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                          "mariadb: another process has been making the tables for too long"};
     }
-    Migrating(const Migrating&) = delete;
-    Migrating& operator=(const Migrating&) = delete;
-    ~Migrating() {
-        try {
-            (void)link_.run("do release_lock(" + name() + ")");
-        } catch (const StoreFault&) {
-            link_.disconnect();  // gives it back too
+
+    void step(std::size_t version) override {
+        const std::string next = std::to_string(version + 1);
+        if (version == 0) {
+            refuse_a_foreign_table();
+        } else {
+            // From here on processes of the old version find the new one.
+            link_.run("insert into leasehold values ('migrating', " + next +
+                      ") on duplicate key update value = " + next);
+            link_.run("update leasehold set value = " + next + " where name = 'schema'");
+            // Waits for those of their transactions that began before.
+            for (const char* table : {"locks", "lock_shares", "lock_history"}) {
+                link_.run("alter table " + std::string{table} + " comment = 'Leasehold schema " +
+                          next + "'");
+            }
         }
+        for (const std::string& statement : steps_[version]) link_.run(statement);
+        link_.run("update leasehold set value = " + next + " where name = 'schema'");
+        link_.run("delete from leasehold where name = 'migrating'");
     }
+
+    void unlock() override { (void)link_.run("do release_lock(" + lock_name() + ")"); }
+    void abandon() noexcept override { link_.disconnect(); }  // which unlocks
 
 private:
-    // At most 64 characters.
-    static std::string name() { return "concat('leasehold/', md5(database()))"; }
-
-    Link& link_;
-};
-
-}  // namespace
-
-void migrate(Link& link) {
-    constexpr auto newest = static_cast<std::int64_t>(steps.size());
-    if (auto database = link.run("select database()");
-        !database.front().next() || database.front().is_null(0)) {
-        refuse("no database is named; name one, as in mariadb://user@host/database");
-    }
-    if (version_of(link) == newest) return;
-    const Migrating alone{link};
-    const std::int64_t version = version_of(link);
-    if (version == 0 && has_table(link, "locks") && !has_table(link, "leasehold")) {
+    void refuse_a_foreign_table() {
+        if (!has_table(link_, "locks") || has_table(link_, "leasehold")) return;
         refuse(
             "the database has a table `locks` that Leasehold did not make; rename it, or give "
             "Leasehold a database of its own");
     }
-    if (version > newest) {
-        refuse("the tables have schema version " + std::to_string(version) +
-               ", this Leasehold knows " + std::to_string(newest) + "; use a newer Leasehold");
+
+    // At most 64 characters.
+    static std::string lock_name() { return "concat('leasehold/', md5(database()))"; }
+
+    Link& link_;
+    const SchemaSteps& steps_;
+};
+
+}  // namespace
+
+const SchemaSteps& schema_steps() {
+    static const SchemaSteps steps{{first_step.begin(), first_step.end()}};
+    return steps;
+}
+
+void migrate(Link& link, const SchemaSteps& steps) {
+    if (auto database = link.run("select database()");
+        !database.front().next() || database.front().is_null(0)) {
+        refuse("no database is named; name one, as in mariadb://user@host/database");
     }
-    for (auto step = static_cast<std::size_t>(version); step < steps.size(); ++step) {
-        for (const char* statement : steps[step]) (void)link.run(statement);
-        (void)link.run("update leasehold set value = " + std::to_string(step + 1) +
-                       " where name = 'schema'");
-    }
+    Migration migration{link, steps};
+    leasehold::migrate("mariadb", steps.size(), migration);
 }
 
 }  // namespace leasehold::mariadb

@@ -1,11 +1,22 @@
 #pragma once
 
+#include <memory>
+
+#include "core/schema.hpp"
 #include "stores/mariadb/connection.hpp"
 
 namespace leasehold::mariadb {
 
-// Makes or migrates the tables in the connection's database. Two processes may do it at once.
-// Refuses a newer schema, and a table `locks` that Leasehold did not make.
-void migrate(Link& link);
+// The steps that were released.
+[[nodiscard]] const SchemaSteps& schema_steps();
+
+// Makes or migrates the tables in the connection's database. Refuses a newer schema, and a table
+// `locks` that Leasehold did not make.
+void migrate(Link& link, const SchemaSteps& steps);
+
+// open() with other steps than the released ones, as a later version has them.
+[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,
+                                               const Connection& connection,
+                                               const StoreOptions& options);
 
 }  // namespace leasehold::mariadb

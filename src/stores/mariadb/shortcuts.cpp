@@ -48,6 +48,11 @@ std::string time_after(const std::string& touched, const std::string& floor) {
     return "greatest(" + clock_us + ", " + touched + ", " + floor + ")";
 }
 
+// Whether the tables have the version that this process knows, which is set on every connection. A
+// statement that asks for it finds nothing in tables of another version.
+const std::string current_schema =
+    "(select value from leasehold where name = 'schema') = @leasehold_schema";
+
 // The value of a column of `locks` after a try of a key that was free.
 std::string granted_value(const std::string& column) {
     if (column == "expiration_time") return "@now + value(expiration_time) - value(granted_at)";
@@ -84,14 +89,13 @@ std::string take_statement(LockIds lock_ids) {
     const std::string row = "?, ?, ?, " +
                             listed(requested_columns, [](const std::string&) { return "?"; }) +
                             ", (@now := greatest(" + clock_us + ", ?)), @now, @now, @now + ?";
-    const std::string source =
-        lock_ids == LockIds::fresh
-            ? "values (" + row + ")"
-            : "select " + row +
-                  " from dual where (select 1 from lock_history force index "
-                  "(lock_history_lockid) where lockid = ? limit 1) is null and (select 1 from "
-                  "lock_shares force index (lock_shares_lockid) where lockid = ? limit 1) is "
-                  "null";
+    std::string source = "select " + row + " from dual where " + current_schema;
+    if (lock_ids == LockIds::perhaps_known) {
+        source +=
+            " and (select 1 from lock_history force index (lock_history_lockid) where lockid = ? "
+            "limit 1) is null and (select 1 from lock_shares force index (lock_shares_lockid) "
+            "where lockid = ? limit 1) is null";
+    }
     std::string assignments;
     for_each_column(lock_columns, [&](const auto& column) {
         const std::string name{column.name};
@@ -137,7 +141,8 @@ const std::string prolong_statement = sql_text(
     "index "
     "(primary) where s.type = ? and s.id = ? and s.lockid = ? and s.ended = {not_ended} and s.mode "
     "= "
-    "{exclusive} and s.expiration_time > (@now := {clock}) on duplicate key update "
+    "{exclusive} and s.expiration_time > (@now := {clock}) and {current_schema} on duplicate key "
+    "update "
     "mode = if((@now := {now}) < locks.expiration_time and locks.lockid = value(lockid) and "
     "locks.ended = {not_ended} and locks.mode = {exclusive} and locks.expiration_time < "
     "{unbounded}, "
@@ -150,6 +155,7 @@ const std::string prolong_statement = sql_text(
     {{"columns", names_of(lock_columns)},
      {"values", names_of(lock_columns, "s.")},
      {"clock", clock_us},
+     {"current_schema", current_schema},
      {"now", time_after("locks.touched_at", "?")},
      {"unbounded", std::to_string(unbounded_us)},
      {"renewed", renewed},
@@ -162,7 +168,7 @@ const std::string end_statement = sql_text(
     "update locks force index (primary) set expiration_time = @now, touched_at = @now, "
     "ended = {released}, ended_at = @now where type = ? and id = ? and lockid = ? and "
     "ended = {not_ended} and mode = {exclusive} and {remember} and "
-    "expiration_time > (@now := {now}); "
+    "expiration_time > (@now := {now}) and {current_schema}; "
     "if row_count() = 1 then {for_history}insert into lock_history (type, id, {columns}) values "
     "(?, ?, {values}) returning type, id, {lease_columns}, mode, {not_ended}, ended_at, ended_at; "
     "end if; commit; end",
@@ -177,6 +183,7 @@ const std::string end_statement = sql_text(
           return conditions;
       }()},
      {"now", time_after("touched_at", "?")},
+     {"current_schema", current_schema},
      {"for_history", for_history},
      {"columns", names_of(history_columns)},
      {"values", listed(history_columns,
@@ -190,8 +197,9 @@ const std::string end_statement = sql_text(
      {"lease_columns", names_of(lease_columns)}});
 
 // Parameters: floor, type, id.
-const std::string check_statement = "select " + answer_columns + time_after("touched_at", "?") +
-                                    " from locks force index (primary) where type = ? and id = ?";
+const std::string check_statement =
+    "select " + answer_columns + time_after("touched_at", "?") +
+    " from locks force index (primary) where type = ? and id = ? and " + current_schema;
 
 Time decided_at(const Statement& row) {
     return time_from(row.integer(now_column));

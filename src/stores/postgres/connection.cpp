@@ -321,6 +321,10 @@ Rows Connection::run_one(const Command& command) {
     return std::move(run({&command, 1}, Commits::no).front());
 }
 
+bool may_come_from_another_schema(const ServerError& error) {
+    return error.state.starts_with("42") || error.state == "0A000";
+}
+
 void fail(const ServerError& error) {
     throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
                      "postgres: " + error.state + " " + error.message};

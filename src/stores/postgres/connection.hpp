@@ -150,4 +150,8 @@ private:
 
 [[noreturn]] void fail(const ServerError& error);
 
+// Whether tables of another version can be the reason: a column or a table is missing, or a
+// prepared statement would return other columns now.
+[[nodiscard]] bool may_come_from_another_schema(const ServerError& error);
+
 }  // namespace leasehold::postgres

@@ -9,6 +9,7 @@
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/schema.hpp"
 #include "stores/postgres/statements.hpp"
 
 namespace leasehold::postgres {
@@ -72,19 +73,25 @@ private:
     bool kept_ = false;
 };
 
+void require_our_version(std::int64_t found) {
+    require_version("postgres", static_cast<std::size_t>(found), schema_steps().size());
+}
+
 struct Locked {
     Slot slot;
     Time clock;
 };
 
 // One statement of each kind for the caller's connection, which Leasehold does not prepare
-// statements on. $1 and $2 are the key. Columns: lock_columns, the clock, the floor.
+// statements on. $1 and $2 are the key. Columns: lock_columns, the clock, the floor, the version.
 std::string lock_statement(Mode mode) {
     return sql_text(
         R"(
 with l as materialized (
     select * from locks where type = $1::text and id = $2::text and mode = {mode} for {strength} nowait)
-select {columns}, clock_timestamp(), (select time_floor from leasehold) from l)",
+select {columns}, clock_timestamp(), (select time_floor from leasehold),
+       (select schema from leasehold)
+from l)",
         {{"mode", mode == Mode::exclusive ? sql_number<Mode::exclusive> : sql_number<Mode::shared>},
          {"strength", mode == Mode::exclusive ? "update" : "share"},
          {"columns", names_of(lock_columns)}});
@@ -109,17 +116,19 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     if (rows.size() == 0) {
         const Rows clock = tx.run(
             "select clock_timestamp(), exists (select from locks where type = $1::text and id = "
-            "$2::text)",
+            "$2::text), (select schema from leasehold)",
             name);
+        require_our_version(clock.integer(0, 2));
         // The row was made, or converted to the other mode, between the two statements.
         if (clock.integer(0, 1) != 0) throw ServerError{lock_not_available, "the lease changed"};
         locked.clock = clock.time(0, 0);
         return locked;
     }
+    constexpr int clock_column = count_of(lock_columns);
+    require_our_version(rows.integer(0, clock_column + 2));
     Slot& slot = locked.slot;
     slot.state = Slot::State::ours;
     slot.row = lock_row_at(RowAt{rows, 0}, 0);
-    constexpr int clock_column = count_of(lock_columns);
     locked.clock = std::max(rows.time(0, clock_column), rows.time(0, clock_column + 1));
     if (slot.row.mode == Mode::shared) {
         const Rows share = tx.run(lock_share, Parameters{name}.text(lock_id.to_string()));
@@ -171,6 +180,10 @@ Result<Lease> in_savepoint(PGconn* connection, Duration busy_patience, Work work
             return result;
         } catch (const ServerError& error) {
             if (error.state != lock_not_available) {
+                if (may_come_from_another_schema(error)) {
+                    Guarded tx{connection};
+                    require_our_version(tx.run("select schema from leasehold", {}).integer(0, 0));
+                }
                 refuse(StoreFault::Cause::internal,
                        error.state == "40001"
                            ? "the lease changed after this transaction's snapshot "

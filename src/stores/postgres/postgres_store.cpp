@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 
@@ -44,8 +45,10 @@ StoreOptions bounded(StoreOptions options) {
 
 class PostgresStore final : public CellStore {
 public:
-    PostgresStore(const std::string& conninfo, const StoreOptions& options)
+    PostgresStore(const SchemaSteps& steps, const std::string& conninfo,
+                  const StoreOptions& options)
         : CellStore{bounded(options)},
+          steps_{steps},
           connection_{conninfo, options_.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
         try {
             (void)now();
@@ -234,7 +237,10 @@ protected:
         return candidates;
     }
 
-    ClockReading read_clock() override { return clock_at(run_one({sql::clock})); }
+    ClockReading read_clock() override {
+        const Command clock{sql::clock};
+        return clock_at(run({&clock, 1}, Commits::no).front());
+    }
 
     void raise_floor(Time floor) noexcept override {
         try {
@@ -297,8 +303,9 @@ private:
         Conversation talk{fresh, options_.io_timeout};
         StoreStatus status = read_status(talk);
         require_durability(options_, status);
-        migrate(talk);
+        migrate(talk, steps_);
         talk.execute(working_settings);  // lab: settings
+        talk.execute("set leasehold.schema = " + std::to_string(steps_.size()));
         const std::lock_guard lock{status_mutex_};
         status_ = std::move(status);
     }
@@ -311,6 +318,7 @@ private:
         } catch (const ServerError& error) {
             if (is_conflict(error)) throw Conflict{};
             rollback();
+            explain_by_schema(error);
             fail(error);
         } catch (const StoreFault&) {
             transaction_ = Transaction::none;
@@ -318,11 +326,29 @@ private:
         }
     }
 
+    // One statement outside a transaction, in one round trip with the version of the tables.
     Rows run_one(const Command& command) {
-        return std::move(run({&command, 1}, Commits::no).front());
+        std::vector<Rows> answers = run(std::array{command, Command{sql::clock}}, Commits::no);
+        (void)clock_at(answers.back());
+        return std::move(answers.front());
     }
 
-    static ClockReading clock_at(const Rows& rows) { return {rows.time(0, 0), rows.time(0, 1)}; }
+    [[nodiscard]] ClockReading clock_at(const Rows& rows) const {
+        require_version("postgres",
+                        rows.size() > 0 ? static_cast<std::size_t>(rows.integer(0, 2)) : 0,
+                        steps_.size());
+        return {rows.time(0, 0), rows.time(0, 1)};
+    }
+
+    // A later version may have changed the tables so that our statements are not understood.
+    void explain_by_schema(const ServerError& error) {
+        if (!may_come_from_another_schema(error)) return;
+        try {
+            (void)clock_at(connection_.run_one({sql::clock}));
+        } catch (const ServerError&) {
+            // The first error tells more.
+        }
+    }
 
     static void take_rows(const Rows& rows, std::vector<Slot>& slots) {
         for (int row = 0; row < rows.size(); ++row) {
@@ -335,6 +361,7 @@ private:
         }
     }
 
+    const SchemaSteps steps_;
     std::mutex status_mutex_;
     StoreStatus status_;  // guarded by status_mutex_
     Connection connection_;
@@ -344,7 +371,12 @@ private:
 }  // namespace
 
 std::unique_ptr<Store> open(const std::string& conninfo, StoreOptions options) {
-    return std::make_unique<PostgresStore>(conninfo, options);
+    return open_with(schema_steps(), conninfo, options);
+}
+
+std::unique_ptr<Store> open_with(const SchemaSteps& steps, const std::string& conninfo,
+                                 const StoreOptions& options) {
+    return std::make_unique<PostgresStore>(steps, conninfo, options);
 }
 
 }  // namespace leasehold::postgres

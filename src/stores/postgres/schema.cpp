@@ -3,16 +3,13 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include <array>
 #include <utility>
 
 namespace leasehold::postgres {
 namespace {
 
-// Step i brings version i to i + 1. A step that was released is never changed.
-constexpr std::array steps{
-    // The pattern's own table comes first, so that one that exists already is taken over.
-    R"sql(
+// The pattern's own table comes first, so that one that exists already is taken over.
+constexpr const char* first_step = R"sql(
 create table if not exists locks (
     type            text,
     id              text,
@@ -76,16 +73,11 @@ create index lock_history_key on lock_history (type, id, seq);
 
 create table leasehold (schema integer not null, time_floor timestamptz not null);
 insert into leasehold values (1, 'epoch');
-)sql"};
+)sql";
 
 [[noreturn]] void refuse(const std::string& why) {
     throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
                      "postgres: " + why};
-}
-
-std::size_t version_of(Conversation& talk) {
-    if (!talk.value_of("select to_regclass('leasehold')")) return 0;
-    return std::stoul(talk.value_of("select schema from leasehold").value_or("0"));
 }
 
 void refuse_a_foreign_table(Conversation& talk) {
@@ -100,6 +92,42 @@ void refuse_a_foreign_table(Conversation& talk) {
             "?options=-csearch_path%3Dleasehold");
     }
 }
+
+class Migration final : public SchemaMigration {
+public:
+    Migration(Conversation& talk, const SchemaSteps& steps) : talk_{talk}, steps_{steps} {}
+
+    std::size_t version() override {
+        if (!talk_.value_of("select to_regclass('leasehold')")) return 0;
+        return std::stoul(talk_.value_of("select schema from leasehold").value_or("0"));
+    }
+    void lock() override {
+        // Locked before the transaction begins, so that it sees what another process has just made.
+        talk_.execute("select pg_advisory_lock(hashtext('leasehold schema'))");
+        talk_.execute("begin");
+    }
+    void step(std::size_t version) override {
+        if (version == 0) {
+            refuse_a_foreign_table(talk_);
+        } else {
+            // Waits for the transactions of processes of the old version.
+            talk_.execute(
+                "lock table leasehold, locks, lock_shares, lock_history in access exclusive mode");
+        }
+        for (const std::string& statement : steps_[version]) talk_.execute(statement);
+        talk_.execute("update leasehold set schema = " + std::to_string(version + 1));
+    }
+    void unlock() override {
+        talk_.execute("commit");
+        talk_.execute("select pg_advisory_unlock(hashtext('leasehold schema'))");
+    }
+    // The connection is closed, which undoes and unlocks everything.
+    void abandon() noexcept override {}
+
+private:
+    Conversation& talk_;
+    const SchemaSteps& steps_;
+};
 
 }  // namespace
 
@@ -153,22 +181,14 @@ std::optional<std::string> Conversation::value_of(const std::string& sql) {
     return PQgetvalue(answer.get(), 0, 0);
 }
 
-void migrate(Conversation& talk) {
-    if (version_of(talk) == steps.size()) return;
-    // Locked before the transaction begins, so that it sees what another process has just made.
-    talk.execute("select pg_advisory_lock(hashtext('leasehold schema'))");
-    talk.execute("begin");
-    const std::size_t version = version_of(talk);
-    if (version > steps.size()) {
-        refuse("the tables have schema version " + std::to_string(version) +
-               ", this Leasehold knows " + std::to_string(steps.size()) +
-               "; use a newer Leasehold");
-    }
-    if (version == 0) refuse_a_foreign_table(talk);
-    for (std::size_t step = version; step < steps.size(); ++step) talk.execute(steps[step]);
-    talk.execute("update leasehold set schema = " + std::to_string(steps.size()));
-    talk.execute("commit");
-    talk.execute("select pg_advisory_unlock(hashtext('leasehold schema'))");
+const SchemaSteps& schema_steps() {
+    static const SchemaSteps steps{{first_step}};
+    return steps;
+}
+
+void migrate(Conversation& talk, const SchemaSteps& steps) {
+    Migration migration{talk, steps};
+    leasehold::migrate("postgres", steps.size(), migration);
 }
 
 StoreStatus read_status(Conversation& talk) {

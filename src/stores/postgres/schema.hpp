@@ -6,6 +6,8 @@
 
 #include <leasehold/store.hpp>
 
+#include "core/schema.hpp"
+
 struct pg_conn;
 struct pg_result;
 
@@ -38,9 +40,18 @@ private:
     Duration timeout_;
 };
 
-// Makes or migrates the tables in the current schema. Two processes may do it at once. Takes over a
-// table `locks` with just the pattern's four columns; refuses any other, and a newer schema.
-void migrate(Conversation& talk);
+// The steps that were released.
+[[nodiscard]] const SchemaSteps& schema_steps();
+
+// Makes or migrates the tables in the current schema. Takes over a table `locks` with just the
+// pattern's four columns; refuses any other, and a newer version. Close the connection where it
+// throws.
+void migrate(Conversation& talk, const SchemaSteps& steps);
+
+// open() with other steps than the released ones, as a later version has them.
+[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,
+                                               const std::string& conninfo,
+                                               const StoreOptions& options);
 
 // What the server's settings mean for durability. Refuses a server that is too old.
 [[nodiscard]] StoreStatus read_status(Conversation& talk);

@@ -17,6 +17,11 @@
 // the rows of q. A locked row is updated by its ctid, which saves a second search.
 namespace leasehold::postgres::sql {
 
+// Whether the tables have the version that this process knows, which is set on every connection. A
+// statement that asks for it finds nothing in tables of another version.
+inline const std::string current_schema =
+    "(select schema = current_setting('leasehold.schema')::integer from leasehold)";
+
 // $2 type, $3 id, $4 lockid, $5 ttl, $6 max_hold (-1: none), $7... requested_columns.
 inline const std::string try_q_one = [] {
     int number = 6;
@@ -93,7 +98,8 @@ from (
                   and l.owner <> '' and l.owner = q.owner)
         for update skip locked) old on true
     where (old_fence is not null
-           or (select true from locks l where l.type = q.type and l.id = q.id) is null){condition}
+           or (select true from locks l where l.type = q.type and l.id = q.id) is null)
+      and {current_schema}{condition}
 ) wanted
 where renewed is not true or old_expiration_time > now
 on conflict (type, id) do update set {assignments}
@@ -109,6 +115,7 @@ returning type, id, {lease_columns}, touched_at)",
                                             [](const std::string& name) {
                                                 return "l." + name + " as old_" + name;
                                             })},
+                     {"current_schema", current_schema},
                      {"condition", condition},
                      {"assignments",
                       listed(lock_columns,
@@ -123,14 +130,16 @@ inline const std::string try_fresh_id_many = try_statement(try_q_many, "");
 
 // Columns: n, public_columns, the time.
 inline std::string check_statement(const std::string& q) {
-    return sql_text(R"(
+    return sql_text(
+        R"(
 select n, {columns}, greatest(clock_timestamp(), touched_at, $1::timestamptz)
 from {q} cross join lateral (
     select {columns}, touched_at from locks l
     where l.type = q.type and l.id = q.id and l.lockid = q.lockid and l.ended = {not_ended}
       and l.mode = {exclusive}
-    offset 0) l)",
-                    {{"columns", names_of(public_columns)}, {"q", q}});
+    offset 0) l
+where {current_schema})",
+        {{"columns", names_of(public_columns)}, {"q", q}, {"current_schema", current_schema}});
 }
 
 inline const std::string check_one = check_statement(
@@ -160,9 +169,10 @@ from (
           and l.lockid = q.lockid and l.ended = {not_ended} and l.mode = {exclusive}
           and l.expiration_time > clock_timestamp() and l.expiration_time < 'infinity'
         for update skip locked) l) mine
-where l.ctid = mine.place and mine.expiration_time > mine.now
+where l.ctid = mine.place and mine.expiration_time > mine.now and {current_schema}
 returning n, {columns}, mine.now)",
                     {{"changes", changes},
+                     {"current_schema", current_schema},
                      {"q", q},
                      {"columns", listed(public_columns, [&](const std::string& name) {
                           return (name == "expiration_time" ? expiry : "l." + name) + " as " + name;

@@ -16,7 +16,8 @@ namespace leasehold::postgres::sql {
 inline constexpr std::string_view begin = "begin";
 inline constexpr std::string_view commit = "commit";
 inline constexpr std::string_view rollback = "rollback";
-inline constexpr std::string_view clock = "select clock_timestamp(), time_floor from leasehold";
+inline constexpr std::string_view clock =
+    "select clock_timestamp(), time_floor, schema from leasehold";
 
 // Locks the rows that no other transaction has locked, without waiting, and returns which.
 // lab: lock-rows

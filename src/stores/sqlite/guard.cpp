@@ -7,6 +7,7 @@
 #include "core/guarded.hpp"
 #include "stores/sqlite/database.hpp"
 #include "stores/sqlite/rows.hpp"
+#include "stores/sqlite/schema.hpp"
 
 namespace leasehold::sqlite {
 namespace {
@@ -50,22 +51,24 @@ Time clock(Rows& rows) {
 Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id,
                     Duration busy_patience) {
     require_transaction(transaction);
-    Rows rows{transaction};
+    Rows rows{transaction, schema_steps().size()};
     if (!become_the_writer(transaction, busy_patience)) return busy_guarded(clock(rows));
+    const Time now = clock(rows);
     const Slot slot = slot_of(key, rows.find(key));
-    return check_guarded(slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); });
+    return check_guarded(slot, lock_id, now, [&](LockId id) { return rows.find_past(id); });
 }
 
 Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id,
                       Duration busy_patience) {
     require_transaction(transaction);
-    Rows rows{transaction};
+    Rows rows{transaction, schema_steps().size()};
     if (!become_the_writer(transaction, busy_patience)) return busy_guarded(clock(rows));
+    const Time now = clock(rows);
     Known known = rows.find(key);
     Slot slot = slot_of(key, known);
     std::vector<Ended> endings;
-    auto released = release_guarded(
-        slot, lock_id, clock(rows), [&](LockId id) { return rows.find_past(id); }, endings);
+    auto released =
+        release_guarded(slot, lock_id, now, [&](LockId id) { return rows.find_past(id); }, endings);
     if (!released) return released;
     for (const Ended& ended : endings) rows.add_to_history(ended, known);
     rows.write(slot, known);

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "core/lock_tables.hpp"
+#include "core/schema.hpp"
 #include "core/sql_text.hpp"
 
 namespace leasehold::sqlite {
@@ -87,8 +88,9 @@ std::string history_query(std::string_view rest) {
 
 }  // namespace
 
-Rows::Rows(::sqlite3* db)
+Rows::Rows(::sqlite3* db, std::size_t version)
     : db_{db},
+      version_{version},
       find_{db, "select " + names_of(lock_columns) +
                     ", rowid, past from locks where type = ?1 and id = ?2"},
       shares_{db, "select " + names_of(share_columns) +
@@ -109,7 +111,9 @@ Rows::Rows(::sqlite3* db)
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id"},
-      floor_{db, "select value from leasehold where name = 'time_floor'"},
+      floor_{db,
+             "select value, (select value from leasehold where name = 'schema') from leasehold "
+             "where name = 'time_floor'"},
       insert_{db, "insert into locks (" + names_of(lock_columns) + ", past, type, id) values (" +
                       parameters(lock_columns, 1) + ", " + parameter_after(lock_columns) + ", " +
                       parameter_after(lock_columns, 2) + ", " + parameter_after(lock_columns, 3) +
@@ -167,6 +171,7 @@ std::optional<Ended> Rows::find_past(LockId lock_id) {
 }
 
 std::optional<LockKey> Rows::locate(LockId lock_id) {
+    const Snapshot one = snapshot();
     const std::string text = lock_id.to_string();
     const Resetting at_end{locate_};
     if (!locate_.bind(1, text).step()) return std::nullopt;
@@ -174,6 +179,7 @@ std::optional<LockKey> Rows::locate(LockId lock_id) {
 }
 
 std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
+    const Snapshot one = snapshot();
     std::vector<LockKey> keys;
     {
         const Resetting at_end{owner_};
@@ -192,6 +198,7 @@ std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
 
 std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& after,
                                                  std::size_t limit) {
+    const Snapshot one = snapshot();
     const Resetting at_end{scan_};
     scan_.bind(1, after ? std::string_view{after->type()} : "")
         .bind(2, after ? std::string_view{after->id()} : "");
@@ -205,6 +212,7 @@ std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& a
 }
 
 std::vector<Holder> Rows::list(const List& request, Time now) {
+    const Snapshot one = snapshot();
     // Lists are rare, so the statement is prepared only when it is needed.
     std::string where = " and expiration_time > ?1 and (type, id, fence) > (?2, ?3, ?4)";
     if (request.type) where += " and type = ?5";
@@ -239,6 +247,7 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
 }
 
 std::vector<PastLease> Rows::history(const History& request, Time oldest) {
+    const Snapshot one = snapshot();
     if (request.key) return history_of(*request.key, request, oldest);
     Statement query{db_, history_query("where seq < ?1 and ended_at >= ?2 order by seq desc")};
     query.bind(1, request.before.value_or(INT64_MAX)).bind(2, micros(oldest));
@@ -251,7 +260,6 @@ std::vector<PastLease> Rows::history(const History& request, Time oldest) {
 }
 
 std::vector<PastLease> Rows::history_of(const LockKey& key, const History& request, Time oldest) {
-    const Snapshot one = snapshot();
     const std::int64_t before = request.before.value_or(INT64_MAX);
     std::vector<PastLease> page;
     // Continue from the last row of the page before, if it still exists.
@@ -276,8 +284,13 @@ std::vector<PastLease> Rows::history_of(const LockKey& key, const History& reque
 }
 
 Rows::Snapshot Rows::snapshot() {
-    return {.open = Resetting{floor_},
-            .floor = floor_.step() ? time_from(floor_.integer(0)) : Time{}};
+    return {.open = Resetting{floor_}, .floor = read_floor()};
+}
+
+Time Rows::read_floor() {
+    const bool found = floor_.step();
+    require_version("sqlite", found ? static_cast<std::size_t>(floor_.integer(1)) : 0, version_);
+    return time_from(floor_.integer(0));
 }
 
 void Rows::write(const Slot& slot, Known& known) {
@@ -340,6 +353,7 @@ void Rows::raise_floor(Time floor) {
 }
 
 std::size_t Rows::forget_history(Time before, std::size_t limit) {
+    const Snapshot one = snapshot();
     forget_history_.bind(1, micros(before)).bind(2, static_cast<std::int64_t>(limit)).run();
     return static_cast<std::size_t>(sqlite3_changes(db_));
 }

@@ -21,7 +21,8 @@ struct Known {
 // skipped if their keys are not valid.
 class Rows {
 public:
-    explicit Rows(::sqlite3* db);
+    // `version` is that of the schema which this process knows.
+    Rows(::sqlite3* db, std::size_t version);
 
     [[nodiscard]] Known find(const LockKey& key);
     [[nodiscard]] std::optional<Ended> find_past(LockId lock_id);
@@ -33,6 +34,7 @@ public:
     [[nodiscard]] std::vector<PastLease> history(const History& request, Time oldest);
 
     // While a snapshot exists, all reads see one state of the file, also outside a transaction.
+    // Throws StoreFault if the tables have another version than this process knows.
     struct Snapshot {
         Resetting open;
         Time floor;  // no time below this is used again
@@ -51,8 +53,10 @@ private:
     [[nodiscard]] std::vector<PastLease> history_of(const LockKey& key, const History& request,
                                                     Time oldest);
     void write_shares(const Slot& slot);
+    [[nodiscard]] Time read_floor();
 
     ::sqlite3* db_;
+    std::size_t version_;
     Statement find_, shares_, past_, past_row_, locate_, owner_, owner_below_, scan_, floor_;
     Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_,
         raise_floor_, forget_history_;

@@ -1,17 +1,15 @@
 #include "stores/sqlite/schema.hpp"
 
-#include <array>
 #include <string>
+#include <string_view>
 
 #include "stores/sqlite/database.hpp"
 
 namespace leasehold::sqlite {
 namespace {
 
-// Step i brings version i to i + 1. Times are microseconds since 1970. A step that was released is
-// never changed.
-constexpr std::array steps{
-    R"sql(
+// Times are microseconds since 1970.
+constexpr const char* first_step = R"sql(
 create table leasehold (name text primary key, value integer not null) without rowid;
 insert into leasehold values ('schema', 1), ('time_floor', 0);
 
@@ -71,54 +69,70 @@ create table lock_history (
     past            integer not null default 0 -- the key's row before this one
 );
 create index lock_history_lockid on lock_history (lockid);
-)sql"};
+)sql";
 
 bool has_table(::sqlite3* db, std::string_view name) {
     Statement query{db, "select 1 from sqlite_schema where type = 'table' and name = ?1"};
     return query.bind(1, name).step();
 }
 
-std::int64_t version_of(::sqlite3* db) {
-    if (!has_table(db, "leasehold")) {
-        if (has_table(db, "locks")) {
-            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                             "sqlite: the file has a table `locks` that Leasehold did not make; "
-                             "rename it, or give Leasehold a file of its own"};
-        }
-        return 0;
+class Migration final : public SchemaMigration {
+public:
+    Migration(::sqlite3* db, const SchemaSteps& steps) : db_{db}, steps_{steps} {}
+
+    std::size_t version() override {
+        // Both reads see one state of the file: another process may just be making the tables.
+        if (!locked_) execute(db_, "begin");
+        const std::size_t version = read_version();
+        if (!locked_) execute(db_, "commit");
+        return version;
     }
-    Statement query{db, "select value from leasehold where name = 'schema'"};
-    return query.step() ? query.integer(0) : 0;
-}
+    void lock() override {
+        execute(db_, "begin immediate");
+        locked_ = true;
+    }
+    void step(std::size_t version) override {
+        for (const std::string& statement : steps_[version]) execute(db_, statement.c_str());
+        execute(db_, ("update leasehold set value = " + std::to_string(version + 1) +
+                      " where name = 'schema'")
+                         .c_str());
+    }
+    void unlock() override { execute(db_, "commit"); }
+    void abandon() noexcept override {
+        try {
+            execute(db_, "rollback");
+        } catch (const StoreFault&) {
+            // SQLite has rolled back by itself.
+        }
+    }
+
+private:
+    [[nodiscard]] std::size_t read_version() {
+        if (has_table(db_, "leasehold")) {
+            Statement query{db_, "select value from leasehold where name = 'schema'"};
+            return query.step() ? static_cast<std::size_t>(query.integer(0)) : 0;
+        }
+        if (!has_table(db_, "locks")) return 0;
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                         "sqlite: the file has a table `locks` that Leasehold did not make; "
+                         "rename it, or give Leasehold a file of its own"};
+    }
+
+    ::sqlite3* db_;
+    const SchemaSteps& steps_;
+    bool locked_ = false;
+};
 
 }  // namespace
 
-void migrate(::sqlite3* db) {
-    // Both looks in one snapshot: another process may just be making the tables.
-    execute(db, "begin");
-    const bool current = version_of(db) == static_cast<std::int64_t>(steps.size());
-    execute(db, "commit");
-    if (current) return;
-    execute(db, "begin immediate");
-    try {
-        const auto version = version_of(db);
-        if (version > static_cast<std::int64_t>(steps.size())) {
-            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                             "sqlite: the tables have schema version " + std::to_string(version) +
-                                 ", this Leasehold knows " + std::to_string(steps.size()) +
-                                 "; use a newer Leasehold"};
-        }
-        for (auto step = static_cast<std::size_t>(version); step < steps.size(); ++step) {
-            execute(db, steps[step]);
-        }
-        execute(db, ("update leasehold set value = " + std::to_string(steps.size()) +
-                     " where name = 'schema'")
-                        .c_str());
-        execute(db, "commit");
-    } catch (...) {
-        execute(db, "rollback");
-        throw;
-    }
+const SchemaSteps& schema_steps() {
+    static const SchemaSteps steps{{first_step}};
+    return steps;
+}
+
+void migrate(::sqlite3* db, const SchemaSteps& steps) {
+    Migration migration{db, steps};
+    leasehold::migrate("sqlite", steps.size(), migration);
 }
 
 }  // namespace leasehold::sqlite

@@ -1,11 +1,27 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <leasehold/store.hpp>
+
+#include "core/schema.hpp"
+
 struct sqlite3;
 
 namespace leasehold::sqlite {
 
-// Makes or migrates the tables. Two processes may do it at once. Refuses a newer schema, and a
-// table `locks` that Leasehold did not make.
-void migrate(::sqlite3* db);
+// The steps that were released.
+[[nodiscard]] const SchemaSteps& schema_steps();
+
+// Makes or migrates the tables. Refuses a newer schema, and a table `locks` that Leasehold did not
+// make.
+void migrate(::sqlite3* db, const SchemaSteps& steps);
+
+// open() with other steps than the released ones, as a later version has them.
+[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps, const std::string& path,
+                                               const StoreOptions& options,
+                                               std::function<Time()> clock = {});
 
 }  // namespace leasehold::sqlite

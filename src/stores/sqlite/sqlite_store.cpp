@@ -28,11 +28,12 @@ std::function<Time()> machine_clock() {
 
 class SqliteStore final : public CellStore {
 public:
-    SqliteStore(const std::string& path, const StoreOptions& options, std::function<Time()> clock)
+    SqliteStore(const SchemaSteps& steps, const std::string& path, const StoreOptions& options,
+                std::function<Time()> clock)
         : CellStore{options},
           machine_clock_{clock ? std::move(clock) : machine_clock()},
-          db_{prepare(path)},
-          rows_{db_.get()},
+          db_{prepare(path, steps)},
+          rows_{db_.get(), steps.size()},
           begin_{db_.get(), "begin immediate"},
           commit_{db_.get(), "commit"},
           rollback_{db_.get(), "rollback"} {
@@ -224,13 +225,13 @@ private:
         }
     }
 
-    static Database prepare(const std::string& path) {
+    static Database prepare(const std::string& path, const SchemaSteps& steps) {
         Database db = open_database(path);
         sqlite3_busy_timeout(db.get(), opening_timeout_ms);
         set_wal(db.get());
         execute(db.get(), "pragma synchronous = full");
         execute(db.get(), "pragma cache_spill = off");  // as GatheredLog demands
-        migrate(db.get());
+        migrate(db.get(), steps);
         return db;
     }
 
@@ -270,7 +271,12 @@ private:
 
 std::unique_ptr<Store> open(const std::string& path, StoreOptions options,
                             std::function<Time()> clock) {
-    auto store = std::make_unique<SqliteStore>(path, options, std::move(clock));
+    return open_with(schema_steps(), path, options, std::move(clock));
+}
+
+std::unique_ptr<Store> open_with(const SchemaSteps& steps, const std::string& path,
+                                 const StoreOptions& options, std::function<Time()> clock) {
+    auto store = std::make_unique<SqliteStore>(steps, path, options, std::move(clock));
     require_durability(options, store->status());
     return store;
 }
