@@ -76,7 +76,7 @@ TEST_F(LockManagerTest, RefusesTextsOutOfBounds) {
     expect_bad([&] { (void)locks.try_lock(key, {.note = "\xFF"}); },
                "the note is not valid UTF-8 at byte 0");
     expect_bad([&] { (void)locks.break_lock(key, 1, "", "why"); },
-               "whoever breaks a lock must be named");
+               "the person who breaks a lock must be named");
     expect_bad([&] { (void)locks.break_lock(key, 1, "root", std::string(1025, 'x')); },
                "the reason is 1025 bytes long; at most 1024 are allowed");
     expect_bad([&] { locks.release_all(""); },
