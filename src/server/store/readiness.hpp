@@ -1,7 +1,10 @@
 #pragma once
 
+#include <boost/asio/basic_waitable_timer.hpp>
+
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -13,11 +16,16 @@
 
 namespace leasehold::server {
 
-// Whether the store answers. All clients that ask at the same time share one question to the store,
-// and its answer is reused for a moment, so that probes cannot keep the store busy. Thread-safe.
+// Whether the store answers. Thread-safe.
+// 1. The first client that asks sends one question to the store. Clients that ask before the answer
+//    arrives share this question, so that probes cannot keep the store busy.
+// 2. The answer goes to all of them, and is reused for a moment.
+// 3. If the store has not answered after `patience`, the clients get a failure. So do clients that
+//    come later, until the store answers the question.
 class Readiness {
 public:
     static constexpr std::chrono::milliseconds believed_for{500};
+    static constexpr std::chrono::milliseconds patience{1000};
 
     // The queue outlives this.
     explicit Readiness(StoreQueue& store) : store_{store} {}
@@ -31,13 +39,24 @@ public:
     [[nodiscard]] Task<Found> failure();
 
 private:
-    [[nodiscard]] Task<void> ask();
+    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+    // The answer to clients while the store is late.
+    static Found late() {
+        return Failure{StoreFault::Effect::none, StoreFault::Cause::unavailable};
+    }
+
+    // Cancels the timer once the store has answered.
+    [[nodiscard]] Task<void> ask(std::shared_ptr<Timer> timer);
+    [[nodiscard]] Task<void> answer_when_late(std::shared_ptr<Timer> timer);
     [[nodiscard]] Task<Found> ask_store();
 
     StoreQueue& store_;
     std::mutex mutex_;
-    Found latest_;                                    // guarded by mutex_
-    Clock::time_point believed_until_{};              // guarded by mutex_
+    Found latest_;                        // guarded by mutex_
+    Clock::time_point believed_until_{};  // guarded by mutex_
+    bool asking_ = false;                 // guarded by mutex_; a question is with the store
+    Clock::time_point asked_at_{};        // guarded by mutex_; of the latest question
     std::vector<std::function<void(Found)>> askers_;  // guarded by mutex_
 };
 
