@@ -17,102 +17,108 @@ class Protocol;
 class TlsIdentity;
 class Tokens;
 
-// How often something may be done, and how often at once.
+// How often something may be done: on average, and in one burst.
 struct Rate {
     double per_second = 0;
     double at_once = 0;
 };
 
-// Every size, time and number that a client can drive up, in one place.
+// The settings of a server. Every size, time and number that clients could drive up has a limit
+// here.
 struct ServerOptions {
     std::string address = "127.0.0.1";
-    std::uint16_t port = 7470;  // 0: any free one, see Server::port()
+    std::uint16_t port = 7470;  // 0: any free port, see Server::port()
     std::size_t threads = 1;
 
-    // A request's line and fields, and its body.
+    // The most bytes of a request's header (request line and fields), and of its body.
     std::size_t header_bytes = 16 * 1024;
     std::size_t body_bytes = 1024 * 1024;
-    // Of all bodies together that are larger than a connection keeps anyway; one more is answered
-    // 503. One of them always fits.
+    // The most bytes of all large bodies together; a body that would exceed them is answered 503.
+    // A body is large if it exceeds the buffer that each connection keeps. One large body always
+    // fits.
     std::size_t bodies_bytes = 64 * 1024 * 1024;
-    // How many requests one POST /v1/batch carries.
+    // The most requests in one POST /v1/batch.
     std::size_t batch_requests = 1024;
 
-    // How many connections are served at once; one more is answered 503 and closed.
+    // The most connections at once. A further connection is answered 503 and closed.
     std::size_t connections = 20'000;
-    // The same for those from one address. 0: no fewer.
+    // The most connections at once from one address. 0: no limit of its own.
     std::size_t connections_per_address = 0;
-    // How many requests are with the store at once. When that many are, the others queue: renewals
-    // and releases are served before new tries.
+    // The most requests at once in the store. Further requests queue, and renewals and releases
+    // leave the queue before new tries.
     std::size_t requests_under_way = 1024;
-    // How many tries may queue so; one more is answered 503.
+    // The most tries in that queue. A further try is answered 503.
     std::size_t queued_tries = 4096;
 
-    // How many may wait for a key at once, and how long at most.
+    // The most clients that wait for a key at once, and the longest wait of each.
     std::size_t waiters = 20'000;
     std::chrono::milliseconds longest_wait = std::chrono::seconds{60};
-    // How many leases may be about to be released, and how long ahead.
+    // The most delayed releases that are scheduled at once, and the longest delay that a client may
+    // ask for. If too many are scheduled, the lease ends with its expiry instead.
     std::size_t delayed_releases = 20'000;
     std::chrono::milliseconds longest_delay = std::chrono::seconds{60};
-    // How many of those who wait for a key are named.
+    // The most waiting clients that an answer lists for one key.
     std::size_t waiters_named = 100;
-    // How soon a waiter learns at the latest that another server has released its key. Longer when
-    // very many different keys are waited for.
+    // How often the store is asked whether another server has released a key that a client waits
+    // for. Less often if clients wait for very many different keys.
     std::chrono::milliseconds wait_poll{250};
-    // How long a place in the line stays that of somebody whose wait was over.
+    // How long a client whose wait has ended keeps its place in the line, in case it asks again.
     std::chrono::milliseconds place_kept = std::chrono::seconds{5};
 
-    // How many may listen to events at once, and how many of the latest events are kept for those
-    // who are slow or come back: who misses one that is not kept any more starts anew.
+    // The most clients that listen to events at once.
     std::size_t events_clients = 2'000;
+    // How many of the latest events are kept for clients that are slow or reconnect. A client that
+    // needs an older event gets a reset and reads the whole list again.
     std::size_t events_kept = 10'000;
-    // While somebody listens: how often the store is asked what others did, and for how many leases
-    // at most.
+    // While a client listens: how often the store is asked for changes that other servers made, and
+    // for how many leases at most.
     std::chrono::milliseconds events_poll = std::chrono::seconds{1};
     std::size_t events_leases = 10'000;
-    // For how long that goes on when nobody listens any more: who was cut off and comes back
-    // within this time misses nothing.
+    // How long the server continues to ask after the last listener has left. A listener that loses
+    // its connection and reconnects within this time misses no event.
     std::chrono::milliseconds events_linger = std::chrono::seconds{60};
-    // How often a stream says something, so that each side sees whether the other is there.
+    // How often an idle stream sends a heartbeat, so that each side notices if the other is gone.
     std::chrono::milliseconds events_heartbeat = std::chrono::seconds{15};
 
-    // How often, at most, the live leases are counted for those who look after the server.
+    // The shortest time between two counts of the live leases, for metrics and statistics.
     std::chrono::milliseconds leases_counted_every = std::chrono::seconds{10};
 
-    // From a connection to the end of its TLS handshake.
+    // From accepting a connection to the end of its TLS handshake.
     std::chrono::milliseconds handshake_deadline = std::chrono::seconds{10};
-    // How long a connection may stay silent between two requests.
+    // How long a connection may be idle between two requests.
     std::chrono::milliseconds idle = std::chrono::seconds{75};
     // From the first byte of a request to the end of its header, and then to the end of its body.
     std::chrono::milliseconds header_deadline = std::chrono::seconds{10};
     std::chrono::milliseconds body_deadline = std::chrono::seconds{30};
-    // How long a client may take to accept an answer.
+    // How long a client may take to receive an answer.
     std::chrono::milliseconds write_deadline = std::chrono::seconds{30};
-    // How long stop() waits for what is under way before connections are cut.
+    // How long stop() waits for requests under way before it closes their connections.
     std::chrono::milliseconds drain_deadline = std::chrono::seconds{20};
 
-    // Who may ask. Without, everybody may, and the server listens on a loopback address only.
+    // The tokens that clients may use. Without tokens every client is allowed everything, and the
+    // server listens on a loopback address only.
     std::shared_ptr<const Tokens> tokens{};
-    // The certificate, where TLS is spoken.
+    // The certificate for TLS. Without it the server speaks plain HTTP.
     std::shared_ptr<const TlsIdentity> identity{};
-    // The names the server is known by besides localhost, as a Host field has them. Without tokens
-    // it answers to no others.
+    // The server's host names besides localhost, as a Host field contains them. A server without
+    // tokens refuses requests for other hosts.
     std::vector<std::string> hosts{};
-    // The sites whose pages may ask, "https://shop.example"; its own pages always may.
+    // The origins whose pages may send requests, for example "https://shop.example". The server's
+    // own pages always may.
     std::vector<std::string> cors_origins{};
-    // How many requests a token may make; for renewals and releases as many again. None: any
-    // number.
+    // How many requests a token may make. Renewals and releases are counted apart, at the same
+    // rate. 0: no limit.
     Rate rate{};
-    // How many requests without a valid token an address may make in a minute. 0: any number.
+    // How many requests without a valid token an address may make in a minute. 0: no limit.
     std::size_t failed_tokens = 600;
 
-    // The protocols besides the native one. A protocol is made once the parts that it uses are
-    // there.
+    // Constructs the protocols besides the native one. Called after the backend, which the
+    // protocols use, is constructed.
     std::vector<std::function<std::unique_ptr<Protocol>(Backend&)>> protocols{};
 
-    // Sees what happens; outlives the server.
+    // Is notified of requests, connections and failures. Outlives the server.
     Observer* observer = nullptr;
-    // What GET /metrics tells; outlives the server. Without it there is no such resource.
+    // Answers GET /metrics. Outlives the server. Without it GET /metrics is answered 404.
     const Metrics* metrics = nullptr;
 };
 

@@ -184,7 +184,7 @@ TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
     EventClient stays{server_.port(), {}, shows("shop")};
     EventClient goes{server_.port(), {}, shows("admin")};
     server_.use(tokens({token("shop", {Role::see}), token("admin", {Role::use})}));
-    EXPECT_EQ(goes.block(), ": this token may not listen any more\n\n");
+    EXPECT_EQ(goes.block(), ": this token may no longer listen to events\n\n");
     EXPECT_EQ(goes.block(), std::nullopt);
     EXPECT_EQ(client_.ask("POST", "/v1/locks/Order/1", "{}", shows("admin")).status, 201U);
     EXPECT_EQ(stays.names(1), "granted");
@@ -200,7 +200,7 @@ TEST(AuthorizationOfASlowListener, ThatIsTakenAwayIsTheEndOfWhatItIsTold) {
     log->append({.kind = server::Event::Kind::granted, .lease = {.key = {"Order", "1"}}});
     told.clear();
     EXPECT_EQ(stream->take(told), server::EventStream::State::ended);
-    EXPECT_EQ(told, ": this token may not listen any more\n\n");
+    EXPECT_EQ(told, ": this token may no longer listen to events\n\n");
 }
 
 TEST_F(Authorization, IsAskedForBeforeTheBodyIsSent) {

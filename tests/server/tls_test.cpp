@@ -107,7 +107,8 @@ TEST_F(TlsTest, TellsAPlainClientWhatItSpeaks) {
     Client plain = server_.connect();
     const Answer answer = plain.ask("GET", "/healthz");
     EXPECT_EQ(answer.status, 400U);
-    EXPECT_EQ(answer.json().at("detail"), "this server speaks TLS: its URL begins with https://");
+    EXPECT_EQ(answer.json().at("detail"),
+              "this server speaks TLS: use a URL that begins with https://");
     EXPECT_TRUE(plain.closed());
     Client nonsense = server_.connect();
     nonsense.send(std::string(300, '\xff'));

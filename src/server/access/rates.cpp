@@ -6,7 +6,7 @@ namespace leasehold::server {
 namespace {
 
 const std::string everybody_else;
-// However many newcomers there are, looking for room costs little.
+// Bounds the cost of looking for full buckets, however many new names there are.
 constexpr std::chrono::seconds between_sweeps{1};
 
 }  // namespace
@@ -22,7 +22,7 @@ std::optional<std::chrono::duration<double>> Buckets::take(const std::string& na
     const std::lock_guard lock{mutex_};
     Bucket& bucket = bucket_of(name, rate, now);
     bucket = {.content = bucket.content_at(now), .at = now, .rate = rate};
-    // A thing is allowed when a whole one fits; a message of many may owe the rest.
+    // A batch is allowed as soon as one of its requests is. It pays for the others afterwards.
     if (bucket.content < 1) {
         return std::chrono::duration<double>{(1 - bucket.content) / rate.per_second};
     }

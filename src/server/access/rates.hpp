@@ -11,17 +11,19 @@
 
 namespace leasehold::server {
 
-// Who does it too often: for each name a bucket that fills with its rate. Thread-safe. Knows at
-// most `most` names: when there are more, those not seen lately are forgotten, and else the
-// newcomers share a bucket.
+// Limits how often each name may do something (token bucket). Thread-safe.
+// 1. Each name has a bucket, which fills at the name's rate.
+// 2. An action takes from the bucket, and is refused if the bucket holds less than 1.
+// 3. At most `most` buckets are kept. If there are more names, full buckets are forgotten; if none
+//    is full, the new names share one bucket.
 class Buckets {
 public:
     using Moment = std::chrono::steady_clock::time_point;
 
     explicit Buckets(std::size_t most) : most_{most} {}
 
-    // Takes it all where there is anything in the bucket, which then may owe. Otherwise nothing is
-    // taken, and the answer is how long to wait.
+    // Takes the whole amount if the bucket holds at least 1. Its content may become negative then.
+    // Otherwise takes nothing and returns how long to wait.
     [[nodiscard]] std::optional<std::chrono::duration<double>> take(const std::string& name,
                                                                     const Rate& rate, double amount,
                                                                     Moment now);

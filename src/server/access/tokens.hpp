@@ -10,13 +10,13 @@
 
 #include "server/options.hpp"
 
-// Who asks: a client shows a token, the server knows only its digest.
+// The tokens of clients. A client sends its token; the server knows only the token's digest.
 namespace leasehold::server {
 
 enum class Role : std::uint8_t {
-    use,     // take, keep and end leases
-    see,     // who holds what, and what happened
-    break_,  // end somebody else's lease
+    use,     // take, keep and end its own leases
+    see,     // read leases, history and events
+    break_,  // end the lease of another owner
 };
 
 [[nodiscard]] std::string_view name_of(Role role) noexcept;
@@ -39,7 +39,7 @@ private:
     unsigned bits_ = 0;
 };
 
-// SHA-256. A token is 256 random bits, so this tells nothing of it.
+// SHA-256. A token has 256 random bits, so it cannot be guessed from its digest.
 using Digest = std::array<unsigned char, 32>;
 [[nodiscard]] Digest digest_of(std::string_view token);
 [[nodiscard]] std::string hex_of(const Digest& digest);
@@ -48,8 +48,8 @@ struct Token {
     std::string name{};  // shown to people
     Digest digest{};
     Roles roles{};
-    std::string owner{};         // it speaks for this owner and those below; empty: for everybody
-    std::optional<Rate> rate{};  // instead of the server's
+    std::string owner{};         // may act for this owner and owners below it; empty: for all
+    std::optional<Rate> rate{};  // instead of ServerOptions::rate
 };
 
 // Whether the token may take and end leases in this owner's name.
@@ -59,7 +59,7 @@ class Tokens {
 public:
     explicit Tokens(std::vector<Token> tokens) : tokens_{std::move(tokens)} {}
 
-    // Takes the same time whichever it is, and whether there is one.
+    // nullptr if it is unknown. Takes the same time for every token, known or not.
     [[nodiscard]] const Token* find(std::string_view token) const;
     [[nodiscard]] const Token* find(const Digest& digest) const;
     [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }

@@ -10,7 +10,7 @@
 
 namespace leasehold::server {
 
-// What happened to one lease, as everybody may know it.
+// What happened to one lease. Contains no secret.
 struct Event {
     enum class Kind : std::uint8_t {
         granted,
@@ -19,16 +19,16 @@ struct Event {
         expired,
         taken,
         broken,
-        ended,  // the store does not say how
+        ended,  // how is unknown
         knocked,
     };
 
     Kind kind;
     Holder lease;
-    Time store_now{};  // when it was seen, or when somebody knocked
-    // Of endings:
+    Time store_now{};  // when the server noticed it, or when the knock came
+    // Only if the lease has ended, `by` and `why` also if somebody knocked:
     Time ended_at{};
-    std::string by{};   // taken: the next owner; broken and knocked: who did it
+    std::string by{};   // taken: the next owner; broken and knocked: the owner who did it
     std::string why{};  // broken: the reason given; knocked: the message
 };
 
@@ -36,7 +36,7 @@ struct Event {
 
 [[nodiscard]] Event ending_of(const PastLease& past, Time store_now);
 
-// With the fields of a lease, and of how it ended, as everywhere.
+// Has the same fields for a lease and its end as every other answer.
 [[nodiscard]] boost::json::object to_json(const Event& event);
 
 }  // namespace leasehold::server

@@ -10,13 +10,13 @@
 namespace leasehold::server {
 namespace {
 
-// How much is sent at once.
+// take() adds no further event after this number of bytes.
 constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::string_view retry = "retry: 2000\n";
 constexpr std::string_view reset_data =
     R"(data: {"event":"reset","detail":"some events may have been missed: read the list again"})";
 
-std::string some_name() {
+std::string random_name() {
     return LockId::random().to_string().substr(0, 13);
 }
 
@@ -27,7 +27,7 @@ bool EventFilter::admits(const Holder& lease) const {
            (!owner || owner_matches(lease.owner, *owner, scope));
 }
 
-EventLog::EventLog(std::size_t kept) : kept_{kept}, server_{some_name()} {}
+EventLog::EventLog(std::size_t kept) : kept_{kept}, server_{random_name()} {}
 
 EventLog::~EventLog() = default;
 
@@ -141,7 +141,7 @@ EventStream::State EventStream::take(std::string& out) {
     }
     told_ = place_ < log_->last_;
     if (log_->closed_) out.append(": the server is stopping\n\n");
-    if (revoked_) out.append(": this token may not listen any more\n\n");
+    if (revoked_) out.append(": this token may no longer listen to events\n\n");
     return state_now();
 }
 

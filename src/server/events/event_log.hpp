@@ -21,18 +21,19 @@ namespace leasehold::server {
 class EventStream;
 struct Token;  // tokens.hpp
 
-// Which events a client wants.
+// Which events a client wants to receive.
 struct EventFilter {
     std::optional<std::string> type{};
     std::optional<std::string> id{};
-    std::optional<std::string> owner{};  // whose leases
+    std::optional<std::string> owner{};  // the owner of the leases
     OwnerScope scope = OwnerScope::exact;
 
     [[nodiscard]] bool admits(const Holder& lease) const;
 };
 
-// The latest events, each printed once for all who listen; a client whose next event is not there
-// any more is lost. Thread-safe.
+// Keeps the latest events for the clients that listen. Each event is printed once for all clients.
+// A client is lost if its next event is no longer kept: its stream ends, and the client starts
+// again. Thread-safe.
 class EventLog : public std::enable_shared_from_this<EventLog> {
 public:
     explicit EventLog(std::size_t kept);
@@ -41,20 +42,20 @@ public:
     ~EventLog();
 
     void append(const Event& event);
-    // What happens from now on is not what comes next: nobody can go on from an event before this.
+    // Events may have been missed. No client can continue from an event before this call.
     void break_off();
 
-    // `last_id` is of the last event that the client has seen, where it says so; `token` the one it
-    // has shown, if any. Nothing where `most` listen already.
+    // `last_id` is the id of the last event that the client has received, if the client sent one.
+    // `token` is the client's token, if it has one. nullptr if `most` clients listen already.
     [[nodiscard]] std::unique_ptr<EventStream> open(EventFilter filter,
                                                     const std::optional<std::string>& last_id,
                                                     std::shared_ptr<const Token> token,
                                                     std::size_t most);
     [[nodiscard]] std::size_t listeners() const;
 
-    // Every stream ends, with a word of why.
+    // Ends every stream, with a comment that says why.
     void close();
-    // The same for the streams of tokens that may not listen any more.
+    // Ends the streams of tokens that may no longer listen.
     void end_if(const std::function<bool(const Token&)>& revoked);
 
 private:
@@ -67,12 +68,12 @@ private:
 
     void wake_all();  // under mutex_
     [[nodiscard]] std::string id_of(std::uint64_t number) const;
-    // Where to go on after this event, if that can be done.
+    // The number of the event with this id, if a client can continue after it.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::string_view id) const;
     [[nodiscard]] std::uint64_t first() const { return last_ + 1 - entries_.size(); }
 
     const std::size_t kept_;
-    const std::string server_;  // begins every id: another server's are not ours
+    const std::string server_;  // begins every id, so that ids of other servers are recognised
     mutable std::mutex mutex_;
     std::deque<Entry> entries_;  // guarded by mutex_; at most kept_; the last is number last_
     std::uint64_t last_ = 0;     // guarded by mutex_
@@ -80,8 +81,9 @@ private:
     bool closed_ = false;                         // guarded by mutex_
 };
 
-// One client's events. It ends when the server stops, and when the token is revoked. Every function
-// is called by one thread; on_news() says which one is not.
+// The events of one client. The stream ends when the server stops or the client's token is revoked.
+// All functions are called by one thread. Another thread may call the function that was passed to
+// on_news().
 class EventStream final : public BodyStream {
 public:
     ~EventStream() override;
@@ -89,7 +91,7 @@ public:
     void on_news(std::function<void()> wake) override;
     State take(std::string& out) override;
     [[nodiscard]] State state() const override;
-    // Also brings the client's place up to date.
+    // The heartbeat's id tells the client how far it has read, also past events it did not want.
     void print_heartbeat(std::string& out) const override;
 
 private:
@@ -104,8 +106,8 @@ private:
     const std::shared_ptr<const Token> token_;
     // Guarded by log_->mutex_:
     std::string greeting_;
-    std::uint64_t place_ = 0;  // the last event that was looked at
-    bool told_ = false;        // there is news, and the client knows
+    std::uint64_t place_ = 0;  // the number of the last event that take() has read
+    bool told_ = false;        // the client was woken for events that it has not taken yet
     bool revoked_ = false;
     std::function<void()> wake_;
 };

@@ -10,7 +10,8 @@
 namespace leasehold::server {
 namespace {
 
-// A shared lease that its holder made exclusive goes on with a new fence.
+// Whether `after` continues `before`: a shared lease that its holder made exclusive has a new
+// fence.
 bool became(const Holder& before, const Holder& after) {
     return before.mode == Mode::shared && after.fence > before.fence &&
            after.granted_at == before.granted_at && after.owner == before.owner;
@@ -34,7 +35,7 @@ bool Ledger::knows_later(const Entry& entry, Fence fence) {
 
 bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
     if (entry.live.empty()) return false;
-    // An exclusive one is alone.
+    // An exclusive lease tolerates no other lease.
     return lease.mode == Mode::exclusive ||
            entry.live.begin()->second.lease.mode == Mode::exclusive;
 }
@@ -60,7 +61,7 @@ void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
 
 void Ledger::update(Told& told, const Holder& lease, Time store_now) {
     told.survey = survey_;
-    // An expiry never comes closer: what says so is old.
+    // An expiry never becomes earlier, so news of an earlier one is old.
     if (lease == told.lease || lease.expires_at < told.lease.expires_at) return;
     if (told.due != due_.end()) due_.erase(told.due);
     told.due =
@@ -119,7 +120,8 @@ void Ledger::surveyed(Survey survey) {
     }
     std::vector<LockKey> vanished;
     for (const auto& [key, entry] : entries_) {
-        if (!survey.complete && survey.live.back().key < key) continue;  // not looked so far
+        if (!survey.complete && survey.live.back().key < key)
+            continue;  // the survey ended before this key
         const bool all_seen = std::ranges::all_of(
             entry.live, [this](const auto& one) { return one.second.survey == survey_; });
         if (!all_seen) vanished.push_back(key);

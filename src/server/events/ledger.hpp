@@ -15,45 +15,51 @@
 
 namespace leasehold::server {
 
-// Knows which leases it has told to be alive and which to have ended, and tells every change once,
-// whoever made it and however it is learnt: from an answer that this server gave, from a survey of
-// the whole store, or from a look at one key. What it learns may be old or come in any order; where
-// it does not fit to what was told, the key is wanted to be looked at, and that look decides. The
-// leases of a key are told in the order of their fences. Not thread-safe.
+// Turns what this server learns about leases into events: each change is told once, whichever
+// server made it. Not thread-safe.
+// 1. The ledger remembers which leases it has told to be alive, and which to have ended lately.
+// 2. It learns about leases from answers that this server gave (is_alive(), was_released()), from
+//    surveys of the whole store (surveyed()) and from looks at single keys (looked()). This news
+//    may be old and may arrive in any order.
+// 3. News that is consistent with what was told becomes an event at once.
+// 4. News that contradicts it becomes a wish to look at the key (want()). The look decides.
+// 5. The leases of a key are told in the order of their fences.
 class Ledger {
 public:
     using Tell = std::function<void(const Event&)>;
     explicit Ledger(Tell tell) : tell_{std::move(tell)} {}
 
-    // What the store said when it was asked for everything.
+    // The answer of the store when it was asked for all leases.
     struct Survey {
-        std::vector<Holder> live{};     // in the order of keys
-        bool complete = true;           // false: there are more behind the last of them
-        std::vector<PastLease> past{};  // what ended since the last survey, as far as it is known
+        std::vector<Holder> live{};     // ordered by key
+        bool complete = true;           // false: there are more leases after the last one
+        std::vector<PastLease> past{};  // leases that ended since the last survey, if known
         Time store_now{};
     };
-    // Forgets everything and takes what is there as told.
+    // Forgets everything, and treats the leases of the survey as told.
     void begin(const Survey& survey);
-    // Before the store is asked, so that a survey never overrules what was learnt while it was
-    // made.
+    // Call this before the store is asked for a survey. News that arrives while the store is asked
+    // is then newer than the survey, and the survey does not overrule it.
     void begin_survey() { ++survey_; }
     void surveyed(Survey survey);
-    // Of what the ledger knows already the store need not be asked again.
+    // The highest sequence of the ended leases that the ledger knows. The next survey asks the
+    // store only for later ones.
     [[nodiscard]] std::int64_t latest_sequence() const noexcept { return latest_; }
 
-    // What this server answered.
+    // This server answered that the lease is alive, or that it was released.
     void is_alive(const Lease& lease);
     void was_released(const Lease& lease);
 
+    // Asks for a look at the key.
     void want(const LockKey& key);
     [[nodiscard]] bool wants() const noexcept { return !wanted_.empty(); }
-    // Keys to look at. Each is to be followed by looked(), or by want() where the store failed.
+    // The next keys to look at. Call looked() for each, or want() if the store failed.
     [[nodiscard]] std::vector<LockKey> take_wanted(std::size_t most);
-    // What the store said of one key: first its holders, and then how leases ended.
+    // The store's answers about one key: asked first for its holders, then for its ended leases.
     void looked(const LockKey& key, const std::vector<Holder>& live, std::vector<PastLease> past,
                 Time store_now);
 
-    // Wants every key of which a lease is due to expire by then.
+    // Wants every key with a lease that expires by this time.
     void expect_expiries(Time store_now);
     [[nodiscard]] std::optional<Time> next_expiry() const;
 
@@ -61,22 +67,24 @@ private:
     using Due = std::multimap<Time, LockKey>;
     struct Told {
         Holder lease;
-        std::uint64_t survey;  // since the begin of which it is known to be alive
-        Due::iterator due;     // due_.end(): never
+        std::uint64_t survey;  // the latest survey in which it was known to be alive
+        Due::iterator due;     // due_.end(): the lease never expires
     };
     enum class Look : std::uint8_t { none, wanted, under_way, again };
     struct Entry {
         std::map<Fence, Told> live{};
-        // Told not long ago, in that survey: nothing old may bring it back.
+        // Leases that were told to have ended, with the number of the survey at that time. Old news
+        // must not bring them back.
         std::map<Fence, std::uint64_t> ended{};
         Look look = Look::none;
     };
 
     [[nodiscard]] static Told* find(Entry& entry, Fence fence);
     [[nodiscard]] static bool has_ended(const Entry& entry, Fence fence);
-    // It is too late to tell of a lease before that.
+    // Whether a later lease of the key was told, so that the order of fences forbids telling this
+    // one.
     [[nodiscard]] static bool knows_later(const Entry& entry, Fence fence);
-    // Whether they cannot both be alive.
+    // Whether a lease that was told to be alive excludes this one.
     [[nodiscard]] static bool contradicts(const Entry& entry, const Holder& lease);
 
     void remember(Entry& entry, const Holder& lease);
@@ -92,8 +100,8 @@ private:
     Due due_;
     std::deque<LockKey> wanted_;
     std::uint64_t survey_ = 0;
-    std::int64_t latest_ = 0;  // the highest sequence of what ended
-    bool complete_ = true;     // every lease that is alive is known
+    std::int64_t latest_ = 0;  // the highest sequence of the ended leases
+    bool complete_ = true;     // the latest survey contained every live lease
 };
 
 }  // namespace leasehold::server

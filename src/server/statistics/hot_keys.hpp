@@ -11,10 +11,13 @@
 
 namespace leasehold::server {
 
-// The keys that are tried most, by space saving: a fixed number of places, in small groups that a
-// key's hash chooses among; where a group is full, a new key takes the place of the coldest and
-// begins with its number. What is hot is never missed, what is shown may be a little too hot. Every
-// number halves with time, so that hot means lately. Not thread-safe.
+// Finds the keys that were tried most often lately, in bounded memory (the "space saving"
+// algorithm). Not thread-safe.
+// 1. There is a fixed number of places, in small groups. The hash of a key selects its group.
+// 2. A try increases the count of its key.
+// 3. A new key in a full group replaces the key with the lowest count, and starts with that count.
+//    So a hot key is never missed, and a shown count may be too high.
+// 4. All counts are halved after each half-life, so that old tries lose their weight.
 class HotKeys {
 public:
     using Clock = std::chrono::steady_clock;
@@ -28,7 +31,7 @@ public:
     struct Heat {
         LockKey key;
         std::uint64_t tries = 0;
-        std::uint64_t refusals = 0;  // of them
+        std::uint64_t refusals = 0;  // the tries that were refused
     };
     // The hottest first.
     [[nodiscard]] std::vector<Heat> hottest(std::size_t most, Clock::time_point now);

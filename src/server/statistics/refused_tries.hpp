@@ -14,10 +14,11 @@
 
 namespace leasehold::server {
 
-// Who was refused a key, lately. Somebody who asks again and again is one entry for some time, so
-// that one impatient client does not push everybody else out. Not thread-safe.
+// The latest refused tries. Repeated tries of one owner for one key share an entry for some time,
+// so that one impatient client does not displace the other entries. Not thread-safe.
 class RefusedTries {
 public:
+    // How long tries after the first one are added to its entry.
     static constexpr std::chrono::seconds one_entry{10};
 
     struct Entry {
@@ -32,7 +33,7 @@ public:
 
     void add(const LockKey& key, std::string_view owner, Time at);
 
-    // Of one key or all, the latest first.
+    // The entries of one key, or of all keys, latest first.
     [[nodiscard]] std::vector<Entry> latest(const std::optional<LockKey>& key,
                                             std::size_t most) const;
 

@@ -8,18 +8,17 @@
 
 namespace leasehold::server {
 
-// What happened in one step of time.
+// The counts of one step of time.
 struct Point {
     std::uint64_t grants = 0;
     std::uint64_t refusals = 0;         // tries that found the key held
     std::uint64_t waits = 0;            // tries that asked to wait
     std::uint64_t lost = 0;             // leases whose holder learnt that they had ended
-    std::size_t waiters = 0;            // the most that waited at once
-    std::optional<std::size_t> held{};  // live leases in the store, where they were counted
+    std::size_t waiters = 0;            // the most clients that waited at once
+    std::optional<std::size_t> held{};  // live leases in the store, if they were counted
 };
 
-// The latest points, one for each step of time, also for those in which nothing happened. Not
-// thread-safe.
+// The latest points, one for each step of time, also for steps without any event. Not thread-safe.
 class Series {
 public:
     using Clock = std::chrono::steady_clock;
@@ -27,15 +26,15 @@ public:
     Series(Clock::duration step, std::size_t most, Clock::time_point now)
         : step_{step}, most_{most}, begun_{now}, points_(1) {}
 
-    // The point of this moment.
+    // The point that contains this time.
     [[nodiscard]] Point& at(Clock::time_point now);
-    // So many wait from now on.
+    // This number of clients waits from now on.
     void waiting(std::size_t waiters, Clock::time_point now);
 
-    // The oldest first; the last one is not over yet.
+    // The oldest first. The last one still grows.
     [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
     [[nodiscard]] Clock::duration step() const noexcept { return step_; }
-    // When the last one began.
+    // When the step of the last point began.
     [[nodiscard]] Clock::time_point last_begun() const noexcept { return begun_; }
 
 private:

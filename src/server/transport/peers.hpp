@@ -10,18 +10,18 @@
 
 namespace leasehold::server {
 
-// What counts as one client: an IPv4 address, or the first half of an IPv6 one, of which a client
-// has all the others.
+// The name of the client at this address. One client is an IPv4 address, or an IPv6 network of 64
+// bits, because a client can use every address of its network.
 [[nodiscard]] std::string name_of(const boost::asio::ip::address& address);
 
-// How many connections each client has. Thread-safe.
+// Limits how many connections each client has. Thread-safe.
 class Peers {
 public:
-    // At most so many.
+    // `most` connections at once for each client.
     explicit Peers(std::size_t most) : most_{most} {}
 
-    // A place, which is given back when it is destroyed and does not outlive this. Nothing where
-    // the client has them all.
+    // Counts a connection until the returned place is destroyed. The place does not outlive this.
+    // nullptr if the client has `most` connections already.
     [[nodiscard]] std::shared_ptr<void> enter(const std::string& name);
 
 private:

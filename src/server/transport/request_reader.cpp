@@ -22,10 +22,10 @@ Problem bad_framing(std::string_view detail) {
     return {.status = 400, .code = "bad_request", .detail = std::string{detail}};
 }
 
-// The lines of a header, of which the last may still be on its way.
+// The received lines of a header. The last line may be incomplete.
 struct HeaderLines {
-    std::size_t size = 0;  // with the empty line that ends them; 0 where that has not come
-    // A line's end, or a folding, that two readers could understand differently.
+    std::size_t size = 0;  // including the empty line at the end; 0: incomplete
+    // Why two HTTP implementations could read the header differently; empty if they could not.
     std::string_view ambiguity{};
 };
 
@@ -50,7 +50,8 @@ HeaderLines lines_of(std::string_view received) {
 
 }  // namespace
 
-// Beast reads; this keeps what Leasehold needs and refuses what HTTP leaves open.
+// Beast parses the bytes. This class keeps the fields that Leasehold needs and refuses requests
+// that are ambiguous.
 class RequestReader::Parser final : public http::basic_parser<true> {
 public:
     Parser(HttpRequest& request, const ServerOptions& options) : request_{request} {
@@ -78,7 +79,8 @@ private:
 
     void on_field_impl(http::field name, beast::string_view text, beast::string_view value,
                        beast::error_code& error) override {
-        if (in_body_) return refuse(error, bad_framing("fields after the body are not accepted"));
+        if (in_body_)
+            return refuse(error, bad_framing("trailer fields after the body are not accepted"));
         switch (name) {
             case http::field::host:
                 request_.host.assign(value.data(), value.size());
@@ -91,13 +93,13 @@ private:
                 return;
             case http::field::content_length:
                 if (value.find(',') != beast::string_view::npos) {
-                    return refuse(error, bad_framing("Content-Length is not one number"));
+                    return refuse(error, bad_framing("Content-Length must be a single number"));
                 }
                 return once(content_length_, "Content-Length", error);
             case http::field::transfer_encoding:
                 if (!beast::iequals(value, "chunked")) {
-                    return refuse(error,
-                                  bad_framing("the only Transfer-Encoding here is \"chunked\""));
+                    return refuse(
+                        error, bad_framing("the only accepted Transfer-Encoding is \"chunked\""));
                 }
                 return once(transfer_encoding_, "Transfer-Encoding", error);
             case http::field::content_type:
@@ -105,10 +107,9 @@ private:
                 return once(content_type_, "Content-Type", error);
             case http::field::expect:
                 if (!beast::iequals(value, "100-continue")) {
-                    return refuse(error,
-                                  {.status = 417,
-                                   .code = "bad_request",
-                                   .detail = "the only Expect this server knows is 100-continue"});
+                    return refuse(error, {.status = 417,
+                                          .code = "bad_request",
+                                          .detail = "the only accepted Expect is 100-continue"});
                 }
                 expects_continue = true;
                 return;
@@ -126,7 +127,7 @@ private:
         }
     }
 
-    // Several fields of one name are one list.
+    // Joins several fields of the same name to one list, as HTTP defines it.
     static void add(std::string& list, beast::string_view value) {
         if (!list.empty()) list.push_back(',');
         list.append(value.data(), value.size());
@@ -256,8 +257,8 @@ std::optional<RequestReader::State> RequestReader::check_header() {
     if (filled_ >= options_.header_bytes) {
         return refuse({.status = 431,
                        .code = "header_too_large",
-                       .detail = "a request's header has at most " +
-                                 std::to_string(options_.header_bytes) + " bytes here"});
+                       .detail = "the request's header exceeds the limit of " +
+                                 std::to_string(options_.header_bytes) + " bytes"});
     }
     return state_ = State::header;
 }
@@ -267,7 +268,7 @@ RequestReader::State RequestReader::advance() {
     if (!header_checked_) {
         if (const auto state = check_header()) return *state;
         header_checked_ = true;
-        // By itself: what follows must not change how it is read.
+        // Parse the header alone: the bytes after it must not change its meaning.
         if (const auto state = parse(header_size_)) return *state;
         if (!parser_->is_header_done())
             return refuse(bad_framing("not valid HTTP: bad start line"));
@@ -291,8 +292,8 @@ std::optional<RequestReader::State> RequestReader::parse(std::size_t bytes) {
     if (error == http::error::body_limit) {
         return refuse({.status = 413,
                        .code = "body_too_large",
-                       .detail = "a request's body has at most " +
-                                 std::to_string(options_.body_bytes) + " bytes here"});
+                       .detail = "the request's body exceeds the limit of " +
+                                 std::to_string(options_.body_bytes) + " bytes"});
     }
     if (error == http::error::bad_version) {
         return refuse(

@@ -13,15 +13,16 @@
 
 namespace leasehold::server {
 
-// Reads requests from the bytes of one connection, one after the other. Refuses bytes that two
-// readers could understand differently; the connection must be closed after that.
+// Reads requests from the bytes of one connection, one after the other. Refuses requests that two
+// HTTP implementations could read differently (request smuggling). After a refusal the connection
+// must be closed.
 class RequestReader {
 public:
     enum class State : std::uint8_t {
-        idle,     // no byte of a request is there
+        idle,     // no byte of a request was received
         header,   // in the middle of a header
         body,     // in the middle of a body
-        whole,    // request() is there
+        whole,    // request() is complete
         refused,  // problem() says why, unless refuse() was called
     };
 
@@ -31,26 +32,27 @@ public:
     RequestReader& operator=(const RequestReader&) = delete;
     ~RequestReader();
 
-    // Where the next bytes of the connection go, and how many of them came.
+    // Write the next bytes of the connection to space(), then call received() with their number.
     [[nodiscard]] std::span<char> space();
     State received(std::size_t bytes);
-    // The same while request() is in use: they are looked at by next(). There may be no space.
+    // Call this instead of received() while request() is in use. next() reads these bytes. space()
+    // may be empty then.
     void keep_for_later(std::size_t bytes) noexcept { filled_ += bytes; }
 
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] HttpRequest& request() noexcept { return request_; }
-    // Why the bytes are refused.
+    // Why the request is refused.
     [[nodiscard]] const std::optional<Problem>& problem() const noexcept { return problem_; }
 
-    // Of the body, where the header tells.
+    // The Content-Length, if the header has one.
     [[nodiscard]] std::optional<std::uint64_t> body_bytes() const;
     // Reads no more of this request.
     State refuse() { return state_ = State::refused; }
 
-    // The client waits for a word before it sends the body. True once.
+    // Whether the client waits for "100 Continue" before it sends the body. True once per request.
     [[nodiscard]] bool take_expect_continue();
 
-    // Goes on with the next request, of which bytes may be there already.
+    // Starts with the next request. Some of its bytes may have been received already.
     State next();
 
 private:
@@ -58,17 +60,18 @@ private:
 
     State refuse(Problem problem);
     State advance();
-    // The whole header is there and can be read in one way.
+    // Checks the lines of the header before they are parsed. Returns a state if the header is
+    // incomplete or refused.
     [[nodiscard]] std::optional<State> check_header();
-    // Of the first so many bytes of the buffer; a state where they are refused.
+    // Parses this number of bytes of the buffer. Returns a state if they are refused.
     [[nodiscard]] std::optional<State> parse(std::size_t bytes);
 
     const ServerOptions& options_;
     State state_ = State::idle;
-    std::string buffer_;      // what is not parsed yet, and space
+    std::string buffer_;      // bytes that are not parsed yet, then free space
     std::size_t filled_ = 0;  // bytes of buffer_ that were received
     bool header_checked_ = false;
-    std::size_t header_size_ = 0;  // once it is checked
+    std::size_t header_size_ = 0;  // valid if header_checked_
     HttpRequest request_;
     std::optional<Problem> problem_;
     std::unique_ptr<Parser> parser_;

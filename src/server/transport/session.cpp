@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds unbounded{-1};
 constexpr std::chrono::seconds linger_deadline{2};
 constexpr std::size_t kept_reply_bytes = 16 * 1024;
 
-// What it means that a deadline for reading is over.
+// The event of a deadline that passed while reading.
 ConnectionEvent missed_in(State state) {
     if (state == State::idle) return ConnectionEvent::idle;
     return state == State::header ? ConnectionEvent::slow_header : ConnectionEvent::slow_body;
@@ -30,7 +30,7 @@ ConnectionEvent missed_in(State state) {
 
 }  // namespace
 
-// Outlives the session where its last wait is cancelled.
+// Outlives the session, because the handler of a cancelled wait runs after the session has ended.
 struct Session::Watch {
     std::function<void()> gone;
     bool over = false;
@@ -109,7 +109,7 @@ bool Session::unwatch() {
 
 bool Session::still_there() {
     const auto space = reader_.space();
-    if (space.empty()) return false;  // it sends and sends: whether it is there cannot be seen
+    if (space.empty()) return false;  // the unread bytes fill the buffer, which hides a close
     if (tls_) {
         const auto [bytes, want] = tls_->read(space);
         reader_.keep_for_later(bytes);
@@ -159,9 +159,10 @@ void Session::tell_to_use_tls() {
     last_ = lingering_ = true;
     asked_at_ = Clock::now();
     print_reply(dispatcher_.error(
-        reader_.request(), {.status = 400,
-                            .code = "bad_request",
-                            .detail = "this server speaks TLS: its URL begins with https://"}));
+        reader_.request(),
+        {.status = 400,
+         .code = "bad_request",
+         .detail = "this server speaks TLS: use a URL that begins with https://"}));
     (void)send_at_once();
 }
 
@@ -203,7 +204,8 @@ Task<void> Session::run() {
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
         if (sent && reply.stream) co_await send_stream(std::move(reply.stream));
-        // Whoever has sent more by now must not be reset before the answer is read.
+        // The client may already have sent more. Closing now would reset the connection before the
+        // client has read the answer.
         if (sent && last_) lingering_ = true;
         if (!sent || last_) break;
         if (out_.capacity() > kept_reply_bytes) out_ = {};
@@ -216,7 +218,7 @@ Task<void> Session::run() {
 Task<bool> Session::receive() {
     const ServerOptions& options = worker_.options();
     State state = reader_.state();
-    Phase phase = Phase::answering;  // none of those that read
+    Phase phase = Phase::answering;  // any phase that does not read
     while (state != State::whole && state != State::refused) {
         if (state == State::idle && last_) co_return false;
         if (state == State::idle && phase != Phase::idle) {
@@ -280,7 +282,7 @@ State Session::admit_more() {
     }
     request.drop_body();
     return refuse(dispatcher_.error(
-        request, overloaded("too many large bodies are on their way; try again in a moment")));
+        request, overloaded("too many large bodies are being received; try again in a moment")));
 }
 
 void Session::print_reply(const Reply& reply) {
@@ -321,7 +323,7 @@ Task<bool> Session::send_rest() {
     co_return !error;
 }
 
-// What wakes a stream that has nothing to send, or cannot.
+// Wakes send_stream() when there is an event to send or the client is gone.
 struct Session::News {
     explicit News(const Executor& executor) : timer{executor} {}
 

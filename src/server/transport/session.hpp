@@ -19,25 +19,29 @@ namespace leasehold::server {
 
 class Worker;
 
-// One connection: reads a request, has it answered, writes the answer, and again. Lives on the
-// thread of its worker.
+// One connection of a client. Runs on the thread of its worker.
+// 1. Shake hands, if the connection uses TLS.
+// 2. Read a request. The dispatcher may refuse it before its body is read.
+// 3. Let the dispatcher answer it.
+// 4. Write the answer, and the stream that follows it, if any.
+// 5. Continue with step 2, or close the connection.
 class Session final : public ClientConnection,
                       public boost::intrusive::list_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // Worker and dispatcher outlive this. With TLS where there is an identity.
+    // Worker and dispatcher outlive this. Uses TLS if there is an identity.
     Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity);
     ~Session() override;
 
     [[nodiscard]] Task<void> run();
 
-    // Ends the operation under way where its time is up.
+    // Cancels the operation under way if its deadline has passed.
     void check_deadline(Clock::time_point now);
-    // Closes the connection as soon as nothing is under way.
+    // Closes the connection after the request under way, if any.
     void stop();
-    // Closes it now.
+    // Closes the connection now.
     void cut();
-    // What fits into the socket's buffer. True where that is all.
+    // Sends as much as fits into the socket's buffer. True if that was everything.
     bool send_at_once();
 
     [[nodiscard]] std::string peer() const override;
@@ -50,51 +54,53 @@ private:
     struct Watch;
     struct News;
 
-    // Reads what is there, for later; false where the client is gone.
+    // Reads bytes that have arrived, for the next request. False if the client is gone.
     [[nodiscard]] bool still_there();
     void wait_for_bytes(const std::shared_ptr<Watch>& watch);
 
     void enter(Phase phase, std::chrono::milliseconds limit);
-    // False where there is no speaking with this client.
+    // False if the handshake failed.
     [[nodiscard]] Task<bool> shake_hands();
     void tell_to_use_tls();
-    // Through TLS.
+    // Reads through TLS.
     [[nodiscard]] Task<std::size_t> read_some(std::span<char> space,
                                               boost::system::error_code& error);
-    // Until the socket is ready to go on with what TLS was doing.
+    // Waits until the socket is ready for what TLS wants.
     [[nodiscard]] Task<void> wait_until(Tls::Want want, boost::system::error_code& error);
-    // A whole request, or one that is refused. False where the connection is to be closed instead.
+    // Reads a request until it is complete or refused. False if the connection has to be closed.
     [[nodiscard]] Task<bool> receive();
-    // Decides, once the header is there, whether the body is read.
+    // Decides after the header whether the body is read.
     [[nodiscard]] RequestReader::State admit_body();
-    // Decides, when more of a body has come, whether the rest is read.
+    // Decides after each part of the body whether the rest is read.
     [[nodiscard]] RequestReader::State admit_more();
     [[nodiscard]] RequestReader::State refuse(Reply refusal);
-    // What does not fit into the socket's buffer is left; most answers fit.
+    // Sends the answer together with the other answers of this turn of the loop, see
+    // Worker::send_soon(). Most answers fit into the socket's buffer; send_rest() sends the rest.
     [[nodiscard]] Task<void> send_with_others();
-    // False where the client is gone, or does not read.
+    // False if the client is gone or does not read.
     [[nodiscard]] Task<bool> send_rest();
     // Sends the stream until it ends or the client is gone.
     [[nodiscard]] Task<void> send_stream(std::shared_ptr<BodyStream> stream);
-    // The client reads our last words before the connection is reset.
+    // Reads until the client closes the connection. Closing earlier, while the client still sends,
+    // would reset the connection before the client has read the answer.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
     void tell_observer(const Reply& reply);
     void happened(ConnectionEvent event);
 
     Socket socket_;
-    std::unique_ptr<Tls> tls_;  // nothing where the connection is plain
+    std::unique_ptr<Tls> tls_;  // nullptr without TLS
     Worker& worker_;
     Dispatcher& dispatcher_;
     RequestReader reader_;
-    Reply refusal_;  // of the request that the reader refused
+    Reply refusal_;  // the answer to a request that was refused while it was read
     std::string out_;
     std::size_t unsent_ = 0;  // bytes at the end of out_
     Phase phase_ = Phase::idle;
     bool expired_ = false;
-    bool last_ = false;             // the connection ends with the reply under way
-    bool lingering_ = false;        // the client may still be sending
-    Clock::time_point asked_at_{};  // the request that is answered
+    bool last_ = false;             // the connection is closed after the current reply
+    bool lingering_ = false;        // linger() before closing: the client may still send
+    Clock::time_point asked_at_{};  // when the current request was complete
     Clock::time_point deadline_ = Clock::time_point::max();
     std::shared_ptr<Watch> watch_;
 };

@@ -22,7 +22,7 @@ constexpr const char* ciphers_of_tls_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 std::string why() {
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
-    return reason != nullptr ? reason : "no reason is known";
+    return reason != nullptr ? reason : "OpenSSL gives no reason";
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::string& file, const std::string& why) {
@@ -38,7 +38,7 @@ int no_passphrase(char*, int, int, void*) {
     return 0;
 }
 
-// The socket as OpenSSL sees it. Its own kind would raise SIGPIPE.
+// The functions of our own BIO for sockets. OpenSSL's socket BIO would raise SIGPIPE.
 int socket_of(BIO* bio) {
     return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
 }
@@ -138,7 +138,7 @@ Tls::Want Tls::want_after(int result) {
         case SSL_ERROR_NONE: return Want::nothing;
         case SSL_ERROR_WANT_READ: return Want::read;
         case SSL_ERROR_WANT_WRITE: return Want::write;
-        case SSL_ERROR_ZERO_RETURN: return Want::closed;  // it may still be answered
+        case SSL_ERROR_ZERO_RETURN: return Want::closed;  // writing is still possible
         default: usable_ = false; return Want::closed;
     }
 }

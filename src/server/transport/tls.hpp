@@ -13,15 +13,15 @@ struct ssl_st;
 
 namespace leasehold::server {
 
-// A certificate and its key, and how TLS is spoken with them: 1.2 or later, with forward secrecy.
+// A certificate, its key and the settings of TLS: version 1.2 or later, with forward secrecy.
 // Thread-safe.
 class TlsIdentity {
 public:
-    // Of PEM files: the certificate with those between it and the authority. Throws BadRequest,
-    // which names the file, where they cannot be used.
+    // Reads PEM files. The certificate's file also contains the intermediate certificates. Throws
+    // BadRequest, which names the file, if a file cannot be used.
     TlsIdentity(const std::string& certificate_file, const std::string& key_file);
 
-    // The end of the certificate's validity.
+    // When the certificate expires.
     [[nodiscard]] std::chrono::sys_seconds valid_until() const;
 
 private:
@@ -32,7 +32,7 @@ private:
     std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
-// TLS around one connection, on a socket that does not block. Not thread-safe.
+// TLS on one non-blocking socket. Not thread-safe.
 class Tls {
 public:
     // The socket outlives this.
@@ -41,25 +41,25 @@ public:
     Tls& operator=(const Tls&) = delete;
     ~Tls();
 
-    // What must happen on the socket before the same call can go on.
+    // What the socket must be ready for before the same call is repeated.
     enum class Want : std::uint8_t { nothing, read, write, closed };
 
     [[nodiscard]] Want handshake();
-    // Whether the other side, instead of shaking hands, has sent a request as it is.
+    // Whether the client sent a plain HTTP request instead of a handshake.
     [[nodiscard]] bool met_plain_http() const noexcept { return met_plain_http_; }
 
     struct Moved {
         std::size_t bytes;
-        Want want;  // where there are none
+        Want want;  // says how to continue if not all bytes were moved
     };
     [[nodiscard]] Moved read(std::span<char> space);
-    // As much of it as the socket takes. What it did not take must be given again.
+    // Writes as many bytes as the socket accepts. Pass the rest again later.
     [[nodiscard]] Moved write(std::string_view bytes);
 
-    // The socket is closed: its number may be another's by now.
+    // Call this when the socket is closed: its descriptor may already belong to another socket.
     void forget_socket() noexcept { usable_ = false; }
 
-    // Says that nothing more comes.
+    // Tells the client that no more bytes follow.
     void say_goodbye() noexcept;
 
 private:

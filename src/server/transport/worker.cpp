@@ -11,7 +11,7 @@
 namespace leasehold::server {
 namespace {
 
-// How exactly deadlines are kept. One timer for all costs less than one per connection.
+// How late a deadline may be noticed. One timer for all sessions costs less than one per session.
 constexpr std::chrono::milliseconds between_ticks{50};
 
 }  // namespace

@@ -23,23 +23,24 @@ public:
     Worker& operator=(const Worker&) = delete;
     ~Worker();
 
-    // Runs until stop() was called and all sessions have ended. Whatever else is thrown on this
-    // thread is told to the observer.
+    // Runs until stop() was called and all sessions have ended. Reports exceptions to the observer
+    // and continues.
     void run();
 
-    // From any thread.
+    // May be called from any thread, like serve().
     void stop();
-    // With TLS where there is an identity. The place is kept until the connection ends.
+    // Serves the connection, with TLS if there is an identity. Destroys `place` when it ends.
     void serve(Socket socket, Dispatcher& dispatcher, std::shared_ptr<const TlsIdentity> identity,
                std::shared_ptr<void> place);
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
-    // Sends the session's answer and then resumes it, together with all others that are answered in
-    // this turn of the loop: whoever reads them is woken once, and has time to ask again.
+    // Sends the session's answer at the end of this turn of the event loop, and then resumes the
+    // session. All answers of a turn are sent together: a client process that reads several of them
+    // is woken once, and can send its next requests while the sessions resume.
     void send_soon(Session& session, Resume resume);
 
-    // The Date of an answer made now.
+    // The value of the Date field of an answer made now.
     [[nodiscard]] std::string_view date();
 
 private:
@@ -52,10 +53,10 @@ private:
     asio::io_context context_{1};
     const ServerOptions& options_;
     std::atomic<std::size_t>& connections_;
-    std::optional<asio::executor_work_guard<Executor>> open_;  // until it is stopped
+    std::optional<asio::executor_work_guard<Executor>> open_;  // empty after stop()
     Ticks ticks_{context_.get_executor()};
     bool ticking_ = false;
-    std::vector<std::pair<Session*, Resume>> answered_;  // in this turn
+    std::vector<std::pair<Session*, Resume>> answered_;  // in this turn of the event loop
     Clock::time_point cut_at_ = Clock::time_point::max();
     std::chrono::sys_seconds date_of_{};
     std::string date_;

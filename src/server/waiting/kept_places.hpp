@@ -10,13 +10,13 @@
 
 namespace leasehold::server {
 
-// Since when those have waited whose time was over a moment ago. Whoever asks for the same key
-// again, with the same lock id, has waited since then.
+// Remembers for a moment since when a client has waited after its wait has ended. If the client
+// asks for the same key again, with the same lock id, it gets its place in the line back.
 class KeptPlaces {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // At most so many are kept: the latest.
+    // Keeps the latest `most` places.
     KeptPlaces(std::chrono::milliseconds kept_for, std::size_t most)
         : kept_for_{kept_for}, most_{most} {}
 
@@ -27,7 +27,7 @@ public:
         while (places_.size() > most_) forget(LockId{places_.front().lock_id});
     }
 
-    // `now` where it did not wait before.
+    // Since when the client has waited: `now` if no place is kept for it.
     [[nodiscard]] Clock::time_point take(const TryLock& wanted, Clock::time_point now) {
         while (!places_.empty() && places_.front().until <= now) {
             forget(LockId{places_.front().lock_id});

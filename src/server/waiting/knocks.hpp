@@ -16,33 +16,34 @@
 
 namespace leasehold::server {
 
-// Somebody asks the holders of a key for it.
+// A request to the holders of a key to release it.
 struct Knock {
     std::string by{};
     std::string message{};
     Time at{};  // on the store's clock
 };
 
-// Remembers for a while who knocked, for holders that are told of it when they ask for their lease.
-// Known to this process only. Thread-safe.
+// Remembers knocks for a while. A holder learns of them when it checks or renews its lease. Other
+// servers do not know them. Thread-safe.
 class Knocks {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // Everything is bounded: what exceeds it is refused or pushes out what is oldest.
+    // A new key replaces the key with the oldest knocks. A new knock replaces the oldest knock on
+    // its key, or is refused.
     static constexpr std::size_t most_keys = 1000;
     static constexpr std::size_t most_per_key = 10;
     static constexpr std::chrono::minutes kept_for{10};
-    // An owner knocks once in this time, and all together most_per_key times.
+    // On one key an owner may knock once in this time, and all owners together most_per_key times.
     static constexpr std::chrono::seconds breather{5};
 
-    // How long to wait before knocking again; nothing where this one counts.
+    // Adds the knock. If that is too early, returns how long to wait before knocking again.
     [[nodiscard]] std::optional<Clock::duration> add(const LockKey& key,
                                                      const std::vector<Holder>& holders,
                                                      Knock knock,
                                                      Clock::time_point now = Clock::now());
 
-    // Those that concern this lease, the oldest first.
+    // The knocks for the holder of this lease, oldest first.
     [[nodiscard]] std::vector<Knock> on(const LockKey& key, Fence fence,
                                         Clock::time_point now = Clock::now()) const {
         if (keys_.load(std::memory_order_relaxed) == 0) return {};
@@ -53,7 +54,7 @@ private:
     struct Kept {
         Knock knock;
         Clock::time_point at;
-        std::vector<Fence> fences;  // of the leases there were
+        std::vector<Fence> fences;  // the leases that were alive at that time
     };
 
     [[nodiscard]] std::vector<Knock> find(const LockKey& key, Fence fence,
@@ -62,7 +63,7 @@ private:
 
     mutable std::mutex mutex_;
     std::unordered_map<LockKey, std::deque<Kept>> kept_;  // guarded by mutex_
-    std::atomic<std::size_t> keys_{0};                    // of kept_
+    std::atomic<std::size_t> keys_{0};                    // the size of kept_
 };
 
 [[nodiscard]] boost::json::array to_json(const std::vector<Knock>& knocks);
