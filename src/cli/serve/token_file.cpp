@@ -17,7 +17,6 @@ namespace leasehold::cli {
 namespace {
 
 using server::Digest;
-using server::Role;
 using server::Roles;
 using server::Token;
 
@@ -132,7 +131,7 @@ void refuse_twice(const Entry& entry, const std::vector<Token>& before, const To
 std::expected<Roles, std::string> roles_from(const std::vector<std::string>& names) {
     Roles roles;
     for (const std::string& name : names) {
-        const auto role = server::role_named(name);
+        const auto role = server::role_names.find(name);
         if (!role)
             return std::unexpected{"there is no role '" + name + "'; there are use, see, break"};
         roles.add(*role);
@@ -212,9 +211,9 @@ bool is_open_to_others(const std::string& path) {
 
 std::string token_entry(const Token& token) {
     std::string roles;
-    for (const Role role : {Role::use, Role::see, Role::break_}) {
+    for (const auto& [role, name] : server::role_names) {
         if (!token.roles.has(role)) continue;
-        roles.append(roles.empty() ? "\"" : ", \"").append(server::name_of(role)).append("\"");
+        roles.append(roles.empty() ? "\"" : ", \"").append(name).append("\"");
     }
     std::string entry = "[[token]]\nname = \"" + token.name + "\"\nsha256 = \"" +
                         server::hex_of(token.digest) + "\"\nroles = [" + roles + "]\n";

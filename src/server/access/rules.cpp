@@ -43,7 +43,7 @@ std::optional<Denial> denial(const Token& token, Need need) {
     const auto role = role_for(need);
     if (!role || token.roles.has(*role)) return std::nullopt;
     if (need == Need::use_or_see && token.roles.has(Role::see)) return std::nullopt;
-    const std::string_view name = name_of(*role);
+    const std::string_view name = role_names[*role];
     return Denial{"the token '" + token.name + "' lacks the role '" + std::string{name} + "'",
                   name};
 }

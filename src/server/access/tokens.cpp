@@ -3,28 +3,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 namespace leasehold::server {
-namespace {
-
-constexpr std::array<std::pair<Role, std::string_view>, 3> names{
-    {{Role::use, "use"}, {Role::see, "see"}, {Role::break_, "break"}}};
-
-}  // namespace
-
-std::string_view name_of(Role role) noexcept {
-    return names[static_cast<std::size_t>(role)].second;
-}
-
-std::optional<Role> role_named(std::string_view name) noexcept {
-    const auto* const found =
-        std::ranges::find(names, name, &std::pair<Role, std::string_view>::second);
-    if (found == names.end()) return std::nullopt;
-    return found->first;
-}
 
 Digest digest_of(std::string_view token) {
     static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_table.hpp"
 #include "server/options.hpp"
 
 // The tokens of clients. A client sends its token; the server knows only the token's digest.
@@ -19,8 +20,8 @@ enum class Role : std::uint8_t {
     break_,  // end the lease of another owner
 };
 
-[[nodiscard]] std::string_view name_of(Role role) noexcept;
-[[nodiscard]] std::optional<Role> role_named(std::string_view name) noexcept;
+inline constexpr EnumTable<Role, std::string_view> role_names{
+    {{Role::use, "use"}, {Role::see, "see"}, {Role::break_, "break"}}};
 
 class Roles {
 public:

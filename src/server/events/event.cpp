@@ -1,39 +1,37 @@
 #include "server/events/event.hpp"
 
+#include "core/enum_table.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server {
 namespace {
 
-Event::Kind kind_of(Gone how) {
-    switch (how) {
-        case Gone::expired: return Event::Kind::expired;
-        case Gone::released: return Event::Kind::released;
-        case Gone::taken: return Event::Kind::taken;
-        case Gone::broken: return Event::Kind::broken;
-        case Gone::unknown: break;
-    }
-    return Event::Kind::ended;
-}
+using Kind = Event::Kind;
+
+constexpr EnumTable<Kind, std::string_view> names{{{Kind::granted, "granted"},
+                                                   {Kind::extended, "extended"},
+                                                   {Kind::released, "released"},
+                                                   {Kind::expired, "expired"},
+                                                   {Kind::taken, "taken"},
+                                                   {Kind::broken, "broken"},
+                                                   {Kind::ended, "ended"},
+                                                   {Kind::knocked, "knocked"}}};
+
+// The event of a lease that ended in this way.
+constexpr EnumTable<Gone, Kind> endings{{{Gone::unknown, Kind::ended},
+                                         {Gone::expired, Kind::expired},
+                                         {Gone::released, Kind::released},
+                                         {Gone::taken, Kind::taken},
+                                         {Gone::broken, Kind::broken}}};
 
 }  // namespace
 
 std::string_view name_of(Event::Kind kind) noexcept {
-    switch (kind) {
-        case Event::Kind::granted: return "granted";
-        case Event::Kind::extended: return "extended";
-        case Event::Kind::released: return "released";
-        case Event::Kind::expired: return "expired";
-        case Event::Kind::taken: return "taken";
-        case Event::Kind::broken: return "broken";
-        case Event::Kind::ended: return "ended";
-        case Event::Kind::knocked: return "knocked";
-    }
-    return {};
+    return names[kind];
 }
 
 Event ending_of(const PastLease& past, Time store_now) {
-    return {.kind = kind_of(past.how),
+    return {.kind = endings[past.how],
             .lease = past.lease,
             .store_now = store_now,
             .ended_at = past.ended_at,

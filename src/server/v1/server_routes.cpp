@@ -70,17 +70,17 @@ Task<Reply> Native::client_file(RoutedRequest& request) {
 }
 
 Task<Reply> Native::token(RoutedRequest& request) {
-    const auto& shown = request.http.token;
-    const Token all_roles{.roles = {Role::use, Role::see, Role::break_}};
-    const Token& token = shown ? *shown : all_roles;
+    const auto& token = request.http.token;
     json::array roles;
-    for (const Role role : {Role::use, Role::see, Role::break_}) {
-        if (token.roles.has(role)) roles.emplace_back(name_of(role));
+    for (const auto& [role, name] : role_names) {
+        // A server without tokens allows every client everything.
+        if (!token || token->roles.has(role)) roles.emplace_back(name);
     }
+    const bool has_owner = token && !token->owner.empty();
     json::object body;
-    body["name"] = shown ? json::value(token.name) : json::value(nullptr);
+    body["name"] = token ? json::value(token->name) : json::value(nullptr);
     body["roles"] = std::move(roles);
-    body["owner"] = token.owner.empty() ? json::value(nullptr) : json::value(token.owner);
+    body["owner"] = has_owner ? json::value(token->owner) : json::value(nullptr);
     co_return json_reply(200, body);
 }
 
