@@ -4,6 +4,7 @@
 #include "command/host.hpp"
 #include "command/serving.hpp"
 #include "support/private_etcd.hpp"
+#include "unit/waiting.hpp"
 
 // What `leasehold doctor` finds, and what it leaves behind.
 namespace leasehold::command {
@@ -65,9 +66,12 @@ TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
     EXPECT_FALSE(has(leasehold({"doctor", "--store", server.url()}).output, "alarm"));
     (void)testing::ask_http(etcd.port(), "/v3/maintenance/alarm",
                             R"({"action":"ACTIVATE","memberID":"0","alarm":"NOSPACE"})");
-    const auto through_server = leasehold({"doctor", "--store", server.url()});
-    EXPECT_TRUE(has(through_server.output, "warning  store        etcd has raised an alarm"))
-        << through_server.output;
+    // The server reads etcd's alarms again every few seconds while it is asked.
+    std::string through_server;
+    EXPECT_TRUE(testing::eventually([&] {
+        through_server = leasehold({"doctor", "--store", server.url()}).output;
+        return has(through_server, "warning  store        etcd has raised an alarm");
+    })) << through_server;
     // Opening the store writes, which etcd refuses now.
     const auto direct = leasehold({"doctor", "--store", etcd.url()});
     EXPECT_EQ(direct.exit_code, 1);
