@@ -41,16 +41,16 @@ namespace {
 }
 
 #ifdef LEASEHOLD_WITH_ETCD
-etcd::Target etcd_at(const StoreUrl& url) {
-    etcd::Target target{.endpoints = {},
-                        .transport = url.flag("tls") ? etcd::Target::Transport::tls
-                                                     : etcd::Target::Transport::plain,
-                        .prefix = url.database(),
-                        .user = url.user(),
-                        .password = url.password(),
-                        .ca_file = url.parameter("ca_file"),
-                        .cert_file = url.parameter("cert_file"),
-                        .key_file = url.parameter("key_file")};
+etcd::Cluster etcd_at(const StoreUrl& url) {
+    etcd::Cluster target{.endpoints = {},
+                         .transport = url.flag("tls") ? etcd::Cluster::Transport::tls
+                                                      : etcd::Cluster::Transport::plain,
+                         .prefix = url.database(),
+                         .user = url.user(),
+                         .password = url.password(),
+                         .ca_file = url.parameter("ca_file"),
+                         .cert_file = url.parameter("cert_file"),
+                         .key_file = url.parameter("key_file")};
     while (target.prefix.ends_with('/')) target.prefix.pop_back();
     if (target.prefix.empty()) target.prefix = "leasehold";
     for (auto& [host, port] : url.places(2379)) target.endpoints.push_back({host, port});

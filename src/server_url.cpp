@@ -42,13 +42,14 @@ std::string read_token(std::string file) {
 
 }  // namespace
 
-http::Target server_at(const StoreUrl& url) {
+http::ServerAddress server_at(const StoreUrl& url) {
     const bool tls = url.scheme == "https";
     std::string prefix = url.database();
     while (prefix.ends_with('/')) prefix.pop_back();
     return {.host = url.host(),
             .port = url.port(tls ? 443 : 7470),
-            .transport = tls ? http::Target::Transport::tls : http::Target::Transport::plain,
+            .transport =
+                tls ? http::ServerAddress::Transport::tls : http::ServerAddress::Transport::plain,
             .prefix = prefix.empty() ? "" : '/' + prefix,
             .token = read_token(url.parameter("token_file")),
             .ca_file = url.parameter("ca_file")};

@@ -8,7 +8,7 @@ namespace leasehold {
 
 // The server that http://HOST:PORT or https://HOST names. Throws BadRequest where its token cannot
 // be read.
-[[nodiscard]] http::Target server_at(const StoreUrl& url);
+[[nodiscard]] http::ServerAddress server_at(const StoreUrl& url);
 
 // Where the token for that server is read from: "LEASEHOLD_TOKEN_FILE (/run/token)". Empty where no
 // token is given.

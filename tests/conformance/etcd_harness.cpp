@@ -16,7 +16,7 @@ namespace leasehold::conformance {
 namespace {
 
 // A prefix of its own for every test.
-etcd::Target new_target() {
+etcd::Cluster new_target() {
     static std::atomic<int> number{0};
     return {.endpoints = {{.port = leasehold::testing::shared_etcd().port()}},
             .prefix = "conformance-" + std::to_string(++number)};
@@ -80,7 +80,7 @@ private:
 
     Time clock() { return etcd::time_from(read({names_.clock()}).at(0).value).value(); }
 
-    const etcd::Target target_ = new_target();
+    const etcd::Cluster target_ = new_target();
     const etcd::Names names_{target_.prefix};
     etcd::Members members_{1};
     etcd::Gateway gateway_{target_, std::chrono::seconds{10}, members_};

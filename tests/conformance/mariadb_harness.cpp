@@ -10,7 +10,7 @@
 namespace leasehold::conformance {
 
 MariadbConnection::MariadbConnection() : connection_{mysql_init(nullptr)} {
-    const mariadb::Connection server = mariadb_of_the_tests();
+    const mariadb::Login server = mariadb_of_the_tests();
     mysql_options(connection_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     if (mysql_real_connect(connection_, server.host.c_str(), server.user.c_str(),
                            server.password.c_str(), nullptr, server.port, nullptr, 0) == nullptr) {
@@ -55,7 +55,7 @@ void MariadbConnection::fail(const std::string& what) const {
     throw std::runtime_error{what + ": " + mysql_error(connection_)};
 }
 
-mariadb::Connection mariadb_of_the_tests() {
+mariadb::Login mariadb_of_the_tests() {
     return {.host = "127.0.0.1",
             .port = leasehold::testing::shared_mariadb().port(),
             .user = "app",

@@ -12,7 +12,7 @@ struct st_mysql;
 namespace leasehold::conformance {
 
 // The server and the database that the tests use.
-[[nodiscard]] mariadb::Connection mariadb_of_the_tests();
+[[nodiscard]] mariadb::Login mariadb_of_the_tests();
 
 // A connection of a program's own to that database. Not thread-safe.
 class MariadbConnection {

@@ -94,7 +94,7 @@ class MariadbServer final : public Server {
 public:
     MariadbServer() : Server{leasehold::testing::shared_mariadb().port()} {}
     std::unique_ptr<Store> open(StoreOptions options) override {
-        mariadb::Connection target = mariadb_of_the_tests();
+        mariadb::Login target = mariadb_of_the_tests();
         target.port = gate_port();
         return mariadb::open(target, options);
     }

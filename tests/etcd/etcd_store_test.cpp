@@ -86,7 +86,7 @@ protected:
         return std::stoll(answer.substr(answer.find(before) + before.size()));
     }
 
-    Target target_;
+    Cluster target_;
     MovedClock clock_;
     const LockKey key_{"Order", "1"};
 };
@@ -167,7 +167,7 @@ TEST_F(EtcdStore, AllOfAnOwnerIsReleasedEvenIfItIsTooMuchForOneTransaction) {
 
 TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
-    Target through = target_;
+    Cluster through = target_;
     through.endpoints = {{.port = gate.port()}};
     const auto store = open(through, {.io_timeout = 20s});
     const auto other = manager();
@@ -294,7 +294,7 @@ TEST_F(EtcdStore, SeveralThatAreAskedNowAndThenKeepTheTime) {
 
 TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
-    Target through = target_;
+    Cluster through = target_;
     through.endpoints = {{.port = gate.port()}};
     LockManager held_up{open(through, {.io_timeout = 20s}, clock_.ahead_by({}))};
     const auto other = manager();
@@ -429,7 +429,7 @@ TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
 
 TEST_F(EtcdStore, AnAnswerThatWasLostIsSettledByAskingAgain) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
-    Target through = target_;
+    Cluster through = target_;
     through.endpoints = {{.port = gate.port()}};
     LockManager locks{open(through, {.io_timeout = 20s})};
     ASSERT_TRUE(locks.try_lock({"Order", "other"}, {.owner = "alice"}));
@@ -452,7 +452,7 @@ TEST_F(EtcdStore, AnAnswerThatWasLostIsSettledByAskingAgain) {
 
 TEST_F(EtcdStore, AHalfOpenConnectionEndsAtTheDeadline) {
     TcpGate gate{"127.0.0.1", shared_etcd().port()};
-    Target through = target_;
+    Cluster through = target_;
     through.endpoints = {{.port = gate.port()}};
     LockManager locks{open(through, {.io_timeout = 2s})};
     const auto lease = locks.try_lock(key_, {.owner = "alice"});

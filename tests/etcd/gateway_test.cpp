@@ -24,7 +24,7 @@ struct Said {
 };
 
 Said fault_of(std::vector<Endpoint> endpoints, Effect effect, const std::string& user = {}) {
-    const Target target{.endpoints = std::move(endpoints), .user = user, .password = "secret"};
+    const Cluster target{.endpoints = std::move(endpoints), .user = user, .password = "secret"};
     Members members{target.endpoints.size()};
     Gateway gateway{target, 20s, members};
     try {
@@ -103,7 +103,7 @@ TEST(Gateway, AsksOtherMembersForWhatHasNoEffectOnly) {
 
 TEST(Gateway, PassesOverAMemberThatIsNotThere) {
     const CannedServer there{200, R"({"answer":"yes"})"};
-    const Target target{
+    const Cluster target{
         .endpoints = {{.port = leasehold::testing::free_port()}, {.port = there.port()}}};
     Members members{2};
     Gateway gateway{target, 20s, members};

@@ -31,10 +31,10 @@ protected:
         EXPECT_TRUE(client.secure(certificate_.file, version));
         return client;
     }
-    http::Target target(const std::string& host = "localhost") const {
+    http::ServerAddress target(const std::string& host = "localhost") const {
         return {.host = host,
                 .port = server_.port(),
-                .transport = http::Target::Transport::tls,
+                .transport = http::ServerAddress::Transport::tls,
                 .ca_file = certificate_.file};
     }
 
@@ -198,7 +198,7 @@ TEST_F(TlsTest, FilesThatCannotBeUsedAreNamed) {
 }
 
 TEST_F(TlsTest, TheHttpStoreTrustsTheRightServerOnly) {
-    const auto problem = [](const http::Target& target) -> std::string {
+    const auto problem = [](const http::ServerAddress& target) -> std::string {
         try {
             (void)http::open(target);
             return "";
@@ -213,7 +213,7 @@ TEST_F(TlsTest, TheHttpStoreTrustsTheRightServerOnly) {
     EXPECT_EQ(problem(target("127.0.0.1")),
               "the Leasehold server at 127.0.0.1" + place +
                   ": its certificate is not accepted: IP address mismatch");
-    http::Target stranger = target();
+    http::ServerAddress stranger = target();
     stranger.ca_file.clear();
     EXPECT_EQ(problem(stranger), "the Leasehold server at localhost" + place +
                                      ": its certificate is not accepted: self-signed certificate");
@@ -224,7 +224,7 @@ TEST_F(TlsTest, TheHttpStoreTrustsTheRightServerOnly) {
               std::string::npos);
     const Certificate renamed{folder_.path(), "renamed", "DNS:locks.example"};
     server_.use(identity(renamed));
-    http::Target elsewhere = target();
+    http::ServerAddress elsewhere = target();
     elsewhere.ca_file = renamed.file;
     EXPECT_EQ(problem(elsewhere), "the Leasehold server at localhost" + place +
                                       ": its certificate is not accepted: hostname mismatch");
@@ -239,7 +239,7 @@ TEST(TlsWithTokens, TheHttpStoreShowsItsTokenAndOneRequestTooManyStopsNoOther) {
          .identity = std::make_shared<const TlsIdentity>(certificate.file, certificate.key)}};
     const auto store = http::open({.host = "127.0.0.1",
                                    .port = server.port(),
-                                   .transport = http::Target::Transport::tls,
+                                   .transport = http::ServerAddress::Transport::tls,
                                    .token = "secret-of-shop",
                                    .ca_file = certificate.file});
     const LockId mine = LockId::random();

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/connection.hpp"
+#include "net/http_connection.hpp"
 #include "net/lookup.hpp"
 #include "unit/waiting.hpp"
 
@@ -35,7 +35,7 @@ int search_slowly() {
     return EAI_NONAME;
 }
 
-std::string fault_of(net::Connection& connection, std::chrono::milliseconds within) {
+std::string fault_of(net::HttpConnection& connection, std::chrono::milliseconds within) {
     const auto deadline = std::chrono::steady_clock::now() + within;
     try {
         (void)connection.exchange({.path = "/"}, {.connected = deadline, .answered = deadline});
@@ -50,11 +50,11 @@ TEST(ANameThatIsFoundSlowly, EndsACallByItsDeadlineAndIsSearchedForOnce) {
     const std::string name = "the server at slow.example:1: cannot be found: ";
     slow_search.begun = slow_search.ended = 0;
     slow_search.let_go = false;
-    net::Connection connection{{.what = "the server", .host = "slow.example", .port = 1}};
+    net::HttpConnection connection{{.what = "the server", .host = "slow.example", .port = 1}};
     for (int i = 0; i < 2; ++i) EXPECT_EQ(fault_of(connection, 1ms), name + "no answer in time");
     EXPECT_TRUE(eventually([] { return slow_search.begun == 1; }));
     {
-        net::Connection brief{{.what = "the server", .host = "slow.example", .port = 1}};
+        net::HttpConnection brief{{.what = "the server", .host = "slow.example", .port = 1}};
         EXPECT_EQ(fault_of(brief, 1ms), name + "no answer in time");
     }
     EXPECT_EQ(slow_search.ended, 0);
@@ -104,7 +104,7 @@ private:
 
 TEST(ANameThatCannotBeSearchedFor, IsSearchedForTheNextTime) {
     const std::string name = "the server at none.example:1: cannot be found: ";
-    net::Connection connection{{.what = "the server", .host = "none.example", .port = 1}};
+    net::HttpConnection connection{{.what = "the server", .host = "none.example", .port = 1}};
     {
         const NoMoreThreads no_more;
         EXPECT_EQ(fault_of(connection, patience), name + "Resource temporarily unavailable");

@@ -16,7 +16,7 @@ struct Endpoint {
 };
 
 // An etcd cluster, and where it keeps the leases.
-struct Target {
+struct Cluster {
     std::vector<Endpoint> endpoints{Endpoint{}};  // its members; one of them is asked at a time
     enum class Transport : std::uint8_t { plain, tls } transport = Transport::plain;
     std::string prefix = "leasehold";  // of all keys, followed by a slash
@@ -30,7 +30,7 @@ struct Target {
 // Leases as plain keys of etcd 3.4 or later, through its JSON gateway. Time is kept in a key that
 // every process raises by the time that passed on its own `steady` clock, which must not go back.
 // The store's time does not advance while no process uses the store. See docs/etcd.md.
-[[nodiscard]] std::unique_ptr<Store> open(const Target& target, StoreOptions options = {},
+[[nodiscard]] std::unique_ptr<Store> open(const Cluster& target, StoreOptions options = {},
                                           std::function<SteadyClock::time_point()> steady = {});
 
 }  // namespace leasehold::etcd

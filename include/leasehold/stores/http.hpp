@@ -9,7 +9,7 @@
 namespace leasehold::http {
 
 // Where a Leasehold server answers.
-struct Target {
+struct ServerAddress {
     std::string host = "127.0.0.1";
     std::uint16_t port = 7470;
     enum class Transport : std::uint8_t { plain, tls } transport = Transport::plain;
@@ -20,6 +20,6 @@ struct Target {
 
 // The leases of a server, over one connection. The server decides history, retention and clock: of
 // the options only `require` and `io_timeout` are used. Opening asks the server for its state.
-[[nodiscard]] std::unique_ptr<Store> open(const Target& target, StoreOptions options = {});
+[[nodiscard]] std::unique_ptr<Store> open(const ServerAddress& target, StoreOptions options = {});
 
 }  // namespace leasehold::http

@@ -13,7 +13,7 @@ struct st_mysql;
 
 namespace leasehold::mariadb {
 
-struct Connection {
+struct Login {
     std::string host = "127.0.0.1";
     std::uint16_t port = 3306;
     std::string user{};
@@ -23,7 +23,7 @@ struct Connection {
 };
 
 // Leases in a MariaDB database, 10.11 or later.
-[[nodiscard]] std::unique_ptr<Store> open(const Connection& connection, StoreOptions options = {});
+[[nodiscard]] std::unique_ptr<Store> open(const Login& connection, StoreOptions options = {});
 
 // Checks, in the caller's own transaction on the same database, that the lease is alive. If it is,
 // nobody can take the key before the transaction ends. A refusal leaves the transaction as it was.

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "core/cached_status.hpp"
-#include "stores/etcd/lane.hpp"
+#include "stores/etcd/batch_runner.hpp"
 
 namespace leasehold::etcd {
 namespace {
 
 namespace json = boost::json;
 
-// How many batches are under way at once. etcd writes to disk for all that come meanwhile together.
-constexpr std::size_t lane_count = 4;
+// How many batches are under way at once. etcd flushes the changes of all of them together.
+constexpr std::size_t runner_count = 4;
 
 StoreStatus read_status(Shared& shared, const std::stop_token& ended) {
     Gateway gateway{shared.target, shared.options.io_timeout, shared.members, ended};
@@ -40,40 +40,40 @@ StoreStatus read_status(Shared& shared, const std::stop_token& ended) {
 
 class EtcdStore final : public Store {
 public:
-    EtcdStore(const KeySteps& steps, const Target& target, const StoreOptions& options,
+    EtcdStore(const KeySteps& steps, const Cluster& target, const StoreOptions& options,
               std::function<SteadyClock::time_point()> steady)
         : shared_{steps, target, options, steady ? std::move(steady) : &SteadyClock::now},
           status_{[this](const std::stop_token& ended) { return read_status(shared_, ended); }} {
-        for (std::size_t i = 0; i < lane_count; ++i) {
-            lanes_.push_back(std::make_unique<Lane>(shared_));
+        for (std::size_t i = 0; i < runner_count; ++i) {
+            runners_.push_back(std::make_unique<BatchRunner>(shared_));
             free_.insert(i);
         }
-        lanes_.front()->prepare();
+        runners_.front()->prepare();
     }
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
         status_.refresh_if_old();
         const Turn turn{*this};
-        turn.lane().apply(requests, outcomes);
+        turn.runner().apply(requests, outcomes);
     }
 
-    [[nodiscard]] std::size_t concurrency() const noexcept override { return lane_count; }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return runner_count; }
 
     [[nodiscard]] bool keep_house() noexcept override {
         const Turn turn{*this};
-        return turn.lane().keep_house();
+        return turn.runner().keep_house();
     }
 
     [[nodiscard]] StoreStatus status() override { return status_.status(); }
 
 private:
-    // A lane for one call: the first that is free, so that who purges goes on where it was.
+    // The runner of one call: the first free one, so that a purge continues where it stopped.
     class Turn {
     public:
         explicit Turn(EtcdStore& store) : store_{store} {
             std::unique_lock lock{store.mutex_};
             store.freed_.wait(lock, [&] { return !store.free_.empty(); });
-            lane_ = *store.free_.begin();
+            runner_ = *store.free_.begin();
             store.free_.erase(store.free_.begin());
         }
         Turn(const Turn&) = delete;
@@ -81,19 +81,19 @@ private:
         ~Turn() {
             {
                 const std::lock_guard lock{store_.mutex_};
-                store_.free_.insert(lane_);
+                store_.free_.insert(runner_);
             }
             store_.freed_.notify_one();
         }
-        [[nodiscard]] Lane& lane() const { return *store_.lanes_[lane_]; }
+        [[nodiscard]] BatchRunner& runner() const { return *store_.runners_[runner_]; }
 
     private:
         EtcdStore& store_;
-        std::size_t lane_;
+        std::size_t runner_;
     };
 
     Shared shared_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::unique_ptr<BatchRunner>> runners_;
     std::mutex mutex_;
     std::condition_variable freed_;
     std::set<std::size_t> free_;  // guarded by mutex_
@@ -102,13 +102,13 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Store> open(const Target& target, StoreOptions options,
+std::unique_ptr<Store> open(const Cluster& target, StoreOptions options,
                             std::function<SteadyClock::time_point()> steady) {
     if (target.endpoints.empty()) throw BadRequest{"etcd: no endpoint is given"};
     return open_with(schema_steps(), target, options, std::move(steady));
 }
 
-std::unique_ptr<Store> open_with(const KeySteps& steps, const Target& target,
+std::unique_ptr<Store> open_with(const KeySteps& steps, const Cluster& target,
                                  const StoreOptions& options,
                                  std::function<SteadyClock::time_point()> steady) {
     auto store = std::make_unique<EtcdStore>(steps, target, options, std::move(steady));

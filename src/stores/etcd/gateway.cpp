@@ -91,19 +91,20 @@ void Members::set_token(std::string token) {
     token_ = std::move(token);
 }
 
-Gateway::Gateway(const Target& target, Duration io_timeout, Members& members, std::stop_token ended)
+Gateway::Gateway(const Cluster& target, Duration io_timeout, Members& members,
+                 std::stop_token ended)
     : user_{target.user},
       password_{target.password},
       io_timeout_{io_timeout},
       members_{members},
       ended_{std::move(ended)} {
     for (const Endpoint& endpoint : target.endpoints) {
-        connections_.push_back(std::make_unique<net::Connection>(net::Peer{
+        connections_.push_back(std::make_unique<net::HttpConnection>(net::Peer{
             .what = "etcd",
             .host = endpoint.host,
             .port = endpoint.port,
-            .transport = target.transport == Target::Transport::tls ? net::Transport::tls
-                                                                    : net::Transport::plain,
+            .transport = target.transport == Cluster::Transport::tls ? net::Transport::tls
+                                                                     : net::Transport::plain,
             .ca_file = target.ca_file,
             .cert_file = target.cert_file,
             .key_file = target.key_file}));
@@ -178,7 +179,7 @@ json::value Gateway::ask(std::size_t member, const net::Message& message, Moment
     const auto now = std::chrono::steady_clock::now();
     const auto share =
         now + (deadline - now) / static_cast<int>(std::min<std::size_t>(members_.count(), 3));
-    net::Connection& connection = *connections_[member];
+    net::HttpConnection& connection = *connections_[member];
     const net::Response response = connection.exchange(
         message, {.connected = share,
                   .answered = message.effect_once_sent == Effect::none ? share : deadline,

@@ -13,7 +13,7 @@
 
 #include <leasehold/stores/etcd.hpp>
 
-#include "net/connection.hpp"
+#include "net/http_connection.hpp"
 
 namespace leasehold::etcd {
 
@@ -42,7 +42,7 @@ private:
 class Gateway {
 public:
     // `members` outlives this. Once `ended` is stopped, every call ends with a fault.
-    Gateway(const Target& target, Duration io_timeout, Members& members,
+    Gateway(const Cluster& target, Duration io_timeout, Members& members,
             std::stop_token ended = {});
 
     // The answer to a request that etcd carried out. Throws StoreFault: with no effect where etcd
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] boost::json::value get(const std::string& path);
 
 private:
-    using Moment = net::Connection::Moment;
+    using Moment = net::HttpConnection::Moment;
     [[nodiscard]] boost::json::value ask_members(net::Message message);
     [[nodiscard]] boost::json::value ask(std::size_t member, const net::Message& message,
                                          Moment deadline);
@@ -66,7 +66,7 @@ private:
     const Duration io_timeout_;
     Members& members_;
     const std::stop_token ended_;
-    std::vector<std::unique_ptr<net::Connection>> connections_;  // one for each member
+    std::vector<std::unique_ptr<net::HttpConnection>> connections_;  // one for each member
 };
 
 }  // namespace leasehold::etcd

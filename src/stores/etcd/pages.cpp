@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/columns.hpp"
-#include "stores/etcd/lane.hpp"
+#include "stores/etcd/batch_runner.hpp"
 
 // What is asked for page by page.
 namespace leasehold::etcd {
@@ -30,8 +30,8 @@ void go_on(KeyRange& range, const Page& page) {
 
 }  // namespace
 
-std::vector<CellStore::Candidate> Lane::scan(const std::optional<LockKey>& after, std::size_t limit,
-                                             Time moment) {
+std::vector<CellStore::Candidate> BatchRunner::scan(const std::optional<LockKey>& after,
+                                                    std::size_t limit, Time moment) {
     std::vector<Candidate> candidates;
     KeyRange rest = names_.rows(std::nullopt, after);
     for (bool more = true; more && candidates.size() < limit;) {
@@ -53,7 +53,7 @@ std::vector<CellStore::Candidate> Lane::scan(const std::optional<LockKey>& after
     return candidates;
 }
 
-std::vector<Lane::KeyAndRow> Lane::rows_of(std::span<const LockKey> keys) {
+std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_of(std::span<const LockKey> keys) {
     Txn txn;
     for (const LockKey& key : keys) txn.read(names_.row_and_shares(key));
     std::vector<KeyAndRow> rows;
@@ -63,7 +63,7 @@ std::vector<Lane::KeyAndRow> Lane::rows_of(std::span<const LockKey> keys) {
     return rows;
 }
 
-std::vector<Holder> Lane::list(const List& request, Time now) {
+std::vector<Holder> BatchRunner::list(const List& request, Time now) {
     for (;;) {
         const Time clock = shared_.clock.latest().time;
         Time dead{};
@@ -77,7 +77,7 @@ std::vector<Holder> Lane::list(const List& request, Time now) {
     }
 }
 
-std::vector<Holder> Lane::list_once(const List& request, Time now, Time& dead) {
+std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& dead) {
     std::vector<Holder> holders;
     const auto take = [&](const KeyAndRow& row) {
         std::vector<Grant> grants = cell_of(row.known.row, row.known.shares).grants;
@@ -137,11 +137,11 @@ std::vector<Holder> Lane::list_once(const List& request, Time now, Time& dead) {
 
 // The number of what ended is the moment of its end in etcd's history, which nobody knows before it
 // is written.
-std::int64_t Lane::sequence_of(const KeyValue& ended, const EndedRecord& record) {
+std::int64_t BatchRunner::sequence_of(const KeyValue& ended, const EndedRecord& record) {
     return ended.changed * sequences_of_a_moment + record.order;
 }
 
-void Lane::number_what_ended() {
+void BatchRunner::number_what_ended() {
     for (bool more = true; more;) {
         const Page page = range(names_.all_ended(), pairs_at_once);
         more = page.more;
@@ -159,7 +159,7 @@ void Lane::number_what_ended() {
     }
 }
 
-std::vector<PastLease> Lane::history(const History& request, Time oldest) {
+std::vector<PastLease> BatchRunner::history(const History& request, Time oldest) {
     const std::int64_t before = request.before.value_or(no_sequence);
     std::vector<PastLease> pasts;
     const auto take = [&](const Ended& ended, std::int64_t sequence) {
@@ -218,7 +218,7 @@ std::vector<PastLease> Lane::history(const History& request, Time oldest) {
     return pasts;
 }
 
-Page Lane::numbered(std::span<const KeyValue> pasts_of_a_key) {
+Page BatchRunner::numbered(std::span<const KeyValue> pasts_of_a_key) {
     Txn txn;
     for (const KeyValue& name : pasts_of_a_key) {
         txn.read({names_.past(Names::sequence_of(name.key))});
@@ -230,7 +230,7 @@ Page Lane::numbered(std::span<const KeyValue> pasts_of_a_key) {
     return page;
 }
 
-std::size_t Lane::forget_history(Time before, std::size_t limit) {
+std::size_t BatchRunner::forget_history(Time before, std::size_t limit) {
     number_what_ended();
     const Page page = range(names_.pasts(0, no_sequence), limit);
     std::size_t forgotten = 0;

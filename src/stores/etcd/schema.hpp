@@ -44,7 +44,7 @@ void migrate(const KeyAccess& keys, const Names& names, const KeySteps& steps);
 
 // open() with other steps than the released ones, as a later version has them.
 [[nodiscard]] std::unique_ptr<Store> open_with(
-    const KeySteps& steps, const Target& target, const StoreOptions& options,
+    const KeySteps& steps, const Cluster& target, const StoreOptions& options,
     std::function<SteadyClock::time_point()> steady = {});
 
 }  // namespace leasehold::etcd

@@ -3,7 +3,7 @@
 #include <string>
 #include <thread>
 
-#include "stores/etcd/lane.hpp"
+#include "stores/etcd/batch_runner.hpp"
 
 // What is done to know the store's time, and to let it pass.
 namespace leasehold::etcd {
@@ -18,11 +18,11 @@ Time machine_time() {
 
 }  // namespace
 
-void Lane::keep_time() {
+void BatchRunner::keep_time() {
     if (!shared_.clock.is_close(shared_.steady())) write_clock();
 }
 
-void Lane::write_clock() {
+void BatchRunner::write_clock() {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         auto [latest, time] = shared_.clock.step(shared_.steady());
         Txn txn;
@@ -39,7 +39,7 @@ void Lane::write_clock() {
                      "others keep writing the store's clock in etcd"};
 }
 
-Time Lane::raise_clock(Txn& txn, Time at_least) {
+Time BatchRunner::raise_clock(Txn& txn, Time at_least) {
     const auto give_up = std::chrono::steady_clock::now() + options_.io_timeout;
     for (;;) {
         const auto [latest, time] = shared_.clock.step(shared_.steady());
@@ -63,7 +63,7 @@ Time Lane::raise_clock(Txn& txn, Time at_least) {
     }
 }
 
-std::optional<Time> Lane::tick(Txn& txn) const {
+std::optional<Time> BatchRunner::tick(Txn& txn) const {
     const auto at = shared_.steady();
     if (!shared_.clock.is_old(at)) return std::nullopt;
     const auto [latest, time] = shared_.clock.step(at);
@@ -71,13 +71,13 @@ std::optional<Time> Lane::tick(Txn& txn) const {
     return time;
 }
 
-ClockReading Lane::read_clock() {
+ClockReading BatchRunner::read_clock() {
     keep_time();
     const Time time = std::max(shared_.clock.now(shared_.steady()), shared_.clock.latest().time);
     return {time, time};
 }
 
 // The clock is one.
-void Lane::raise_floor(Time /*floor*/) noexcept {}
+void BatchRunner::raise_floor(Time /*floor*/) noexcept {}
 
 }  // namespace leasehold::etcd

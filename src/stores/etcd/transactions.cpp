@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/columns.hpp"
-#include "stores/etcd/lane.hpp"
+#include "stores/etcd/batch_runner.hpp"
 
 // How the work on some cells becomes one transaction.
 namespace leasehold::etcd {
@@ -27,18 +27,18 @@ bool has(const KnownRow& known, LockId lock_id) {
 
 }  // namespace
 
-CellStore::Begun Lane::begin() {
+CellStore::Begun BatchRunner::begin() {
     guessing_ = true;
     return Begun::writing;
 }
 
-void Lane::rollback() noexcept {
+void BatchRunner::rollback() noexcept {
     guessing_ = false;
     leases_.clear();
     unchanged_.clear();
 }
 
-void Lane::load(Work& work) {
+void BatchRunner::load(Work& work) {
     keep_time();
     if (guessing_) {
         load_as_known(work);
@@ -47,7 +47,7 @@ void Lane::load(Work& work) {
     }
 }
 
-void Lane::load_as_it_is(Work& work) {
+void BatchRunner::load_as_it_is(Work& work) {
     Time dead{};
     for (int attempt = 0; attempt < attempts; ++attempt) {
         Txn txn;
@@ -72,13 +72,13 @@ void Lane::load_as_it_is(Work& work) {
         lay_out(work);
         leases_.clear();
         dead = latest_dead(work);
-        // What another lane has learnt since is no word about what was read here.
+        // What another runner has learnt since says nothing about what was read here.
         if (dead <= answer.clock) return;
     }
     throw Conflict{};
 }
 
-void Lane::load_as_known(Work& work) {
+void BatchRunner::load_as_known(Work& work) {
     known_.assign(work.slots.size(), {});
     std::vector<std::size_t> unknown;
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
@@ -107,7 +107,7 @@ void Lane::load_as_known(Work& work) {
     lay_out(work);
 }
 
-void Lane::lay_out(Work& work) {
+void BatchRunner::lay_out(Work& work) {
     const ClockKey::Reading latest = shared_.clock.latest();
     decided_at_ = std::max({shared_.clock.now(shared_.steady()), latest.time, clock_.floor()});
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
@@ -127,7 +127,7 @@ void Lane::lay_out(Work& work) {
 }
 
 // Everybody must see that they are dead before anything is made of it.
-Time Lane::latest_dead(const Work& work) const {
+Time BatchRunner::latest_dead(const Work& work) const {
     Time dead{};
     for (const Slot& slot : work.slots) {
         if (slot.state == Slot::State::missing) continue;
@@ -143,7 +143,7 @@ Time Lane::latest_dead(const Work& work) const {
     return dead;
 }
 
-void Lane::commit(const Work& work, Txn& txn, Effect effect) {
+void BatchRunner::commit(const Work& work, Txn& txn, Effect effect) {
     if (txn.bytes_written() > bytes_of_a_transaction) throw TooMuch{};
     txn.expect_no_erasure(names_.forgotten());
     Time clock_below = never;
@@ -198,12 +198,12 @@ void Lane::commit(const Work& work, Txn& txn, Effect effect) {
     if (!answer.as_expected) throw Conflict{};  // lab: as-expected
 }
 
-void Lane::end_unchanged(Work& work) {
+void BatchRunner::end_unchanged(Work& work) {
     Txn txn;  // lab: unchanged
     commit(work, txn, Effect::none);
 }
 
-void Lane::save_and_commit(Work& work) {
+void BatchRunner::save_and_commit(Work& work) {
     Txn txn;
     for (std::size_t i = 0; i < work.slots.size(); ++i) {
         if (work.slots[i].forget || work.slots[i].cell.changed) write(work, i, txn);
@@ -215,7 +215,7 @@ void Lane::save_and_commit(Work& work) {
     if (unnumbered_ >= many_unnumbered) number_when_many();
 }
 
-void Lane::number_when_many() noexcept {
+void BatchRunner::number_when_many() noexcept {
     unnumbered_ = 0;
     try {
         number_what_ended();
@@ -224,7 +224,7 @@ void Lane::number_when_many() noexcept {
     }
 }
 
-void Lane::write(const Work& work, std::size_t index, Txn& txn) {
+void BatchRunner::write(const Work& work, std::size_t index, Txn& txn) {
     const Slot& slot = work.slots[index];
     const LockKey& key = slot.key;
     const Cell before =
@@ -267,7 +267,7 @@ void Lane::write(const Work& work, std::size_t index, Txn& txn) {
                          [](const Grant& grant) { return grant.mode == Mode::shared; });
 }
 
-void Lane::add_to_history(const Work& work, Txn& txn) const {
+void BatchRunner::add_to_history(const Work& work, Txn& txn) const {
     std::int64_t order = 0;
     for (const Ended& ended : work.endings) {
         const Grant& grant = ended.ending->grant;

@@ -7,7 +7,7 @@
 
 #include <leasehold/lock_key.hpp>
 
-#include "stores/http/connection.hpp"
+#include "stores/http/server_connection.hpp"
 
 // Where a server is asked, and what its answers mean.
 namespace leasehold::http {

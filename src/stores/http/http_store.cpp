@@ -11,7 +11,7 @@
 #include "core/enum_names.hpp"
 #include "core/request_traits.hpp"
 #include "stores/http/answers.hpp"
-#include "stores/http/connection.hpp"
+#include "stores/http/server_connection.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::http {
@@ -27,7 +27,7 @@ Durability durability_from(const std::string& name) {
     return durability_names.find(name).value_or(Durability::none);
 }
 
-StoreStatus read_status(Connection& connection, const std::stop_token& ended) {
+StoreStatus read_status(ServerConnection& connection, const std::stop_token& ended) {
     const Response response = connection.wait_for({.path = "/readyz"}, {}, ended);
     const json::value answer = understood(connection.server(), response, StoreFault::Effect::none);
     try {
@@ -48,10 +48,10 @@ StoreStatus read_status(Connection& connection, const std::stop_token& ended) {
 
 class HttpStore final : public Store {
 public:
-    HttpStore(const Target& target, const StoreOptions& options)
+    HttpStore(const ServerAddress& target, const StoreOptions& options)
         : connection_{target, options.io_timeout},
           status_{[target, timeout = options.io_timeout](const std::stop_token& ended) {
-              Connection connection{target, timeout};
+              ServerConnection connection{target, timeout};
               return read_status(connection, ended);
           }} {}
 
@@ -128,13 +128,13 @@ private:
     }
 
     std::mutex mutex_;
-    Connection connection_;  // guarded by mutex_
+    ServerConnection connection_;  // guarded by mutex_
     CachedStatus status_;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> open(const Target& target, StoreOptions options) {
+std::unique_ptr<Store> open(const ServerAddress& target, StoreOptions options) {
     auto store = std::make_unique<HttpStore>(target, options);
     require_durability(options, store->status());
     return store;

@@ -9,13 +9,13 @@
 
 namespace leasehold::http {
 
-std::expected<HolderPage, KnockRefused> knock(const Target& target, Duration io_timeout,
+std::expected<HolderPage, KnockRefused> knock(const ServerAddress& target, Duration io_timeout,
                                               const LockKey& key, const Knock& knock) {
     boost::json::object body;
     body["owner"] = knock.owner;
     body["message"] = knock.message;
 
-    Connection connection{target, io_timeout};
+    ServerConnection connection{target, io_timeout};
     const auto effect = StoreFault::Effect::unknown;
     const Response response = connection.post(path_of(key) + "/knock", wire::print(body), effect);
     try {

@@ -21,7 +21,7 @@ struct KnockRefused {
 };
 
 // Asks the holders of a key for it, through a server, and returns them. Throws StoreFault.
-[[nodiscard]] std::expected<HolderPage, KnockRefused> knock(const Target& target,
+[[nodiscard]] std::expected<HolderPage, KnockRefused> knock(const ServerAddress& target,
                                                             Duration io_timeout, const LockKey& key,
                                                             const Knock& knock);
 

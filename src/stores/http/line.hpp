@@ -5,14 +5,14 @@
 #include <leasehold/store.hpp>
 #include <leasehold/stores/http.hpp>
 
-#include "stores/http/connection.hpp"
+#include "stores/http/server_connection.hpp"
 
 namespace leasehold::http {
 
 // The line in which a server's clients stand for a key: first come, first served.
 class Line {
 public:
-    Line(const Target& target, Duration io_timeout) : connection_{target, io_timeout} {}
+    Line(const ServerAddress& target, Duration io_timeout) : connection_{target, io_timeout} {}
 
     // Granted as soon as it is our turn. Refused when the patience is over, or when the server does
     // not let us stand there any longer. Throws StoreFault, also when `ended`.
@@ -20,7 +20,7 @@ public:
                                          const std::stop_token& ended);
 
 private:
-    Connection connection_;
+    ServerConnection connection_;
     Duration longest_wait_ = std::chrono::minutes{1};  // until the server says another
 };
 

@@ -257,8 +257,8 @@ void Link::Close::operator()(::st_mysql* connection) const noexcept {
     mysql_close(connection);
 }
 
-Link::Link(Connection target, Duration io_timeout)
-    : target_{std::move(target)},
+Link::Link(Login login, Duration io_timeout)
+    : login_{std::move(login)},
       io_timeout_s_{static_cast<unsigned>(std::clamp<std::int64_t>(
           std::chrono::ceil<std::chrono::seconds>(io_timeout).count(), 1, 3600))} {}
 
@@ -288,11 +288,11 @@ Link::Handle Link::open() const {
     set(MYSQL_OPT_READ_TIMEOUT, &io_timeout_s_);
     set(MYSQL_OPT_WRITE_TIMEOUT, &io_timeout_s_);
     set(MYSQL_SET_CHARSET_NAME, "binary");
-    const bool by_socket = !target_.socket.empty();
-    if (mysql_real_connect(handle.get(), by_socket ? "localhost" : target_.host.c_str(),
-                           target_.user.c_str(), target_.password.c_str(),
-                           target_.database.empty() ? nullptr : target_.database.c_str(),
-                           target_.port, by_socket ? target_.socket.c_str() : nullptr,
+    const bool by_socket = !login_.socket.empty();
+    if (mysql_real_connect(handle.get(), by_socket ? "localhost" : login_.host.c_str(),
+                           login_.user.c_str(), login_.password.c_str(),
+                           login_.database.empty() ? nullptr : login_.database.c_str(), login_.port,
+                           by_socket ? login_.socket.c_str() : nullptr,
                            CLIENT_MULTI_STATEMENTS) == nullptr) {
         throw error_of(handle.get(), Effect::none);
     }

@@ -125,7 +125,7 @@ private:
 // transaction it belongs to. Not thread-safe.
 class Link {
 public:
-    Link(Connection target, Duration io_timeout);
+    Link(Login login, Duration io_timeout);
 
     [[nodiscard]] bool connected() const { return connection_ != nullptr; }
     // Must be called outside a transaction. True if it was not connected before. Throws StoreFault
@@ -163,7 +163,7 @@ private:
     [[nodiscard]] SqlError judged(const SqlError& error, Last last, std::size_t answered,
                                   std::size_t statements);
 
-    const Connection target_;
+    const Login login_;
     const unsigned io_timeout_s_;
     Handle connection_;
     SteadyClock::time_point last_used_{};

@@ -19,10 +19,10 @@ namespace {
 
 class MariadbStore final : public CellStore {
 public:
-    MariadbStore(const SchemaSteps& steps, const Connection& target, const StoreOptions& options)
+    MariadbStore(const SchemaSteps& steps, const Login& login, const StoreOptions& options)
         : CellStore{options},
           steps_{steps},
-          link_{target, options.io_timeout},
+          link_{login, options.io_timeout},
           floor_trust_{std::min<Duration>(options.retention / 2, std::chrono::minutes{1})} {
         link_.connect();
         migrate(link_, steps_);
@@ -354,11 +354,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Store> open(const Connection& connection, StoreOptions options) {
+std::unique_ptr<Store> open(const Login& connection, StoreOptions options) {
     return open_with(schema_steps(), connection, options);
 }
 
-std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Connection& connection,
+std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Login& connection,
                                  const StoreOptions& options) {
     return std::make_unique<MariadbStore>(steps, connection, options);
 }

@@ -15,8 +15,7 @@ namespace leasehold::mariadb {
 void migrate(Link& link, const SchemaSteps& steps);
 
 // open() with other steps than the released ones, as a later version has them.
-[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,
-                                               const Connection& connection,
+[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Login& connection,
                                                const StoreOptions& options);
 
 }  // namespace leasehold::mariadb

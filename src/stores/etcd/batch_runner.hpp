@@ -17,10 +17,10 @@
 
 namespace leasehold::etcd {
 
-// What the lanes of one store share. Thread-safe.
+// What the runners of one store share. Thread-safe.
 struct Shared {
     const KeySteps steps;
-    const Target target;
+    const Cluster target;
     const StoreOptions options;
     const std::function<SteadyClock::time_point()> steady;
     const Names names{target.prefix};
@@ -30,15 +30,21 @@ struct Shared {
     KnownRows rows{};
 };
 
-// One of several connections to etcd, and what is done over it.
+// Applies batches over one connection to etcd. A store has several of these.
 //
-// A transaction that may write goes by what is known of its rows, or takes an unknown row for one
-// that is missing. It is carried out only if that is so, and else brings back how it is: most need
-// one round trip.
-class Lane final : public CellStore {
+// etcd has no row locks, so a batch is decided first and compared when it is written:
+//  1. Load the rows of the batch's keys from what the store remembers of them; a row that it does
+//     not remember is assumed to be missing.
+//  2. Let the rules decide on these rows.
+//  3. Send one transaction: it compares every row's revision, the clock key and the schema version
+//     with what step 1 used, and writes the changed rows.
+//  4. If a comparison fails, the same transaction brings back the current rows. Start again with
+//     them, as often as retries::etcd_conflict allows.
+// Most batches need one round trip.
+class BatchRunner final : public CellStore {
 public:
     // `shared` outlives this.
-    explicit Lane(Shared& shared);
+    explicit BatchRunner(Shared& shared);
 
     // Makes or migrates the store's keys.
     void prepare();

@@ -1,4 +1,4 @@
-#include "net/connection.hpp"
+#include "net/http_connection.hpp"
 
 #include <sys/socket.h>
 
@@ -37,7 +37,7 @@ StoreFault misconfigured(const std::string& problem) {
 }  // namespace
 
 // A connection that stands, plain or with TLS around it.
-class Connection::Link {
+class HttpConnection::Link {
 public:
     Link(const Peer& peer, const std::string& name, Lookup& lookup, Moment deadline)
         : name_{name}, deadline_{deadline} {
@@ -173,16 +173,16 @@ private:
     bool kept_ = true;
 };
 
-Connection::Connection(Peer peer)
+HttpConnection::HttpConnection(Peer peer)
     : peer_{std::move(peer)},
       server_{(peer_.host.contains(':') ? '[' + peer_.host + ']' : peer_.host) + ':' +
               std::to_string(peer_.port)},
       name_{peer_.what + " at " + server_},
       lookup_{peer_.host, peer_.port} {}
 
-Connection::~Connection() = default;
+HttpConnection::~HttpConnection() = default;
 
-Response Connection::exchange(const Message& message, const Deadlines& deadlines) {
+Response HttpConnection::exchange(const Message& message, const Deadlines& deadlines) {
     const bool posts = message.method == Method::post;
     beast::http::request<beast::http::string_body> request{
         posts ? beast::http::verb::post : beast::http::verb::get, message.path, 11};

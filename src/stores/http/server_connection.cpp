@@ -1,22 +1,23 @@
-#include "stores/http/connection.hpp"
+#include "stores/http/server_connection.hpp"
 
 #include <utility>
 
 namespace leasehold::http {
 
-Connection::Connection(const Target& target, Duration io_timeout)
+ServerConnection::ServerConnection(const ServerAddress& target, Duration io_timeout)
     : prefix_{target.prefix},
       token_{target.token},
       io_timeout_{io_timeout},
       connection_{{.what = "the Leasehold server",
                    .host = target.host,
                    .port = target.port,
-                   .transport = target.transport == Target::Transport::tls ? net::Transport::tls
-                                                                           : net::Transport::plain,
+                   .transport = target.transport == ServerAddress::Transport::tls
+                                    ? net::Transport::tls
+                                    : net::Transport::plain,
                    .ca_file = target.ca_file}} {}
 
-Response Connection::post(const std::string& path, std::string body,
-                          StoreFault::Effect effect_once_sent) {
+Response ServerConnection::post(const std::string& path, std::string body,
+                                StoreFault::Effect effect_once_sent) {
     return wait_for({.method = net::Method::post,
                      .path = path,
                      .body = std::move(body),
@@ -24,12 +25,12 @@ Response Connection::post(const std::string& path, std::string body,
                     {}, {});
 }
 
-Response Connection::wait_for(net::Message message, Duration patience,
-                              const std::stop_token& ended) {
+Response ServerConnection::wait_for(net::Message message, Duration patience,
+                                    const std::stop_token& ended) {
     message.path = prefix_ + message.path;
     if (!token_.empty()) message.headers.push_back({"Authorization", "Bearer " + token_});
     const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
-    const net::Connection::Deadlines deadlines{
+    const net::HttpConnection::Deadlines deadlines{
         .connected = deadline, .answered = deadline + patience, .ended = ended};
     return connection_.exchange(message, deadlines);  // lab: exchange
 }

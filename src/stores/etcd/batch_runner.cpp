@@ -1,4 +1,4 @@
-#include "stores/etcd/lane.hpp"
+#include "stores/etcd/batch_runner.hpp"
 
 #include <boost/json/object.hpp>
 
@@ -31,7 +31,7 @@ auto understood(const json::value& said, Effect effect, From from) {
     }
 }
 
-// A lane's clock makes no leaps: it is made of steady clocks.
+// The clock of a runner never leaps: it is made of steady clocks.
 StoreOptions without_leaps(StoreOptions options) {
     options.max_clock_leap = std::chrono::years{100};
     return options;
@@ -39,14 +39,14 @@ StoreOptions without_leaps(StoreOptions options) {
 
 }  // namespace
 
-Lane::Lane(Shared& shared)
+BatchRunner::BatchRunner(Shared& shared)
     : CellStore{without_leaps(shared.options),
                 {.conflict = retries::etcd_conflict, .lookups = names_of_a_transaction}},
       shared_{shared},
       names_{shared.names},
       gateway_{shared.target, shared.options.io_timeout, shared.members} {}
 
-void Lane::prepare() {
+void BatchRunner::prepare() {
     const KeyAccess keys{
         .read =
             [this](const KeyRange& range, std::size_t limit) {
@@ -64,7 +64,7 @@ void Lane::prepare() {
     write_clock();
 }
 
-Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
+Answer BatchRunner::send(Txn& txn, Effect effect, std::optional<Time> written) {
     txn.expect_value(names_.format(), shared_.format);
     txn.read_otherwise({names_.format()});
     txn.read({names_.clock()});
@@ -103,14 +103,14 @@ Answer Lane::send(Txn& txn, Effect effect, std::optional<Time> written) {
     }
 }
 
-void Lane::require_our_version(const Page& format) const {
+void BatchRunner::require_our_version(const Page& format) const {
     const bool found = !format.pairs.empty();
     if (found && format.pairs.front().value == shared_.format) return;
     require_version("etcd", found ? version_in(format.pairs.front().value) : 0,
                     shared_.steps.size());
 }
 
-Page Lane::range(const KeyRange& range, std::size_t limit, Revision* revision) {
+Page BatchRunner::range(const KeyRange& range, std::size_t limit, Revision* revision) {
     Txn txn;
     txn.read(range, limit);
     Answer answer = send(txn, Effect::none);
@@ -118,7 +118,7 @@ Page Lane::range(const KeyRange& range, std::size_t limit, Revision* revision) {
     return std::move(answer.reads.front());
 }
 
-KnownRow Lane::row_in(const Page& page, Revision known_at) const {
+KnownRow BatchRunner::row_in(const Page& page, Revision known_at) const {
     auto rows = rows_in(page);
     if (rows.empty()) return {.row = {}, .shares = {}, .changed = 0, .known_at = known_at};
     KnownRow known = std::move(rows.front().known);
@@ -126,7 +126,7 @@ KnownRow Lane::row_in(const Page& page, Revision known_at) const {
     return known;
 }
 
-std::vector<Lane::KeyAndRow> Lane::rows_in(const Page& page) const {
+std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_in(const Page& page) const {
     std::vector<KeyAndRow> rows;
     for (const KeyValue& pair : page.pairs) {
         auto part = names_.part_of(pair.key);
@@ -146,12 +146,12 @@ std::vector<Lane::KeyAndRow> Lane::rows_in(const Page& page) const {
     return rows;
 }
 
-void Lane::read_leases(Txn& txn, std::span<const LockId> lock_ids) const {
+void BatchRunner::read_leases(Txn& txn, std::span<const LockId> lock_ids) const {
     for (const LockId& id : lock_ids) txn.read(names_.leases(id));
 }
 
-void Lane::take_leases(std::span<const Page> pages, std::span<const LockId> lock_ids,
-                       Revision known_at) {
+void BatchRunner::take_leases(std::span<const Page> pages, std::span<const LockId> lock_ids,
+                              Revision known_at) {
     for (std::size_t i = 0; i < lock_ids.size(); ++i) {
         KnownLease lease{.known_at = known_at};
         for (const KeyValue& pair : pages[i].pairs) {
@@ -165,7 +165,7 @@ void Lane::take_leases(std::span<const Page> pages, std::span<const LockId> lock
     }
 }
 
-std::unordered_map<LockId, LockKey> Lane::locate(std::span<const LockId> lock_ids) {
+std::unordered_map<LockId, LockKey> BatchRunner::locate(std::span<const LockId> lock_ids) {
     Txn txn;
     read_leases(txn, lock_ids);
     txn.agree_on(names_.nobody());
@@ -183,12 +183,12 @@ std::unordered_map<LockId, LockKey> Lane::locate(std::span<const LockId> lock_id
     return keys;
 }
 
-std::vector<LockKey> Lane::keys_of(const std::string& owner, OwnerScope scope) {
+std::vector<LockKey> BatchRunner::keys_of(const std::string& owner, OwnerScope scope) {
     return owned(owner, scope, &unchanged_);
 }
 
-std::vector<LockKey> Lane::owned(const std::string& owner, OwnerScope scope,
-                                 std::vector<Unchanged>* seen) {
+std::vector<LockKey> BatchRunner::owned(const std::string& owner, OwnerScope scope,
+                                        std::vector<Unchanged>* seen) {
     if (owner.empty()) return {};
     std::vector<KeyRange> ranges{names_.owned_by(owner)};
     if (scope == OwnerScope::below) ranges.push_back(names_.owned_below(owner));

@@ -50,14 +50,14 @@ struct Response {
 
 // One connection to a server, made when it is needed and kept. Every call ends by its deadline.
 // Not thread-safe.
-class Connection {
+class HttpConnection {
 public:
     using Moment = std::chrono::steady_clock::time_point;
 
-    explicit Connection(Peer peer);
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
-    ~Connection();
+    explicit HttpConnection(Peer peer);
+    HttpConnection(const HttpConnection&) = delete;
+    HttpConnection& operator=(const HttpConnection&) = delete;
+    ~HttpConnection();
 
     struct Deadlines {
         Moment connected;

@@ -5,16 +5,16 @@
 
 #include <leasehold/stores/http.hpp>
 
-#include "net/connection.hpp"
+#include "net/http_connection.hpp"
 
 namespace leasehold::http {
 
 using net::Response;
 
 // One connection to a Leasehold server. Not thread-safe.
-class Connection {
+class ServerConnection {
 public:
-    Connection(const Target& target, Duration io_timeout);
+    ServerConnection(const ServerAddress& target, Duration io_timeout);
 
     // Throws StoreFault: with no effect where the request was not sent, with `effect_once_sent`
     // otherwise.
@@ -30,7 +30,7 @@ private:
     const std::string prefix_;
     const std::string token_;
     const Duration io_timeout_;
-    net::Connection connection_;
+    net::HttpConnection connection_;
 };
 
 }  // namespace leasehold::http
