@@ -14,7 +14,7 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
-// It goes into a header.
+// The token goes into a header.
 void require_visible(const std::string& token, const std::string& where) {
     const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
     if (!std::ranges::all_of(token, is_visible)) {
@@ -23,7 +23,7 @@ void require_visible(const std::string& token, const std::string& where) {
     }
 }
 
-// The token stands in a file or in the environment, never in a URL that is written down somewhere.
+// The token comes from a file or the environment, never from a URL, which may be logged.
 std::string read_token(std::string file) {
     if (file.empty()) file = variable("LEASEHOLD_TOKEN_FILE");
     if (file.empty()) {

@@ -6,7 +6,7 @@
 
 namespace leasehold {
 
-// The server that http://HOST:PORT or https://HOST names. Throws BadRequest where its token cannot
+// The server that http://HOST:PORT or https://HOST names. Throws BadRequest if its token cannot
 // be read.
 [[nodiscard]] http::ServerAddress server_at(const StoreUrl& url);
 

@@ -52,7 +52,7 @@ Duration number_of(std::string_view name, const std::string& text) {
 
 using Names = std::span<const std::string_view>;
 
-// The parameters that a store has besides those of all. PostgreSQL's are its driver's own.
+// The parameters of one store, in addition to the common ones. PostgreSQL's are its driver's.
 Names parameters_of(std::string_view scheme) {
     static constexpr std::array<std::string_view, 1> mariadb{"socket"};
     static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",

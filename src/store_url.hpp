@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] bool is_bare() const { return rest_.empty(); }
 
-    // For sqlite: what stands between scheme and parameters.
+    // For sqlite: the text between scheme and parameters.
     [[nodiscard]] std::string path() const;
 
     [[nodiscard]] std::string user() const;
@@ -33,10 +33,10 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, std::uint16_t>> places(
         std::uint16_t otherwise) const;
     [[nodiscard]] std::string database() const;
-    // Empty where it is not given.
+    // Empty if it is not given.
     [[nodiscard]] std::string parameter(std::string_view name) const;
 
-    // Whether it says name=on. Throws BadRequest where it says anything but on and off.
+    // Whether the URL says name=on. Throws BadRequest if the value is neither on nor off.
     [[nodiscard]] bool flag(std::string_view name) const;
 
     // The URL for a driver that reads its own parameters.

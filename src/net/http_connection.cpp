@@ -22,7 +22,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::uint64_t longest_answer = 64 << 20;
-// Shorter than a server keeps an idle connection: one that it is just closing must not be used.
+// Shorter than a server keeps an idle connection, so that we never use one that it is closing.
 constexpr std::chrono::seconds longest_idle{15};
 
 StoreFault unreachable(const std::string& name, StoreFault::Effect effect,
@@ -36,7 +36,7 @@ StoreFault misconfigured(const std::string& problem) {
 
 }  // namespace
 
-// A connection that stands, plain or with TLS around it.
+// An open connection, plain or with TLS.
 class HttpConnection::Link {
 public:
     Link(const Peer& peer, const std::string& name, Lookup& lookup, Moment deadline)
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    // Whose certificate it must be.
+    // The name that the certificate must have.
     void expect(const std::string& host) {
         SSL* const ssl = tls_->native_handle();
         error_code is_name;
@@ -155,7 +155,7 @@ private:
         require(effect, problem, result);
     }
 
-    // That there is a result, and that it is no error.
+    // Throws if there is no result, or if it is an error.
     void require(StoreFault::Effect effect, const std::string& problem,
                  const std::optional<error_code>& result) const {
         if (!result) throw unreachable(name_, effect, problem + ": no answer in time");

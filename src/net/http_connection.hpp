@@ -23,8 +23,8 @@ struct Peer {
     std::string host{};
     std::uint16_t port = 0;
     Transport transport = Transport::plain;
-    std::string ca_file{};    // whom TLS trusts, instead of the system's certificates
-    std::string cert_file{};  // who we are, where the server asks
+    std::string ca_file{};    // the authorities TLS trusts, instead of the system's
+    std::string cert_file{};  // our own certificate, if the server demands one
     std::string key_file{};
 };
 
@@ -62,10 +62,10 @@ public:
     struct Deadlines {
         Moment connected;
         Moment answered;
-        std::stop_token ended{};  // whoever waits for the answer wants it no more
+        std::stop_token ended{};  // stopped when the caller no longer wants the answer
     };
-    // Throws StoreFault: with no effect where the message was not sent, with its
-    // `effect_once_sent` otherwise.
+    // Throws StoreFault with no effect if the message was not sent, otherwise with the message's
+    // `effect_once_sent`.
     [[nodiscard]] Response exchange(const Message& message, const Deadlines& deadlines);
 
     // "host:port"

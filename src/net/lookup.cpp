@@ -16,7 +16,7 @@ using asio::ip::tcp;
 
 }  // namespace
 
-// Perhaps nobody waits for it any more when it ends.
+// The caller may have given up by the time it ends.
 class Lookup::Search {
 public:
     void run(const std::string& host, std::uint16_t port) {

@@ -10,14 +10,15 @@
 
 namespace leasehold::net {
 
-// Finds the addresses of a host. The system's search for a name has no deadline: one that takes
-// longer goes on by itself, and whoever asks again waits for the same one. Not thread-safe.
+// Finds the addresses of a host. The system's lookup has no deadline: one that takes longer than
+// the caller's deadline continues in the background, and the next call waits for the same one.
+// Not thread-safe.
 class Lookup {
 public:
     using Moment = std::chrono::steady_clock::time_point;
     using Addresses = boost::asio::ip::tcp::resolver::results_type;
 
-    // What was found after a caller's deadline is kept so long for the next.
+    // How long a result that came after its caller's deadline is kept for the next call.
     Lookup(std::string host, std::uint16_t port,
            std::chrono::milliseconds kept_for = std::chrono::seconds{30});
     Lookup(const Lookup&) = delete;
@@ -28,13 +29,13 @@ public:
         Addresses addresses{};
         boost::system::error_code error{};
     };
-    // Nothing where it takes longer.
+    // std::nullopt if it takes longer.
     [[nodiscard]] std::optional<Found> find(Moment deadline);
 
 private:
     class Search;
 
-    // Throws std::system_error where there can be no thread for it.
+    // Throws std::system_error if no thread can be started.
     void begin();
 
     const std::string host_;

@@ -100,7 +100,7 @@ private:
     boost::container::small_vector<std::string_view, 16> taken_;
 };
 
-// Milliseconds, with a fraction where there is one; null for until_released.
+// Milliseconds, with a fraction if needed; null for until_released.
 [[nodiscard]] json::value to_json(Duration duration);
 // "2026-11-15T09:20:00.000000Z"; null for never.
 [[nodiscard]] json::value to_json(Time time);

@@ -40,7 +40,7 @@ void print(std::string& out, const Lease& lease);
 // {"history": [...], "store_now": ...}, {"purged": {...}}, {"refused": {...}} or {"fault": {...}}.
 [[nodiscard]] json::object to_json(const Outcome& outcome);
 void print(std::string& out, const Outcome& outcome);
-// Throws BadRequest where it is none.
+// Throws BadRequest if it is not one.
 [[nodiscard]] Outcome outcome_from(const json::value& message);
 
 }  // namespace leasehold::wire

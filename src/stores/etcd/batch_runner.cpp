@@ -15,7 +15,7 @@ namespace json = boost::json;
 using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
-// Of keys and lock ids, so that each can be compared by itself.
+// Keys and lock ids in one batch: few enough to compare each one separately.
 constexpr std::size_t names_of_a_transaction = 100;
 
 StoreFault not_understood(Effect effect, const std::string& problem) {

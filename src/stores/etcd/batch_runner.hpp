@@ -48,7 +48,7 @@ public:
 
     // Makes or migrates the store's keys.
     void prepare();
-    [[nodiscard]] StoreStatus status() override { return {}; }  // the store's own is asked for
+    [[nodiscard]] StoreStatus status() override { return {}; }  // EtcdStore answers it
 
 protected:
     Begun begin() override;
@@ -72,7 +72,7 @@ private:
 
     struct KnownLease {
         std::optional<Ended> ended{};
-        std::vector<LockKey> keys{};  // whose rows know it
+        std::vector<LockKey> keys{};  // the keys whose rows have the lease
         Revision known_at = 0;
     };
     struct Unchanged {
@@ -85,34 +85,35 @@ private:
     };
     using KnownLeases = std::unordered_map<LockId, KnownLease>;
 
-    // Carries the transaction out if the keys have our version, and throws StoreFault if not. Takes
-    // note of the clock. `written`: the time that the transaction writes there.
+    // Carries the transaction out if the keys have our version; throws StoreFault if not. Records
+    // the clock key's value. `written`: the time that the transaction writes to the clock key.
     Answer send(Txn& txn, StoreFault::Effect effect, std::optional<Time> written = {});
     void require_our_version(const Page& format) const;
-    // Where nothing is decided by it.
+    // For reads that decide nothing.
     Page range(const KeyRange& range, std::size_t limit, Revision* revision = nullptr);
 
-    // So that the store's time can be told.
+    // Makes the store's time known.
     void keep_time();
     void write_clock();
-    // Lets the transaction write a time of at least this, once that may be done, and returns it.
+    // Makes the transaction raise the clock key to at least this time, waiting until that is
+    // allowed. Returns the time.
     Time raise_clock(Txn& txn, Time at_least);
-    // Writes the clock beside, if it is time to and nobody else does.
+    // Also writes the clock key, if that is due and no other process does it.
     std::optional<Time> tick(Txn& txn) const;
 
     void load_as_it_is(Work& work);
     void load_as_known(Work& work);
-    // What is in known_ and leases_, into the work, and the time to decide by.
+    // Puts known_, leases_ and the time of the decision into the work.
     void lay_out(Work& work);
     [[nodiscard]] Time latest_dead(const Work& work) const;
     void read_leases(Txn& txn, std::span<const LockId> lock_ids) const;
     void take_leases(std::span<const Page> pages, std::span<const LockId> lock_ids,
                      Revision known_at);
-    // Throws Conflict where what was loaded is not so.
+    // Throws Conflict if what was loaded has changed.
     void commit(const Work& work, Txn& txn, StoreFault::Effect effect);
     void write(const Work& work, std::size_t index, Txn& txn);
     void add_to_history(const Work& work, Txn& txn) const;
-    // Gives what ended its number.
+    // Numbers the leases that ended.
     void number_what_ended();
     void number_when_many() noexcept;
 
@@ -128,12 +129,12 @@ private:
     Shared& shared_;
     const Names& names_;
     Gateway gateway_;
-    std::size_t unnumbered_ = 0;        // what ended here since it was numbered
-    bool guessing_ = false;             // begun, and not ended
-    std::vector<KnownRow> known_;       // of each slot of the work under way, as it is after it
-    KnownLeases leases_;                // of lock ids that no row knew
-    std::vector<Unchanged> unchanged_;  // what else the work under way goes by
-    Time decided_at_{};                 // what the work under way is decided by
+    std::size_t unnumbered_ = 0;   // leases that ended here and have no number yet
+    bool guessing_ = false;        // a batch was begun and has not ended
+    std::vector<KnownRow> known_;  // the row of each slot of the work under way, after the work
+    KnownLeases leases_;           // lock ids that no known row has
+    std::vector<Unchanged> unchanged_;  // what else the work under way relies on
+    Time decided_at_{};                 // the time of the decision under way
 };
 
 }  // namespace leasehold::etcd

@@ -5,10 +5,10 @@
 namespace leasehold::etcd {
 namespace {
 
-// How different in speed two steady clocks may be: one part in so many.
+// Two steady clocks may differ in speed by one part in this many.
 constexpr int drift = 500;
 constexpr std::chrono::milliseconds widest_gap{100};
-// Who has not looked for longer writes the key rather than go by what may be far ahead of it.
+// A process that has not looked for longer writes the key: its own estimate may be far ahead.
 constexpr std::chrono::seconds longest_unseen{10};
 constexpr std::chrono::seconds longest_unwritten{1};
 constexpr std::chrono::seconds longest_unwritten_by_others{3};
@@ -26,7 +26,7 @@ void ClockKey::saw(const Reading& reading, Moment asked, Moment answered) {
         still_ = std::max(still_, asked);
         return;
     }
-    // It was written after we last saw it otherwise.
+    // The key was written after we last saw another value.
     if (latest_.changed > 0) {
         ahead_ = std::min(ahead_, offset(reading.time, still_));
         unseen_ = answered - still_;

@@ -10,16 +10,17 @@ namespace leasehold::etcd {
 
 // What this process knows of the key that keeps the store's time.
 //
-// A process may write a later time there only if it has seen what the key says for as long on its
-// own steady clock. So the key never runs fast, whatever any machine's clock says, and two bounds
-// follow from what was seen:
+// A process may raise the key by a duration only if it has seen the key unchanged for that long on
+// its own steady clock. So the key never runs fast, whatever any machine's clock says. Two bounds
+// follow from what the process has seen:
 //   step()       the latest time that may be written now. A lease is dead once the key says so.
-//   now()        no time that anybody may write is later. It is what leases are counted from, so
-//                that none ends before its time.
-// They differ by what passed unseen around the last writing, about one round trip for who wrote it
-// and for the others as long as they had not looked, and by an allowance for clocks that run at
-// different speeds. Whoever writes it sends all others back to watching, so what passed unseen for
-// the writer is lost: the last one to have written it should go on. Thread-safe.
+//   now()        no process may write a later time. Leases are counted from it, so that none ends
+//                early.
+// They differ by the time that passed unseen around the last write (about one round trip for the
+// writer, the time since its last look for any other process), and by an allowance for clocks that
+// run at different speeds. A write makes all other processes start watching again, and the time
+// that the writer did not see is lost. So the process that wrote last should write next.
+// Thread-safe.
 class ClockKey {
 public:
     using Moment = SteadyClock::time_point;
@@ -29,24 +30,24 @@ public:
         Revision changed = 0;
     };
 
-    // The key said so at some moment between these two.
+    // The key had this value at some moment between these two.
     void saw(const Reading& reading, Moment asked, Moment answered);
     // We wrote it.
     void wrote(const Reading& reading, Moment asked, Moment answered);
 
-    // Whether now() can be told.
+    // Whether now() is known.
     [[nodiscard]] bool is_known() const;
-    // Whether now() and step() are as close as they can be for who has looked no oftener. If
-    // not, write the key.
+    // Whether now() and step() are as close as this process can get them by watching. If not,
+    // write the key.
     [[nodiscard]] bool is_close(Moment at) const;
-    // Whether what the key says is so old that we should write it with the next change.
+    // Whether the key's value is so old that the next change should write it too.
     [[nodiscard]] bool is_old(Moment at) const;
-    // Whether it was asked for since then what the key says.
+    // Whether the key was read after this moment.
     [[nodiscard]] bool was_looked_at_since(Moment moment) const;
 
-    // What the key says, as far as is known.
+    // The latest known value of the key.
     [[nodiscard]] Reading latest() const;
-    // How far it may be raised, and from what: nothing else may stand there when it is done.
+    // How far the key may be raised, and from which value: the transaction compares that value.
     struct Step {
         Reading from;
         Time to;
@@ -59,13 +60,13 @@ private:
     [[nodiscard]] Time writable(Moment at) const;
 
     mutable std::mutex mutex_;
-    Reading latest_{};                 // guarded by mutex_, as all below
-    Moment seen_{};                    // the key says `latest_` at least since then
-    Moment still_{};                   // it said so then, or later
-    Duration unseen_{};                // it may have said so for that long when it was seen
-    bool ours_ = false;                // we wrote it
+    Reading latest_{};   // guarded by mutex_, as all below
+    Moment seen_{};      // the key has had the value `latest_` at least since then
+    Moment still_{};     // it still had that value then, or later
+    Duration unseen_{};  // it may have had that value for this long when it was first seen
+    bool ours_ = false;  // we wrote it
     Duration ahead_{Duration::max()};  // now() less the steady clock, at most
-    Time highest_{};                   // now() ever gave
+    Time highest_{};                   // the highest value that now() has returned
 };
 
 }  // namespace leasehold::etcd

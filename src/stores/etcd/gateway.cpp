@@ -14,7 +14,7 @@ namespace json = boost::json;
 using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
-// What gRPC calls these, in the body of an error.
+// gRPC's codes in the body of an error.
 enum Code : std::int64_t {
     invalid_argument = 3,
     permission_denied = 7,
@@ -24,7 +24,7 @@ enum Code : std::int64_t {
     unauthenticated = 16,
 };
 
-// Our token is not, or no longer, known: a new one is needed, and nothing was done.
+// etcd does not know our token (any more). We need a new one, and nothing was done.
 struct TokenRefused {};
 
 StoreFault no_gateway(const std::string& server, unsigned status) {
@@ -54,8 +54,8 @@ StoreFault no_gateway(const std::string& server, unsigned status) {
     if (code == invalid_argument || code == out_of_range) {
         throw StoreFault{Effect::none, Cause::internal, said};
     }
-    // Too much waits: refused before it was begun. What finds the disk quota used up has the same
-    // code, but may have been carried out.
+    // Too many requests wait: etcd refused this one before it started. A request that fills the
+    // disk quota has the same code, but may have been carried out.
     if (code == resource_exhausted && !problem.contains("space exceeded")) {
         throw StoreFault{Effect::none, Cause::unavailable, said};
     }
@@ -175,7 +175,7 @@ void Gateway::authenticate(std::size_t member, Moment deadline) {
 }
 
 json::value Gateway::ask(std::size_t member, const net::Message& message, Moment deadline) {
-    // A member that is asked for what has no effect must leave time to ask another.
+    // A request without effect must leave time to ask another member.
     const auto now = std::chrono::steady_clock::now();
     const auto share =
         now + (deadline - now) / static_cast<int>(std::min<std::size_t>(members_.count(), 3));

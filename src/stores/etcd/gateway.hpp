@@ -17,15 +17,14 @@
 
 namespace leasehold::etcd {
 
-// What the connections of one store share: which member to ask, and the token of our user.
-// Thread-safe.
+// Shared by the connections of one store: which member to ask, and our user's token. Thread-safe.
 class Members {
 public:
     explicit Members(std::size_t count) : count_{count} {}
 
     [[nodiscard]] std::size_t count() const { return count_; }
     [[nodiscard]] std::size_t preferred() const { return preferred_; }
-    // It did not answer: ask the next one from now on.
+    // The member did not answer: ask the next one from now on.
     void pass_over(std::size_t member);
 
     [[nodiscard]] std::string token() const;
@@ -45,9 +44,9 @@ public:
     Gateway(const Cluster& target, Duration io_timeout, Members& members,
             std::stop_token ended = {});
 
-    // The answer to a request that etcd carried out. Throws StoreFault: with no effect where etcd
-    // did not begin, with `effect` where it may have. What has no effect is asked of each member
-    // before that.
+    // The answer to a request that etcd carried out. Throws StoreFault with no effect if etcd did
+    // not start the request, with `effect` if it may have. A request without effect is sent to
+    // each member in turn before that.
     [[nodiscard]] boost::json::value post(const std::string& path, const std::string& body,
                                           StoreFault::Effect effect);
     [[nodiscard]] boost::json::value get(const std::string& path);

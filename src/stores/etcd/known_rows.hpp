@@ -20,8 +20,8 @@ struct KnownRow {
     Revision known_at = 0;  // the moment
 };
 
-// Rows that were used lately. What they say may have changed since: whoever goes by them compares
-// in the same transaction. Thread-safe.
+// Rows that were used recently. They may have changed since, so a transaction that uses one also
+// compares its revision. Thread-safe.
 class KnownRows {
 public:
     [[nodiscard]] std::optional<KnownRow> find(const LockKey& key) const {

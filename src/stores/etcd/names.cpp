@@ -10,7 +10,8 @@ namespace leasehold::etcd {
 namespace {
 
 constexpr char separator = '\0';
-// Follows the separator: what begins with NAME.separator lies before NAME.after_separator.
+// The byte after the separator: names that begin with NAME.separator sort before
+// NAME.after_separator.
 constexpr char after_separator = '\1';
 constexpr std::size_t digits = 19;
 
@@ -41,7 +42,7 @@ std::optional<std::string_view> behind(std::string_view name, const std::string&
     return name.substr(beginning.size());
 }
 
-// The key in the second and third of so many parts.
+// The key in the second and third part of a name with this many parts.
 std::optional<LockKey> key_behind(std::string_view name, const std::string& beginning,
                                   std::size_t size) {
     const auto text = behind(name, beginning);

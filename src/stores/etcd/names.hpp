@@ -11,18 +11,18 @@
 
 namespace leasehold::etcd {
 
-// How the keys of the store are called. The parts of a name are separated by a zero byte, which no
-// part contains, so that names stand in the order of their parts.
+// The names of the store's keys in etcd. The parts of a name are separated by a zero byte, which no
+// part contains, so that names sort by their parts.
 //   PREFIX/clock                          the store's time
 //   PREFIX/format                         the version of the keys, see schema.hpp
 //   PREFIX/forgotten                      put whenever rows are erased
 //   PREFIX/lock/TYPE.ID                   a key's row
-//   PREFIX/lock/TYPE.ID.LOCKID            one of those who share it
-//   PREFIX/lease/LOCKID                   how it ended
-//   PREFIX/lease/LOCKID.TYPE.ID           the key whose row knows it
-//   PREFIX/owner/OWNER.TYPE.ID.LOCKID     what an owner has
-//   PREFIX/ended/LOCKID.TYPE.ID.FENCE     what ended and has no number yet
-//   PREFIX/past/SEQUENCE                  what ended
+//   PREFIX/lock/TYPE.ID.LOCKID            a share of the key
+//   PREFIX/lease/LOCKID                   how the lease ended
+//   PREFIX/lease/LOCKID.TYPE.ID           the key whose row has the lease
+//   PREFIX/owner/OWNER.TYPE.ID.LOCKID     a lease of the owner
+//   PREFIX/ended/LOCKID.TYPE.ID.FENCE     an ended lease that has no number yet
+//   PREFIX/past/SEQUENCE                  an ended lease
 //   PREFIX/past-of/TYPE.ID.SEQUENCE       the same of one key
 class Names {
 public:
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::string row(const LockKey& key) const;
     [[nodiscard]] std::string share(const LockKey& key, LockId lock_id) const;
     [[nodiscard]] KeyRange row_and_shares(const LockKey& key) const;
-    // Of one type or of all, after a key or from the first.
+    // The rows of one type or of all types, after a key or from the first.
     [[nodiscard]] KeyRange rows(const std::optional<std::string>& type,
                                 const std::optional<LockKey>& after) const;
 
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] KeyRange pasts(std::int64_t from, std::int64_t before) const;
     [[nodiscard]] KeyRange pasts_of(const LockKey& key, std::int64_t before) const;
 
-    // What a name of a row or of a share names. Nothing where it is no such name.
+    // Reads the name of a row or of a share. std::nullopt for any other name.
     struct Part {
         LockKey key;
         std::optional<LockId> share{};

@@ -9,7 +9,7 @@
 #include "core/columns.hpp"
 #include "stores/etcd/batch_runner.hpp"
 
-// What is asked for page by page.
+// Requests that are answered page by page.
 namespace leasehold::etcd {
 namespace {
 
@@ -19,11 +19,11 @@ constexpr std::size_t pairs_of_a_page = 1000;
 constexpr std::size_t keys_at_once = 100;
 constexpr std::size_t pairs_at_once = 300;
 
-// More than what one transaction ends.
+// More leases than one transaction ends.
 constexpr std::int64_t sequences_of_a_moment = 10'000;
 constexpr std::int64_t no_sequence = std::numeric_limits<std::int64_t>::max();
 
-// What comes after the last key of a page.
+// The range after the last key of a page.
 void go_on(KeyRange& range, const Page& page) {
     range.first = page.pairs.back().key + '\0';
 }
@@ -43,7 +43,7 @@ std::vector<CellStore::Candidate> BatchRunner::scan(const std::optional<LockKey>
             if (candidates.size() == limit) break;
             const bool dead = row.known.row.expires_at <= moment;
             candidates.push_back({row.key, dead});
-            // Not those whose shares may go on in the next page.
+            // Leave out a key whose shares may continue on the next page.
             row.known.known_at = revision;
             if (dead && row.known.row.mode == Mode::exclusive) {
                 shared_.rows.learn(row.key, std::move(row.known));
@@ -70,7 +70,7 @@ std::vector<Holder> BatchRunner::list(const List& request, Time now) {
         std::vector<Holder> holders = list_once(request, now, dead);
         if (dead <= clock) return holders;
         if (dead <= shared_.clock.latest().time) continue;
-        // Nobody may find alive later what is missing here.
+        // No process may later find a lease alive that is missing here.
         Txn txn;
         const Time written = raise_clock(txn, dead);
         (void)send(txn, Effect::none, written);
@@ -96,7 +96,7 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
             if (holders.size() < request.limit) holders.push_back(to_holder(row.key, grant));
         }
     };
-    // The key of the last one may have more holders.
+    // The last key may have more holders.
     if (request.after && (!request.type || request.after->key.type() == *request.type)) {
         for (const KeyAndRow& row : rows_of({&request.after->key, 1})) take(row);
     }
@@ -118,7 +118,8 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
         Page page = range(rest, pairs_of_a_page);
         more = page.more;
         if (more) {
-            // Those who share the last key may go on in the next page: it begins with that key.
+            // The shares of the last key may continue on the next page: that page begins with this
+            // key.
             const auto last = names_.part_of(page.pairs.back().key);
             const auto begins = std::ranges::find_if(page.pairs, [&](const KeyValue& pair) {
                 return last && pair.key == names_.row(last->key);
@@ -135,8 +136,7 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
     return holders;
 }
 
-// The number of what ended is the moment of its end in etcd's history, which nobody knows before it
-// is written.
+// The number of an ended lease is etcd's revision of its end, which is unknown until it is written.
 std::int64_t BatchRunner::sequence_of(const KeyValue& ended, const EndedRecord& record) {
     return ended.changed * sequences_of_a_moment + record.order;
 }
@@ -167,7 +167,8 @@ std::vector<PastLease> BatchRunner::history(const History& request, Time oldest)
         if (request.key && *request.key != ended.key) return;
         pasts.push_back(to_past(ended, sequence));
     };
-    // First those without a number: one that is given its number meanwhile is seen twice.
+    // First the leases without a number: one that gets its number in the meantime is seen twice,
+    // not missed.
     KeyRange rest = names_.all_ended();
     for (bool more = true; more;) {
         const Page page = range(rest, pairs_of_a_page);
@@ -200,7 +201,7 @@ std::vector<PastLease> BatchRunner::history(const History& request, Time oldest)
         const Page first = range(names_.pasts(0, no_sequence), 1, &revision);
         const std::int64_t end =
             first.pairs.empty() ? no_sequence : Names::sequence_of(first.pairs.front().key);
-        // Backwards in wider and wider steps: other keys of etcd have moments, too.
+        // Go back in ever wider steps: other keys of etcd use revisions, too.
         std::int64_t to = std::min(before, (revision + 1) * sequences_of_a_moment);
         auto width = static_cast<std::int64_t>(request.limit + 1) * sequences_of_a_moment;
         for (; to > end && pasts.size() < enough; width *= 2) {

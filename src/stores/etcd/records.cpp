@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::size_t time_digits = 20;
 
-// What is empty is not written.
+// Empty fields are not written.
 void set(json::object& object, std::string_view name, const std::string& text) {
     if (!text.empty()) object[name] = text;
 }
@@ -41,7 +41,7 @@ LockId lock_id_of(const json::object& object) {
     return lock_id_from(text_of(object, "lock_id"));
 }
 
-// Of a row as well as of a lease.
+// For rows and for leases.
 void set_lease(json::object& object, const auto& lease) {
     object["lock_id"] = lease.lock_id.to_string();
     set(object, "owner", lease.owner);

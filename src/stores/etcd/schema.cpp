@@ -48,7 +48,7 @@ private:
         return page.pairs.front().value;
     }
 
-    // Does nothing where another process has replaced it.
+    // Does nothing if another process has replaced it.
     void replace_format(const std::optional<std::string>& before, const std::string& after) const {
         Txn txn;
         if (before) {
@@ -68,7 +68,7 @@ private:
 }  // namespace
 
 const KeySteps& schema_steps() {
-    // Version 1 makes its keys when they are first needed.
+    // Version 1 creates its keys when they are first needed.
     static const KeySteps steps{[](const KeyAccess&, const Names&) {}};
     return steps;
 }

@@ -5,7 +5,7 @@
 
 #include "stores/etcd/batch_runner.hpp"
 
-// What is done to know the store's time, and to let it pass.
+// How a runner learns the store's time and advances it.
 namespace leasehold::etcd {
 namespace {
 
@@ -26,12 +26,12 @@ void BatchRunner::write_clock() {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         auto [latest, time] = shared_.clock.step(shared_.steady());
         Txn txn;
-        // The clock of a new store needs some time to begin with.
+        // A new store's clock starts at the wall clock's time.
         if (latest.changed == 0) time = machine_time();
         txn.expect_exactly(names_.clock(), latest.changed);
         txn.put(names_.clock(), print(time));
         if (send(txn, Effect::none, time).as_expected) return;
-        // Others write it, too: that they did after we had looked may do.
+        // Other processes write it, too: a write after our look is good enough.
         if (shared_.clock.is_close(shared_.steady())) return;
     }
     if (shared_.clock.is_known()) return;
@@ -54,7 +54,7 @@ Time BatchRunner::raise_clock(Txn& txn, Time at_least) {
         }
         constexpr Duration longest_nap = std::chrono::milliseconds{5};
         std::this_thread::sleep_for(std::min(at_least - time, longest_nap));
-        // What others write meanwhile must not go unseen.
+        // Notice what other processes write in the meantime.
         constexpr Duration longest_unseen = std::chrono::milliseconds{30};
         if (!shared_.clock.was_looked_at_since(shared_.steady() - longest_unseen)) {
             Txn look;
@@ -77,7 +77,7 @@ ClockReading BatchRunner::read_clock() {
     return {time, time};
 }
 
-// The clock is one.
+// The clock key is the floor.
 void BatchRunner::raise_floor(Time /*floor*/) noexcept {}
 
 }  // namespace leasehold::etcd

@@ -6,19 +6,19 @@
 #include "core/columns.hpp"
 #include "stores/etcd/batch_runner.hpp"
 
-// How the work on some cells becomes one transaction.
+// How the work on cells becomes one etcd transaction.
 namespace leasehold::etcd {
 namespace {
 
 using Effect = StoreFault::Effect;
 
-// More lock ids than these are not compared: their rows are.
+// Beyond this many lock ids, their rows are compared instead.
 constexpr std::size_t compared_leases = 20;
 constexpr std::size_t many_unnumbered = 250;
 // etcd's --max-request-bytes is 1.5 MiB by default: room for what is compared and read beside.
 constexpr std::size_t bytes_of_a_transaction = 1024 * 1024;
 
-// Whether it is one of a lease there that has not ended.
+// Whether the lock id belongs to a lease of that row that has not ended.
 bool has(const KnownRow& known, LockId lock_id) {
     if (known.changed == 0 || known.row.ended != Gone::unknown) return false;
     return known.row.lock_id == lock_id ||
@@ -126,7 +126,7 @@ void BatchRunner::lay_out(Work& work) {
     work.reading = {decided_at_, decided_at_};
 }
 
-// Everybody must see that they are dead before anything is made of it.
+// Every process must be able to see that these leases are dead before the decision is used.
 Time BatchRunner::latest_dead(const Work& work) const {
     Time dead{};
     for (const Slot& slot : work.slots) {
@@ -135,7 +135,7 @@ Time BatchRunner::latest_dead(const Work& work) const {
             if (grant.expires_at <= decided_at_) dead = std::max(dead, grant.expires_at);
         }
         if (slot.forget) {
-            // The next fence will be a time after this.
+            // The next fence will be later than this.
             dead = std::max({dead, slot.row.touched_at + Duration{1},
                              leasehold::time_from(slot.row.fence + 1)});
         }
@@ -153,11 +153,11 @@ void BatchRunner::commit(const Work& work, Txn& txn, Effect effect) {
         txn.expect(names_.row_and_shares(slot.key), known_[i].changed, known_[i].known_at);
         txn.read_otherwise(names_.row_and_shares(slot.key));
         if (slot.state == Slot::State::missing) {
-            // Whoever had it meanwhile, and was forgotten, had a fence that the clock is past.
+            // Another client may have had the key and been purged; the clock is past its fence.
             if (slot.cell.changed) clock_below = std::min(clock_below, decided_at_ + Duration{1});
             continue;
         }
-        // Nobody may have seen those dead that we take for alive.
+        // No process may have found a lease dead that we treat as alive.
         for (const Grant& grant : cell_of(slot.row, slot.shares).grants) {
             if (grant.expires_at > decided_at_) {
                 clock_below = std::min(clock_below, grant.expires_at);
@@ -220,7 +220,7 @@ void BatchRunner::number_when_many() noexcept {
     try {
         number_what_ended();
     } catch (...) {
-        // What was asked for is done; others will number it.
+        // The request is done; a later call will number what ended.
     }
 }
 
@@ -260,7 +260,7 @@ void BatchRunner::write(const Work& work, std::size_t index, Txn& txn) {
     }
     LockRow row = row_of(slot);
     txn.put(names_.row(key), print(row));
-    // What will be known once it is written.
+    // The rows as they will be once they are written.
     known_[index].row = std::move(row);
     known_[index].shares.clear();
     std::ranges::copy_if(slot.cell.grants, std::back_inserter(known_[index].shares),

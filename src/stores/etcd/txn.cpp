@@ -15,10 +15,10 @@ namespace {
 
 namespace json = boost::json;
 
-// etcd's --max-txn-ops, by default. A transaction within another may have as many fewer as that
-// one has.
+// The default of etcd's --max-txn-ops. A nested transaction may have that many less the number
+// of operations of the outer one.
 constexpr std::size_t ops_of_a_txn = 128;
-constexpr std::size_t ops_beside = 4;  // of ours, beside what was asked for
+constexpr std::size_t ops_beside = 4;  // our own operations, in addition to the caller's
 
 std::string quoted(std::string_view bytes) {
     return '"' + base64(bytes) + '"';
@@ -77,7 +77,7 @@ std::vector<std::string> nested(std::vector<std::string> ops, std::size_t most) 
     return ops;
 }
 
-// So many operations, and compares, a transaction can have for so many operations in all.
+// The operations and comparisons that a transaction can have, given the operations in all.
 std::size_t breadth_for(std::size_t ops) {
     for (std::size_t depth = 1;; ++depth) {
         const std::size_t breadth = ops_of_a_txn / depth - ops_beside;
@@ -93,7 +93,7 @@ std::int64_t integer_of(const json::object& object, std::string_view name) {
     const json::string& text = value->as_string();
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{}) throw std::runtime_error{"a number is none"};
+    if (error != std::errc{}) throw std::runtime_error{"expected a number"};
     return number;
 }
 
@@ -165,8 +165,8 @@ std::size_t Txn::bytes_written() const {
     return bytes;
 }
 
-// One for each key, or one for several keys in a row where they would be too many: then a change
-// between them is in the way, too.
+// One comparison per key. If there would be too many, one for several neighbouring keys: then a
+// change of any key between them counts as a conflict, too.
 std::vector<std::string> Txn::compares(std::size_t most) const {
     std::vector<std::string> all = compares_;
     if (expected_.size() + all.size() > most && !erasure_mark_.empty()) {

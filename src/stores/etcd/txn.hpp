@@ -15,10 +15,10 @@
 // etcd's transactions, as its JSON gateway takes them.
 namespace leasehold::etcd {
 
-// A moment in etcd's history; also when a key was last changed, 0 where there is no such key.
+// A moment in etcd's history. As the time of a key's last change, 0 means that the key is missing.
 using Revision = std::int64_t;
 
-// The keys from `first` on and before `end`; without `end` the one key.
+// The keys from `first` on and before `end`; without `end` only the key `first`.
 struct KeyRange {
     std::string first;
     std::string end{};
@@ -35,22 +35,22 @@ struct Page {
     bool more = false;
 };
 
-// Compares, then reads and writes if all was as expected, or else reads only. Everything happens at
-// one moment. There is no limit on the number of keys but the size of a request.
+// Compares, then reads and writes if everything is as expected, otherwise only reads. Everything
+// happens at one moment. The number of keys is limited only by the size of a request.
 class Txn {
 public:
-    // The key was last changed then. `known_at` is when that was seen.
+    // Expects that the key was last changed at this moment, as seen at `known_at`.
     void expect(const KeyRange& range, Revision changed, Revision known_at);
-    // Whoever erases such a key puts this one as well. Where several are compared together, one
-    // that is not there any more would not be missed.
+    // Every transaction that erases such a key also writes this one. A comparison of a range of
+    // keys does not notice that one of them is missing; a comparison of this key does.
     void expect_no_erasure(std::string mark) { erasure_mark_ = std::move(mark); }
     void expect_exactly(const std::string& key, Revision changed);
-    // None of these keys was changed after that.
+    // Expects that none of these keys was changed after this moment.
     void expect_unchanged(const KeyRange& range, Revision since);
     void expect_below(const std::string& key, const std::string& value);
     void expect_value(const std::string& key, const std::string& value);
 
-    // At most `limit` keys; 0: all.
+    // Reads at most `limit` keys; 0: all.
     void read(const KeyRange& range, std::size_t limit = 0);
     void read_otherwise(const KeyRange& range);
 
@@ -58,14 +58,14 @@ public:
         writes_.insert_or_assign(std::move(key), std::move(value));
     }
     void erase(std::string key) { writes_.insert_or_assign(std::move(key), std::nullopt); }
-    // Puts this key as well, if it was last changed then.
+    // Also writes this key, if it was last changed at this moment.
     void put_if(const std::string& key, Revision changed, const std::string& value);
-    // Goes through the cluster's log although it only reads: not even a member that was paused
-    // answers with what is no longer so.
+    // Goes through the cluster's log although it only reads, so that not even a member that was
+    // paused gives an outdated answer.
     void agree_on(const std::string& key_of_nobody);
 
     [[nodiscard]] bool writes() const { return !writes_.empty(); }
-    // Of the keys and values to be written.
+    // The size of the keys and values to be written.
     [[nodiscard]] std::size_t bytes_written() const;
     [[nodiscard]] std::string body() const;
 
@@ -82,7 +82,7 @@ private:
     std::vector<std::string> compares_;  // printed
     std::vector<std::string> reads_;
     std::vector<std::string> reads_otherwise_;
-    std::map<std::string, std::optional<std::string>> writes_;  // nothing: erased
+    std::map<std::string, std::optional<std::string>> writes_;  // std::nullopt: erase the key
     std::string first_;                                         // printed; before everything else
 };
 
@@ -90,10 +90,10 @@ struct Answer {
     bool as_expected = false;
     bool put_if_done = false;
     Revision revision = 0;
-    std::vector<Page> reads{};  // of the branch that was taken
-    Time clock{};               // what the store's clock says there
+    std::vector<Page> reads{};  // the reads of the branch that was taken
+    Time clock{};               // the value of the clock key in the answer
 
-    // Throws std::exception where it is not understood.
+    // Throws std::exception if the answer cannot be understood.
     [[nodiscard]] static Answer from(const boost::json::value& body);
 };
 

@@ -25,7 +25,7 @@ StoreFault::Cause cause_of(unsigned status) {
         case 408:
         case 429: return StoreFault::Cause::unavailable;
         default:
-            // Whatever else is refused will be refused again.
+            // Any other refusal would be repeated.
             return status < 500 ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable;
     }
 }
@@ -66,7 +66,7 @@ json::value understood(const std::string& server, const Response& response,
     if (const std::string detail = field_of(problem, "detail"); !detail.empty()) {
         said += ": " + detail;
     }
-    // A request that was refused was not begun. Of those that were, the server says it.
+    // A refused request was not started. If it was started, the server says so.
     const bool untouched = response.status < 500 || field_of(problem, "effect") == "none" ||
                            field_of(problem, "code") == "overloaded";
     throw StoreFault{untouched ? StoreFault::Effect::none : effect, cause_of(response.status),

@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-// How much one message carries: well below what a server takes.
+// How much one message carries: well below a server's limits.
 constexpr std::size_t requests_per_message = 200;
 constexpr std::size_t long_message_bytes = 500'000;
 
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] StoreStatus status() override { return status_.status(); }
 
 private:
-    // As many as one message holds, at least one. How many they were.
+    // Sends as many requests as fit into one message, at least one. Returns how many.
     std::size_t send_some(std::span<const Request> requests, std::span<Outcome> outcomes) {
         std::string body = R"({"requests":[)";
         std::size_t count = 0;
@@ -96,8 +96,8 @@ private:
         return count;
     }
 
-    // The server does not take one of them, or the token may not make it, and nothing of them was
-    // done: that one must not stop the others, which may be renewals.
+    // The server refused the message because of one request, and did nothing. That request must
+    // not stop the others, which may be renewals.
     void send_one_by_one(std::span<const Request> requests, std::span<Outcome> outcomes) {
         for (std::size_t i = 0; i < requests.size(); ++i) {
             try {

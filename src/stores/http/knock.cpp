@@ -23,7 +23,7 @@ std::expected<HolderPage, KnockRefused> knock(const ServerAddress& target, Durat
             const auto problem = problem_in(response);
             KnockRefused refused{.code = field_of(problem, "code"),
                                  .detail = field_of(problem, "detail")};
-            // Other codes are of a server that knows no knock, or not us.
+            // Other codes come from a server that does not support knocks or does not know us.
             if (refused.code == "not_held" || refused.code == "too_many_requests") {
                 return std::unexpected{std::move(refused)};
             }

@@ -14,7 +14,7 @@ struct Knock {
     std::string message{};
 };
 
-// Why nobody was asked: nobody holds the key, or they have just been asked.
+// Why no holder was asked: nobody holds the key, or the holders have just been asked.
 struct KnockRefused {
     std::string code{};
     std::string detail{};

@@ -25,7 +25,7 @@ std::string body_of(const TryLock& wanted, Duration wait) {
     return wire::print(body);
 }
 
-// How long the server lets its clients wait, where it refused us for that.
+// The server's longest wait, if it refused ours as too long.
 std::optional<Duration> longest_wait_in(const Response& response) {
     if (response.status != 400) return std::nullopt;
     const json::value problem = problem_in(response);

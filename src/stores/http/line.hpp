@@ -9,19 +9,19 @@
 
 namespace leasehold::http {
 
-// The line in which a server's clients stand for a key: first come, first served.
+// A place in a server's waiting line for a key: first come, first served.
 class Line {
 public:
     Line(const ServerAddress& target, Duration io_timeout) : connection_{target, io_timeout} {}
 
-    // Granted as soon as it is our turn. Refused when the patience is over, or when the server does
-    // not let us stand there any longer. Throws StoreFault, also when `ended`.
+    // Granted as soon as it is our turn. Refused when the patience is over, or when the server ends
+    // the wait. Throws StoreFault, also when `ended` is stopped.
     [[nodiscard]] Result<Lease> try_lock(const TryLock& wanted, Duration patience,
                                          const std::stop_token& ended);
 
 private:
     ServerConnection connection_;
-    Duration longest_wait_ = std::chrono::minutes{1};  // until the server says another
+    Duration longest_wait_ = std::chrono::minutes{1};  // until the server names another limit
 };
 
 }  // namespace leasehold::http

@@ -16,11 +16,12 @@ class ServerConnection {
 public:
     ServerConnection(const ServerAddress& target, Duration io_timeout);
 
-    // Throws StoreFault: with no effect where the request was not sent, with `effect_once_sent`
-    // otherwise.
+    // Throws StoreFault with no effect if the request was not sent, otherwise with
+    // `effect_once_sent`.
     [[nodiscard]] Response post(const std::string& path, std::string body,
                                 StoreFault::Effect effect_once_sent);
-    // The same for one that the server may answer so much later. Ends with a fault when `ended`.
+    // The same for a request that the server may answer later by `patience`. Throws StoreFault when
+    // `ended` is stopped.
     [[nodiscard]] Response wait_for(net::Message message, Duration patience,
                                     const std::stop_token& ended);
 

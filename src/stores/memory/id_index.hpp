@@ -9,11 +9,11 @@
 
 namespace leasehold::memory {
 
-// Whose lease a lock id is. One flat table without tombstones: an id stands in the first free place
-// from its home on, and whoever stood behind a removed one moves up. Not thread-safe.
+// Finds the key of a lock id. A flat hash table with linear probing and without tombstones: when an
+// id is removed, the ids behind it move up. Not thread-safe.
 class IdIndex {
 public:
-    // The key must outlive its place here. An id that is there already keeps its key.
+    // The key must outlive its entry. An id that is already in the table keeps its key.
     void add(LockId id, const LockKey& key) {
         if (4 * (used_ + 1) > 3 * places_.size()) grow();
         Place& place = places_[find_place(id)];
@@ -44,7 +44,7 @@ public:
 private:
     struct Place {
         LockId id{};
-        const LockKey* key = nullptr;  // none: free
+        const LockKey* key = nullptr;  // nullptr: free
     };
     static constexpr std::size_t fewest_places = 16;
 
@@ -52,7 +52,7 @@ private:
     [[nodiscard]] std::size_t home(LockId id) const { return std::hash<LockId>{}(id)&mask(); }
     [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
 
-    // Where the id stands, or the free place where it would.
+    // The place of the id, or the free place where it belongs.
     [[nodiscard]] std::size_t find_place(LockId id) const {
         std::size_t at = home(id);
         while (places_[at].key != nullptr && places_[at].id != id) at = next(at);

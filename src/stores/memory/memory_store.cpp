@@ -22,10 +22,10 @@ constexpr std::size_t shard_count = 32;
 constexpr std::size_t crowded_keys = 32'768;
 // How many hash buckets a grant of a new key looks through for something to forget.
 constexpr std::size_t buckets_swept_per_key = 4;
-// Fences follow the clock: a key may be forgotten once its last fence lies behind.
+// Fences follow the clock: a key may be forgotten once the clock is past its last fence.
 constexpr std::chrono::seconds fence_margin{1};
 
-// Some of the keys, with all that is known of them.
+// A part of the keys, with everything known about them.
 struct alignas(64) Shard {
     using Keys = std::unordered_set<const LockKey*>;
 
@@ -79,7 +79,7 @@ private:
         Decision(const Decision&) = delete;
         Decision& operator=(const Decision&) = delete;
 
-        // Keeps what ended as history, and the indexes true.
+        // Adds ended leases to the history, and updates the indexes.
         void settle() {
             for (Ended& ended : endings_) store_.forget_holder(std::move(ended), rules.now());
             endings_.clear();
@@ -117,7 +117,7 @@ private:
         return try_in(shard, request, decision);
     }
 
-    // A lock id that came from outside may be one of any key's, alive or dead.
+    // A lock id that the client drew may belong to any key, alive or dead.
     Outcome answer_known_id(const TryLock& request) {
         const auto locks = lock_all();
         if (names_another(request.lock_id, request.key)) return id_of_another_key();
@@ -138,7 +138,7 @@ private:
         return outcome;
     }
 
-    // Whether the id is that of a lease on another key.
+    // Whether the id belongs to a lease on another key.
     [[nodiscard]] bool names_another(LockId id, const LockKey& key) const {
         return std::ranges::any_of(shards_, [&](const Shard& shard) {
             const LockKey* found = shard.ids.find(id);
@@ -362,7 +362,8 @@ private:
         }
     }
 
-    // Looks at some keys, goes on from there next time, and forgets those that are free for long.
+    // Looks at some keys, continues from there next time, and forgets keys that have long been
+    // free.
     std::size_t sweep(Shard& shard, std::size_t buckets, Decision& decision) {
         const Time now = clock_();
         const Duration retention =
@@ -386,7 +387,7 @@ private:
 
     const StoreOptions options_;
     const std::function<Time()> clock_;
-    const StoreClock watch_{Duration::max()};  // a clock of our own makes no leaps
+    const StoreClock watch_{Duration::max()};  // our own clock makes no leaps
     std::array<Shard, shard_count> shards_;
     std::atomic<std::int64_t> sequence_{0};
     std::atomic<std::size_t> purge_shard_{0};

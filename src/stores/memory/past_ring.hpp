@@ -53,7 +53,7 @@ private:
         return buckets_[index_of(entries_[slot].lock_id)];
     }
 
-    // The one to go next left the processor's cache long ago: fetch it while nobody waits for it.
+    // The next entry to go left the processor's cache long ago: fetch it before it is needed.
     void fetch_oldest() const {
         const std::size_t oldest = pushed_ % capacity;
         if (oldest >= entries_.size()) return;
