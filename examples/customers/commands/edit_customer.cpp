@@ -55,7 +55,8 @@ web::Response ReopenCustomer::process(Visit& visit) {
     auto opened = visit.work.customers().open(key_of<Customer>(id), Access::write);
     const Customer typed = web::customer_from(visit.request.form, id);
     if (!opened) {
-        auto form = answers::draft(visit, id, web::fields_of(typed), "Somebody else has the lock at the moment.");
+        auto form = answers::draft(visit, id, web::fields_of(typed),
+                                   "Somebody else has the lock at the moment.");
         form.setback->holders = opened.error().holders;
         return web::pages::customer_form(visit.viewer(), form, 409);
     }

@@ -185,8 +185,7 @@ TEST_F(HttpTest, SpeaksKoreanToThoseWhoDo) {
     EXPECT_TRUE(chosen->body.contains("<html lang=\"ko\">"));
     EXPECT_TRUE(chosen->get_header_value("Set-Cookie").starts_with("lang=ko"));
     const auto kim = sign_in("Kim");
-    EXPECT_TRUE(
-        client().Get("/customers/1/save?lang=ko", kim)->body.contains("처리할 수 없음"));
+    EXPECT_TRUE(client().Get("/customers/1/save?lang=ko", kim)->body.contains("처리할 수 없음"));
 }
 
 TEST_F(HttpTest, ServesItsOwnFiles) {
