@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include <leasehold/errors.hpp>
 
@@ -152,7 +153,9 @@ bool take_absolute_form(HttpRequest& request) {
         if (host.empty() || host.contains('@')) return false;
         rest.remove_prefix(host.size());
         request.host.assign(host);
-        request.target = (rest.starts_with('/') ? "" : "/") + std::string{rest};
+        std::string path{rest};
+        if (!path.starts_with('/')) path.insert(path.begin(), '/');
+        request.target = std::move(path);
         return true;
     }
     return true;

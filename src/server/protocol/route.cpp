@@ -1,10 +1,14 @@
 #include "server/protocol/route.hpp"
 
+#include <algorithm>
+#include <ranges>
+
 namespace leasehold::server {
 namespace {
 
 bool lists(std::string_view methods, std::string_view method) {
-    return (", " + std::string{methods} + ",").contains(" " + std::string{method} + ",");
+    return std::ranges::any_of(methods | std::views::split(std::string_view{", "}),
+                               [&](const auto& one) { return std::ranges::equal(one, method); });
 }
 
 void add(std::string& methods, std::string_view method) {
