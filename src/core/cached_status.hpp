@@ -13,8 +13,9 @@ namespace leasehold {
 // The status of a store that has to ask a server for it. status() gives the latest one that is
 // known and never waits for the server. Thread-safe.
 //  1. The constructor reads the status.
-//  2. After work, refresh_if_old() starts a thread that reads it again, once an interval at most.
-//  3. Where reading fails, the status that was known stays.
+//  2. With each batch, refresh_if_old() starts a thread that reads it again, at most once an
+//     interval.
+//  3. If reading fails, the known status stays.
 class CachedStatus {
 public:
     // Ends soon once the token is stopped. May throw StoreFault.

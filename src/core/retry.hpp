@@ -17,8 +17,7 @@
 //     Retry retry{retries::busy_lease, SteadyClock::now() + busy_patience};
 //     for (;;) {
 //         if (auto answer = ask()) return answer;
-//         if (!retry.pause()) return busy;  // sleeps, or says that the policy or the time is used
-//         up
+//         if (!retry.pause()) return busy;  // sleeps; false when attempts or time are used up
 //     }
 //
 // A caller that sleeps in its own way, for instance until it is stopped, takes next_pause().

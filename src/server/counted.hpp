@@ -5,7 +5,7 @@
 
 namespace leasehold::server {
 
-// One more while it lives.
+// Adds one to a counter while this object lives.
 class Counted {
 public:
     explicit Counted(std::atomic<std::size_t>& count) : count_{count} {

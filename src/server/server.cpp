@@ -87,7 +87,8 @@ public:
         asio::co_spawn(first(), accept(), rethrow);
         asio::co_spawn(first(), wait_for_stop(), rethrow);
         std::vector<std::jthread> threads;
-        // The first has what they all share: it goes on until the others have ended.
+        // The first worker runs what all workers share, so it runs until the other threads have
+        // ended.
         auto needed = std::make_shared<asio::executor_work_guard<Executor>>(first().get_executor());
         for (std::size_t i = 1; i < workers_.size(); ++i) {
             threads.emplace_back([worker = workers_[i].get(), needed] { worker->run(); });
@@ -181,7 +182,7 @@ private:
         co_return true;
     }
 
-    // Out of file descriptors, say: those that are served must end first.
+    // For example, there are no file descriptors left until other connections end.
     Task<void> pause() {
         Timer timer{first().get_executor(), std::chrono::milliseconds{50}};
         error_code ignored;

@@ -17,8 +17,8 @@ class Tokens;
 // Leasehold over HTTP. Listens from its construction on, answers while run() runs.
 class Server {
 public:
-    // `locks` outlives this. Throws std::system_error where it cannot listen there, BadRequest
-    // where it must not.
+    // `locks` outlives this. Throws std::system_error if it cannot listen on the address, and
+    // BadRequest if a server without tokens is given an address that is not loopback.
     Server(LockManager& locks, ServerOptions options);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;

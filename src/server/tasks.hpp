@@ -35,8 +35,8 @@ inline void rethrow(const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
 }
 
-// Calls `begin` with a function to answer by, once and from any thread, and goes on with the answer
-// on the caller's own executor.
+// Passes `begin` a callback and waits until it is called, once and from any thread. Resumes on the
+// caller's own executor with the callback's argument.
 template <class T, class Begin>
 Task<T> answer_from(Begin begin) {
     const Executor executor = co_await asio::this_coro::executor;

@@ -61,6 +61,26 @@ TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
     EXPECT_TRUE(alive(renewed));
 }
 
+TEST_F(Parting, IsCalledOffByAHolderThatTakesSeveralKeysAtOnce) {
+    RunningServer server{memory::open(), {.delayed_releases = 1}};
+    const Lease reloaded = must(server.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
+    const Lease closed = must(server.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
+    Client client = server.connect();
+    EXPECT_EQ(client.ask("DELETE", "/v1/locks/Page/1?after_ms=60000", {}, token(reloaded)).status,
+              202U);
+    EXPECT_EQ(client
+                  .ask("POST", "/v1/batch",
+                       R"({"requests":[{"op":"try_all","owner":"alice","keys":[)"
+                       R"({"type":"Page","id":"1"},{"type":"Page","id":"3"}]}]})")
+                  .status,
+              200U);
+    // There is room for one delayed release only: this one is kept if the other was called off.
+    EXPECT_EQ(client.ask("DELETE", "/v1/locks/Page/2?after_ms=1", {}, token(closed)).status, 202U);
+    EXPECT_TRUE(
+        eventually([&] { return !server.locks().check(closed.key, closed.lock_id).has_value(); }));
+    EXPECT_TRUE(server.locks().check(page_, reloaded.lock_id).has_value());
+}
+
 TEST_F(Parting, ThatIsCalledOffMakesRoomForAnother) {
     RunningServer server{memory::open(), {.delayed_releases = 1}};
     const Lease reloaded = must(server.locks().try_lock(page_, {.ttl = 5min}));

@@ -154,7 +154,7 @@ Task<bool> Reporter::begin() {
 bool Reporter::somebody_listens() {
     if (phase_ == Phase::closed) return false;
     const auto now = Clock::now();
-    // In this order: whoever is not about to listen any more is in the log.
+    // Read opening_ first: a client leaves opening_ only after it is in the log.
     const bool somebody = opening_ > 0 || log_->listeners() > 0;
     if (somebody) last_listened_ = now;
     return somebody || now < last_listened_ + options_.events_linger;

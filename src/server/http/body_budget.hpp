@@ -24,7 +24,7 @@ public:
         ~Share() { give_back(); }
 
         // As much as there is of the body by now, always of the same budget, which outlives this.
-        // False where there is not so much left.
+        // False if the budget has too little left.
         [[nodiscard]] bool grow_to(std::size_t bytes, BodyBudget& budget) {
             if (bytes <= bytes_) return true;
             if (!budget.take(bytes - bytes_)) return false;

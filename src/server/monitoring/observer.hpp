@@ -48,7 +48,7 @@ enum class ConnectionEvent : std::uint8_t {
     idle,              // closed: no request came for a while
 };
 
-// Is told what a server does. Every function is called from any thread, often, and must not block.
+// Learns what a server does. Every function is called from any thread, often, and must not block.
 class Observer : public OutcomeListener {
 public:
     virtual void served(const Served&) noexcept {}
@@ -57,7 +57,7 @@ public:
     virtual void happened(ConnectionEvent) noexcept {}
     // A client at this address has shown no valid token.
     virtual void turned_away(std::string_view /*address*/) noexcept {}
-    // An error that no client is told of, for example lack of memory. The server goes on.
+    // An error that is not part of any answer, for example lack of memory. The server continues.
     virtual void failed(std::string_view /*what*/) noexcept {}
 };
 

@@ -30,20 +30,29 @@ Problem wrong_method(const Protocol& protocol, const PathPattern& path) {
             .fields = "Allow: " + allowed + "\r\n"};
 }
 
+// The problem in the protocol's own form. What HTTP itself needs of it is not left to the protocol.
+Reply error_of(const Protocol& protocol, const Problem& problem) {
+    Reply reply = protocol.error(problem);
+    if (!reply.fields.contains(problem.fields)) reply.fields += problem.fields;
+    reply.retry_after_s = std::max(reply.retry_after_s, problem.retry_after_s);
+    reply.last = reply.last || problem.last;
+    return reply;
+}
+
 // The reply to the exception that is being handled.
 Reply error_of_exception(const Protocol& protocol) {
     try {
         throw;
     } catch (const Refused& refused) {
-        return protocol.error(refused.problem);
+        return error_of(protocol, refused.problem);
     } catch (const BadRequest& bad) {
-        return protocol.error(Problem{.status = 400, .code = "bad_request", .detail = bad.what()});
+        return error_of(protocol, {.status = 400, .code = "bad_request", .detail = bad.what()});
     } catch (const StoreFault& fault) {
         return protocol.error(fault);
     } catch (const std::exception&) {
-        return protocol.error(Problem{.status = 500,
-                                      .code = "internal",
-                                      .detail = "the server could not answer this request"});
+        return error_of(protocol, {.status = 500,
+                                   .code = "internal",
+                                   .detail = "the server could not answer this request"});
     }
 }
 
@@ -91,7 +100,7 @@ Protocol& Dispatcher::protocol_of(std::string_view target) const {
 }
 
 Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {
-    return protocol_of(request.target).error(problem);
+    return error_of(protocol_of(request.target), problem);
 }
 
 Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpRequest& request,

@@ -15,7 +15,7 @@ namespace leasehold::server {
 // so that reading the count cannot keep the store busy. Thread-safe.
 class HeldLeases {
 public:
-    // Counting takes no more than one part in so many of the time.
+    // Counting may use at most 1/`seldom` of the time.
     static constexpr int seldom = 100;
     // How long an answer waits for a count that is under way.
     static constexpr std::chrono::milliseconds patience{500};

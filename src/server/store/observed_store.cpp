@@ -15,7 +15,7 @@ std::optional<Time> store_now(const Outcome& outcome) {
     return std::nullopt;
 }
 
-// One that is the store's, not the client's.
+// Whether this is a fault of the store. A lock id that is already in use is the client's mistake.
 bool is_failure(const StoreFault& fault) {
     return fault.cause() != StoreFault::Cause::lock_id_in_use;
 }
@@ -60,7 +60,7 @@ std::optional<Duration> ObservedStore::clock_offset(std::span<const Outcome> out
         const auto theirs = store_now(outcome);
         if (!theirs) continue;
         next_look_at_clock_ = now + Clock::duration{between_looks_at_clock}.count();
-        // The store has read its clock in between: half of it is the best guess.
+        // The store read its clock during the batch; assume in the middle.
         const auto ours = std::chrono::system_clock::now() - took / 2;
         return std::chrono::duration_cast<Duration>(*theirs - ours);
     }

@@ -70,7 +70,7 @@ public:
     [[nodiscard]] bool answered() const noexcept { return unanswered_ == 1; }
     void count_down() {
         if (--unanswered_ > 0) return;
-        // This is gone as soon as the caller goes on.
+        // This object is gone as soon as the caller continues.
         const auto work = std::move(work_);
         Resume resume = *std::move(resume_);
         asio::post(work.get_executor(), std::move(resume));
@@ -136,8 +136,7 @@ void StoreQueue::submit(asio::io_context& home, Request request, Told told,
         const std::lock_guard lock{mutex_};
         if (!enter(1, urgency)) {
             Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-            queue.line.emplace_back(1, std::move(send));
-            ++queue.requests;
+            queue.push({.requests = 1, .counted = 0, .enter = std::move(send)});
             return;
         }
     }
@@ -145,7 +144,7 @@ void StoreQueue::submit(asio::io_context& home, Request request, Told told,
 }
 
 Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
-    // A key that nobody locks: the answer is short.
+    // Asks for one key that nobody locks, so that the answer is short.
     Request request = Holders{LockKey{"leasehold", "time"}};
     Outcome outcome;
     if (enter_at_once(1, Urgency::keeps_or_ends)) {
@@ -236,10 +235,10 @@ Task<bool> StoreQueue::queue_up(std::size_t requests, Urgency urgency) {
         // There may be room by now, and no request left whose leaving would make some.
         if (enter(requests, urgency)) return resume(true);
         Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-        const bool full = !queue.line.empty() && queue.requests + requests > options_.queued_tries;
+        const bool full = queue.counted > 0 && queue.counted + requests > options_.queued_tries;
         if (full && &queue == &patient_) return resume(false);
-        queue.line.emplace_back(requests, [resume] { resume(true); });
-        queue.requests += requests;
+        queue.push(
+            {.requests = requests, .counted = requests, .enter = [resume] { resume(true); }});
     };
     co_return co_await answer_from<bool>(begin);
 }
@@ -252,9 +251,7 @@ void StoreQueue::leave(std::size_t requests) {
         for (;;) {
             Queue& queue = urgent_.line.empty() ? patient_ : urgent_;
             if (queue.line.empty() || !has_room_for(queue.line.front().requests)) break;
-            next.push_back(std::move(queue.line.front()));
-            queue.line.pop_front();
-            queue.requests -= next.back().requests;
+            next.push_back(queue.pop());
             under_way_ += next.back().requests;
         }
     }

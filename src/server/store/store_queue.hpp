@@ -26,10 +26,11 @@ namespace leasehold::server {
 // 1. A request enters at once if fewer than `requests_under_way` are with the store and no other
 //    queues before it. A message with more requests than that enters when it is alone.
 // 2. Otherwise it queues. Requests that keep or end a lease have a queue of their own, which is
-//    served before the queue of the others. If `queued_tries` others queue, one more is refused.
+//    served before the queue of the others. If `queued_tries` others queue, one more is refused;
+//    requests of the server's own parts (submit) are neither counted nor refused.
 // 3. A batch with requests of both paces is split, so that the requests that keep or end a lease do
 //    not wait behind tries; requests about the same key stay in their order.
-// 4. The outcome is published to the stream of outcomes, and the caller goes on.
+// 4. The outcome is published to the stream of outcomes, and the caller continues.
 // 5. When a request leaves, the queued ones that fit now enter, in their order.
 class StoreQueue {
 public:
@@ -70,11 +71,26 @@ private:
     // Requests that enter together.
     struct Queued {
         std::size_t requests;
+        std::size_t counted;  // of the requests, those that count towards `queued_tries`
         std::function<void()> enter;
     };
     struct Queue {
         std::deque<Queued> line;
-        std::size_t requests = 0;  // of all of them
+        std::size_t requests = 0;  // in the line
+        std::size_t counted = 0;   // in the line
+
+        void push(Queued queued) {
+            requests += queued.requests;
+            counted += queued.counted;
+            line.push_back(std::move(queued));
+        }
+        [[nodiscard]] Queued pop() {
+            Queued first = std::move(line.front());
+            line.pop_front();
+            requests -= first.requests;
+            counted -= first.counted;
+            return first;
+        }
     };
 
     static Urgency urgency_of(std::span<const Request> requests);

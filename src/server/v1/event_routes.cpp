@@ -52,7 +52,7 @@ Task<Reply> Native::knock(RoutedRequest& request) {
     const Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
     const auto* holders = std::get_if<HolderPage>(&outcome);
-    if (holders->empty()) {
+    if (holders == nullptr || holders->empty()) {
         throw Refused{
             {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
     }

@@ -228,7 +228,7 @@ Task<Reply> Native::release(RoutedRequest& request) {
         co_return json_reply(202, wire::to_json(outcome));
     }
     const auto* refusal = std::get_if<Refusal>(&outcome);
-    if (delayed && refusal != nullptr) delayed_releases_.came_back(lock_id);
+    if (delayed) delayed_releases_.came_back(lock_id);
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
     // A lease that had ended before is not an error: releasing twice is harmless.

@@ -37,8 +37,11 @@ void DelayedReleases::sending(const Request& request) {
 }
 
 void DelayedReleases::answered(const Answered& answered) {
-    if (answered.kind != RequestKind::try_lock) return;
+    if (scheduled_ == 0 || !takes(answered.kind)) return;
     if (const auto* lease = std::get_if<Lease>(&answered.outcome)) came_back(lease->lock_id);
+    if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
+        for (const Lease& lease : *leases) came_back(lease.lock_id);
+    }
 }
 
 void DelayedReleases::close() {
