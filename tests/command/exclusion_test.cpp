@@ -32,7 +32,7 @@ public:
         }
         return all;
     }
-    // Waits until so many commands have written a good deal.
+    // Waits until this many commands have written a good deal.
     [[nodiscard]] bool has_writers(std::size_t count) const {
         return eventually(
             [&] {

@@ -129,7 +129,7 @@ TEST_P(Servers, FirstComeFirstServedOnEachAndNeverTwoAtOnce) {
     std::string order_there;
     Fence last = 0;
     for (std::size_t i = 0; i < 6; ++i) {
-        // Exactly one has been answered, whoever it is.
+        // Exactly one of them has been answered.
         std::size_t who = waiters.size();
         ASSERT_TRUE(faults::eventually([&] {
             for (std::size_t j = 0; j < waiters.size(); ++j) {
@@ -224,7 +224,7 @@ TEST_P(Servers, EventsKeepTheOrderWhereTheServersTakeTurns) {
         release(other, take(server, R"({"owner":"o)" + std::to_string(i) + "\"}"));
     }
     (void)take(here_, R"({"owner":"last"})");
-    // What the other did between two looks may be missing, but nothing is told twice or too late.
+    // Changes of the other between two polls may be missing, but nothing is reported twice or late.
     Fence last = 0;
     bool held = false;
     for (SentEvent event = events.next();; event = events.next()) {

@@ -95,7 +95,7 @@ TEST_F(Knocking, IsHeardByAHolderThatOnlyAsksForItsLease) {
     for (const auto& answer : answers.at("answers").as_array()) {
         EXPECT_EQ(answer.at("lease").at("knocks").as_array().size(), 2U);
     }
-    // Who looks without the secret, and whoever comes next, sees nothing of it.
+    // A client without the secret, and the next holder, do not see it.
     EXPECT_EQ(client.ask("GET", target).body.find("knocks"), std::string::npos);
     EXPECT_TRUE(server_.locks().release(order, held->lock_id));
     const auto next = server_.locks().try_lock(order, {.owner = "bob"});

@@ -185,7 +185,7 @@ TEST(Limits, SmallBodiesDoNotSufferFromLargeOnesOnTheirWay) {
     RunningServer server{memory::open(),
                          {.threads = 1, .body_bytes = 50'000, .bodies_bytes = 50'000}};
     const std::string large = large_batch();
-    // Whoever announces much and sends nothing has nothing.
+    // A client that announces a large body and sends nothing takes up nothing.
     std::vector<Client> slow;
     for (int i = 0; i < 4; ++i) {
         slow.push_back(server.connect());
@@ -195,7 +195,7 @@ TEST(Limits, SmallBodiesDoNotSufferFromLargeOnesOnTheirWay) {
     Client large_one = server.connect();
     large_one.send(large);
     EXPECT_EQ(large_one.receive().status, 200U);
-    // Whoever sent much leaves enough for a renewal that comes in two parts.
+    // A client that sent much leaves enough for a renewal that arrives in two parts.
     slow.front().send(std::string(39'990, ' '));
     const auto mine = server.locks().try_lock({"Order", "mine"});
     const std::string renewal = message("PATCH", "/v1/locks/Order/mine", R"({"ttl_ms":60000})",
@@ -352,7 +352,7 @@ TEST(FullOfABatch, ItsRequestsCountOneByOne) {
     EXPECT_EQ(one.receive().status, 409U);
 }
 
-// Whoever finds no room must not queue behind somebody who has just left.
+// A request that finds no room must not queue behind one that has just left.
 TEST(FullOfOne, ServesEverybodyWhoComesAsAnotherLeaves) {
     RunningServer server{memory::open(), {.threads = 2, .requests_under_way = 1}};
     constexpr int clients = 4;

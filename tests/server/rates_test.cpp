@@ -134,7 +134,7 @@ TEST(RateLimits, OfABatchOnlyTheTriesWaitWhenThereWereTooMany) {
 }
 
 TEST(RateLimits, StrangersAreTurnedAwayAndNobodyElseIs) {
-    // In a minute: what comes back meanwhile is not worth counting.
+    // Per minute, so that the refill during the test does not matter.
     RunningServer server{memory::open(),
                          {.tokens = tokens({token("shop", {Role::see})}), .failed_tokens = 2}};
     const auto guess = [&] {

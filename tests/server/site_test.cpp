@@ -4,7 +4,7 @@
 
 #include "server/token_fixture.hpp"
 
-// What a web page can and cannot do with a server on the machine of whoever visits it.
+// What a web page can and cannot do with a server on its visitor's machine.
 namespace leasehold::testing {
 namespace {
 

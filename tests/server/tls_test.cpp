@@ -141,7 +141,7 @@ TEST_F(TlsTest, AWaiterWhoseConnectionIsGoneIsNeverGranted) {
     Client patient = connect();
     patient.send(waiting_try("bob"));
     ASSERT_TRUE(server_.waits_for(1));
-    // What comes meanwhile is kept for later.
+    // Bytes that arrive in the meantime are kept for later.
     patient.send(message("GET", "/healthz"));
     EXPECT_EQ(holder.ask("DELETE", "/v1/locks/Order/1", {}, lock_token).status, 200U);
     EXPECT_EQ(patient.receive().status, 201U);

@@ -16,7 +16,7 @@ enum class Fails {
     after_effect,           // it happened, but the answer was lost: effect unknown
 };
 
-// Passes calls on to another store, and fails the ones it is told to. Thread-safe.
+// Passes calls on to another store, and fails the chosen ones. Thread-safe.
 class FaultyStore final : public Store {
 public:
     explicit FaultyStore(std::unique_ptr<Store> inner) : inner_{std::move(inner)} {}

@@ -90,7 +90,7 @@ void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision
     form.setback->changes = web::changes(form.loaded, now);
     form.setback->changed_by = revision.changed_by;
     form.setback->changed_at = revision.changed_at;
-    // Whoever has the lock has seen them now, and may decide.
+    // The holder of the lock has now seen the changes, and may decide.
     if (!form.lock) return;
     form.filled = web::merged(form.loaded, form.filled, now);
     form.loaded = now;

@@ -14,7 +14,7 @@ namespace {
 constexpr int crowd = 8;
 constexpr int rounds = 12;
 
-// Whoever is refused lets the others go on.
+// A refused person leaves the others undisturbed.
 bool is_refused(const Page& page) {
     if (page.status == 200) return false;
     EXPECT_EQ(page.status, 409);
