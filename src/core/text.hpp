@@ -25,4 +25,11 @@ enum class Lines : std::uint8_t { one, many };
 // As to_string(Time) prints it.
 void append(std::string& out, Time time);
 
+// The text without spaces and tabs at its ends.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace leasehold

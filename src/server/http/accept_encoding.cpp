@@ -4,14 +4,10 @@
 #include <cctype>
 #include <optional>
 
+#include "core/text.hpp"
+
 namespace leasehold::server {
 namespace {
-
-std::string_view trimmed(std::string_view text) noexcept {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Cuts the text before the separator off, and returns it without the spaces around it.
 std::string_view next(std::string_view& text, char separator) noexcept {

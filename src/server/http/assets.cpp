@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "server/http/accept_encoding.hpp"
 #include "server/http/problem.hpp"
 
@@ -18,12 +19,6 @@ constexpr std::string_view page_fields =
     "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Vary: Accept-Encoding\r\n";
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Whether one of the client's tags is this one. A tag is weak if a proxy has compressed the file.
 bool has_tag(std::string_view tags, std::string_view etag) {

@@ -12,8 +12,8 @@ namespace {
 
 std::vector<std::unique_ptr<Protocol>> longest_prefix_first(
     std::vector<std::unique_ptr<Protocol>> protocols) {
-    std::ranges::stable_sort(protocols, std::ranges::greater{},
-                             [](const auto& protocol) { return protocol->prefix().size(); });
+    std::ranges::sort(protocols, std::ranges::greater{},
+                      [](const auto& protocol) { return protocol->prefix().size(); });
     return protocols;
 }
 
