@@ -10,7 +10,7 @@ Cell cell_of(const LockRow& row, std::vector<Grant> shares) {
     Cell cell;
     cell.fence = row.fence;
     cell.touched = row.touched_at;
-    Grant grant = row;
+    auto grant = static_cast<const Grant&>(row);
     if (row.ended != Gone::unknown) {
         if (row.mode == Mode::shared) grant.fence = 0;
         cell.last = std::make_shared<const Ending>(

@@ -28,7 +28,7 @@ bool has_one_step(const Release& request) noexcept {
 
 }  // namespace
 
-const LockId* lock_id_of(const Request& request) noexcept {
+const LockId* lock_id_of(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> const LockId* {
             if constexpr (ByLockId<R>) {
@@ -53,7 +53,7 @@ std::span<const LockKey> tried_keys(const TryLockAll& request) noexcept {
     return request.keys;
 }
 
-std::optional<std::span<const LockKey>> keys_of(const Request& request) noexcept {
+std::optional<std::span<const LockKey>> keys_of(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::optional<std::span<const LockKey>> {
             if constexpr (AnyTry<R>) {
@@ -70,7 +70,7 @@ std::optional<std::span<const LockKey>> keys_of(const Request& request) noexcept
         request);
 }
 
-const std::string* owner_of(const Request& request) noexcept {
+const std::string* owner_of(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> const std::string* {
             if constexpr (AnyTry<R> || std::is_same_v<R, ReleaseAll>) {
@@ -82,7 +82,7 @@ const std::string* owner_of(const Request& request) noexcept {
         request);
 }
 
-std::size_t rows_asked_for(const Request& request) noexcept {
+std::size_t rows_asked_for(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::size_t {
             if constexpr (std::is_same_v<R, List> || std::is_same_v<R, History>) {
@@ -94,7 +94,7 @@ std::size_t rows_asked_for(const Request& request) noexcept {
         request);
 }
 
-std::size_t count_lookups(const Request& request) noexcept {
+std::size_t count_lookups(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::size_t {
             if constexpr (AnyTry<R>) {
@@ -108,7 +108,7 @@ std::size_t count_lookups(const Request& request) noexcept {
         request);
 }
 
-const LockKey* shortcut_key(const Request& request) noexcept {
+const LockKey* shortcut_key(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> const LockKey* {
             if constexpr (std::is_same_v<R, TryLock>) {

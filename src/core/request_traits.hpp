@@ -136,7 +136,7 @@ template <class R>
 concept ByLockId = names_own_lease(kind_of_type<R>);
 
 // The lock id of a request that names its own lease, or nullptr.
-[[nodiscard]] const LockId* lock_id_of(const Request& request) noexcept;
+[[nodiscard]] const LockId* lock_id_of(const Request& request);
 // The lock ids and the keys that a try names: `ids[i]` is for `keys[i]`.
 [[nodiscard]] std::span<const LockId> tried_ids(const TryLock& request) noexcept;
 [[nodiscard]] std::span<const LockId> tried_ids(const TryLockAll& request) noexcept;
@@ -144,20 +144,20 @@ concept ByLockId = names_own_lease(kind_of_type<R>);
 [[nodiscard]] std::span<const LockKey> tried_keys(const TryLockAll& request) noexcept;
 
 // The keys that a request names; nothing if it may concern other keys too.
-[[nodiscard]] std::optional<std::span<const LockKey>> keys_of(const Request& request) noexcept;
+[[nodiscard]] std::optional<std::span<const LockKey>> keys_of(const Request& request);
 
 // The owner in whose name a request is made (a try or a release_all), or nullptr.
-[[nodiscard]] const std::string* owner_of(const Request& request) noexcept;
+[[nodiscard]] const std::string* owner_of(const Request& request);
 
 // The number of rows that a list or a history asks for, and 0 for every other request.
-[[nodiscard]] std::size_t rows_asked_for(const Request& request) noexcept;
+[[nodiscard]] std::size_t rows_asked_for(const Request& request);
 
 // The number of keys and lock ids that a store looks up to decide the request. The keys of a
 // release_all are not known here.
-[[nodiscard]] std::size_t count_lookups(const Request& request) noexcept;
+[[nodiscard]] std::size_t count_lookups(const Request& request);
 
 // The key of a request that a store may answer in one statement, or nullptr: a plain try, and
 // requests about the caller's own lease that name its key.
-[[nodiscard]] const LockKey* shortcut_key(const Request& request) noexcept;
+[[nodiscard]] const LockKey* shortcut_key(const Request& request);
 
 }  // namespace leasehold

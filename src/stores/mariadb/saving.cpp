@@ -11,7 +11,7 @@ namespace leasehold::mariadb {
 namespace {
 
 bool only_prolonged(const LockRow& before, const LockRow& after) {
-    Grant prolonged = before;
+    auto prolonged = static_cast<const Grant&>(before);
     prolonged.expires_at = after.expires_at;
     return after.ended == before.ended && prolonged == static_cast<const Grant&>(after);
 }

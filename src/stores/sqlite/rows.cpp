@@ -296,7 +296,7 @@ Time Rows::read_floor() {
 void Rows::write(const Slot& slot, Known& known) {
     LockRow row = row_of(slot);  // lab: written-row
     const LockRow& before = known.row;
-    Grant prolonged = before;
+    auto prolonged = static_cast<const Grant&>(before);
     prolonged.expires_at = row.expires_at;
     const bool same_lease = known.rowid != 0 && prolonged == static_cast<const Grant&>(row);
     if (same_lease) {
