@@ -32,12 +32,12 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
     const Time latest = last_.time + (answered - last_.asked);
 
     Time now = std::max(reading, highest_);
-    set_back_ = reading + max_leap_ < earliest;
+    set_back_ = earliest - reading > max_leap_;
     if (set_back_) {
         // Go on by our own steady clock instead of standing still, and always from the same moment:
         // what a reading takes must not be lost with each of them.
         if (earliest >= now) return highest_ = earliest;
-    } else if (reading > latest + max_leap_) {
+    } else if (reading - latest > max_leap_) {
         note_leap(reading, reading - latest);
     }
     last_ = {now, asked, answered};
@@ -48,7 +48,7 @@ void StoreClock::at_least(Time used) {
     if (used <= highest_) return;
     // We would have noticed if that much time had passed: what was written before has lived less
     // than it seems.
-    if (has_history_ && used > highest_ + max_leap_) note_leap(used, used - highest_);
+    if (has_history_ && used - highest_ > max_leap_) note_leap(used, used - highest_);
     highest_ = used;
     last_ = {used, asked_, answered_};
 }

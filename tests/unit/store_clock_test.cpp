@@ -155,6 +155,18 @@ TEST_F(StoreClockTest, ALeapWithinTheBoundIsNone) {
     EXPECT_EQ(clock.leapt_since(before), 0s);
 }
 
+TEST_F(StoreClockTest, WithoutABoundNothingIsALeap) {
+    clock = StoreClock{Duration::max()};
+    const Time before = observe();
+    store += std::chrono::years{10};
+    EXPECT_EQ(observe(), store);
+    const Time ahead = store;
+    store = start;
+    EXPECT_EQ(observe(), ahead);
+    clock.at_least(ahead + std::chrono::years{10});
+    EXPECT_EQ(clock.leapt_since(before), 0s);
+}
+
 TEST_F(StoreClockTest, ASlowAnswerIsNoLeap) {
     const Time before = observe();
     answer_takes = 30s;
