@@ -224,9 +224,10 @@ public:
 
 private:
     const bool for_people_;
+    std::shared_ptr<spdlog::logger> logger_;
+    // Writes the logger's lines, and is joined before the logger ends.
     std::shared_ptr<spdlog::details::thread_pool> thread_ =
         std::make_shared<spdlog::details::thread_pool>(waiting_lines, 1);
-    std::shared_ptr<spdlog::logger> logger_;
 
 public:
     Floods floods;  // writes when it ends
