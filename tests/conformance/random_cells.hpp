@@ -142,7 +142,7 @@ private:
                 Release release{.key = key, .lock_id = id};
                 if (!cell.grants.empty() && one_in(6)) {
                     release.if_expires_at =
-                        cell.grants.front().expires_at + (one_in(2) ? Duration{0} : Duration{1});
+                        cell.grants.front().expires_at - (one_in(2) ? Duration{0} : Duration{1});
                 }
                 drawn.request = release;
                 return;
