@@ -258,10 +258,10 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
     if (!link.commit(statement, values)) return std::nullopt;
     auto lease = alive(statement, key);
     if (!lease || lease->lock_id == request.lock_id) return lease;
-    // Another lease of the same owner, if it was renewed here.
-    const bool renewed_here = !request.owner.empty() && lease->owner == request.owner &&
-                              touched_at(statement) == lease->store_now;
-    return renewed_here ? lease : std::nullopt;
+    // The statement has renewed another lease of the same owner, with these exceptions.
+    const bool renewed = fresh && !request.owner.empty() && lease->owner == request.owner &&
+                         lease->expires_at != never;
+    return renewed ? lease : std::nullopt;
 }
 
 std::optional<Lease> Shortcuts::ask(Link& link, const Check& request, Time floor) {
