@@ -204,6 +204,10 @@ TEST_F(KnocksTest, AreNotRememberedOnTooManyKeys) {
     }
     EXPECT_TRUE(knocks_.on({"Order", "0"}, 5, start_).empty());
     EXPECT_EQ(knocks_.on({"Order", "1"}, 5, start_).size(), 1U);
+    // One more knock on a known key needs no room.
+    EXPECT_TRUE(knock("carol", start_ + 2s, {"Order", "2"}));
+    EXPECT_EQ(knocks_.on({"Order", "1"}, 5, start_).size(), 1U);
+    EXPECT_EQ(knocks_.on({"Order", "2"}, 5, start_).size(), 2U);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ std::optional<Knocks::Clock::duration> Knocks::add(const LockKey& key,
                                                    const std::vector<Holder>& holders, Knock knock,
                                                    Clock::time_point now) {
     const std::lock_guard lock{mutex_};
-    make_room(now);
+    make_room(key, now);
     std::deque<Kept>& kept = kept_[key];
     for (const Kept& earlier : kept) {
         const auto again = earlier.at + breather;
@@ -30,11 +30,11 @@ std::optional<Knocks::Clock::duration> Knocks::add(const LockKey& key,
     return std::nullopt;
 }
 
-void Knocks::make_room(Clock::time_point now) {
+void Knocks::make_room(const LockKey& key, Clock::time_point now) {
     std::erase_if(kept_, [now](const auto& one) {
         return one.second.empty() || one.second.back().at + kept_for <= now;
     });
-    if (kept_.size() < most_keys) return;
+    if (kept_.size() < most_keys || kept_.contains(key)) return;
     kept_.erase(
         std::ranges::min_element(kept_, {}, [](const auto& one) { return one.second.back().at; }));
 }

@@ -59,7 +59,8 @@ private:
 
     [[nodiscard]] std::vector<Knock> find(const LockKey& key, Fence fence,
                                           Clock::time_point now) const;
-    void make_room(Clock::time_point now);
+    // Forgets old knocks, and one key more if there is no room for a new one.
+    void make_room(const LockKey& key, Clock::time_point now);
 
     mutable std::mutex mutex_;
     std::unordered_map<LockKey, std::deque<Kept>> kept_;  // guarded by mutex_
