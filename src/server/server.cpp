@@ -2,7 +2,6 @@
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -84,17 +84,10 @@ public:
     }
 
     void run() {
-        asio::co_spawn(first(), accept(), rethrow);
         asio::co_spawn(first(), wait_for_stop(), rethrow);
-        std::vector<std::jthread> threads;
-        // The first worker runs what all workers share, so it runs until the other threads have
-        // ended.
-        auto needed = std::make_shared<asio::executor_work_guard<Executor>>(first().get_executor());
-        for (std::size_t i = 1; i < workers_.size(); ++i) {
-            threads.emplace_back([worker = workers_[i].get(), needed] { worker->run(); });
-        }
-        needed.reset();
-        workers_.front()->run();
+        run_all(
+            workers_, [](std::function<void()> work) { return std::jthread{std::move(work)}; },
+            [this] { asio::co_spawn(first(), accept(), rethrow); }, [this] { stop(); });
     }
 
     void stop() noexcept {

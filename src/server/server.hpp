@@ -32,6 +32,7 @@ public:
     [[nodiscard]] std::size_t listening() const;
 
     // Serves until stop() was called and everything under way has been answered. Call it once.
+    // Throws std::system_error if a thread cannot be started.
     void run();
 
     // From now on these are the tokens of a server that has some. From any thread.

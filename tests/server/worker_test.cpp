@@ -10,6 +10,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "server/client.hpp"
@@ -37,6 +39,33 @@ TEST(AWorker, GoesOnAfterAFailureAndTellsOfIt) {
     worker.run();
     EXPECT_TRUE(reached);
     EXPECT_EQ(listener.failures, std::vector<std::string>{"out of everything"});
+}
+
+TEST(Workers, StopIfAThreadCannotBeStarted) {
+    server::ServerOptions options;
+    std::atomic<std::size_t> connections{0};
+    std::vector<std::unique_ptr<server::Worker>> workers;
+    for (int i = 0; i < 4; ++i) {
+        workers.push_back(std::make_unique<server::Worker>(options, connections));
+    }
+    int started = 0;
+    const auto start = [&](std::function<void()> work) {
+        if (++started == 3) throw std::system_error{EAGAIN, std::generic_category()};
+        return std::jthread{std::move(work)};
+    };
+    const auto begin = [] { FAIL() << "not all threads have started"; };
+    const auto stop = [&] {
+        for (const auto& worker : workers) worker->stop();
+    };
+    try {
+        server::run_all(workers, start, begin, stop);
+        FAIL() << "nothing was thrown";
+    } catch (const std::system_error& error) {
+        EXPECT_EQ(error.code(), std::errc::resource_unavailable_try_again);
+        EXPECT_TRUE(
+            std::string_view{error.what()}.starts_with("the server cannot start thread 4 of 4: "))
+            << error.what();
+    }
 }
 
 // As where something is thrown while its client is watched.

@@ -152,7 +152,13 @@ public:
                       << std::flush;
         }
         notify_manager("READY=1\n");
-        server->run();
+        try {
+            server->run();
+        } catch (const std::system_error& error) {
+            close();
+            complain(std::string{error.what()} + "; --threads asks for fewer");
+            return store_failed;
+        }
         close();
         log_.info("stopped");
         return done;

@@ -4,6 +4,8 @@
 #include <boost/asio/post.hpp>
 
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "server/monitoring/observer.hpp"
@@ -103,6 +105,29 @@ std::string_view Worker::date() {
         date_ = http_date(now);
     }
     return date_;
+}
+
+void run_all(std::span<const std::unique_ptr<Worker>> workers, const StartThread& start,
+             const std::function<void()>& begin, const std::function<void()>& stop) {
+    std::optional<std::system_error> failure;
+    std::vector<std::jthread> threads;
+    auto& first = workers.front()->context();
+    auto needed = std::make_shared<asio::executor_work_guard<Executor>>(first.get_executor());
+    try {
+        for (const auto& worker : workers.subspan(1)) {
+            threads.push_back(start([&worker, needed] { worker->run(); }));
+        }
+        begin();
+    } catch (const std::system_error& error) {
+        failure.emplace(error.code(), "the server cannot start thread " +
+                                          std::to_string(threads.size() + 2) + " of " +
+                                          std::to_string(workers.size()));
+        stop();
+    }
+    needed.reset();
+    workers.front()->run();
+    threads.clear();
+    if (failure) throw std::system_error{*failure};
 }
 
 }  // namespace leasehold::server

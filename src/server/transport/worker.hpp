@@ -5,8 +5,12 @@
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,5 +66,15 @@ private:
     std::string date_;
     boost::intrusive::list<Session, boost::intrusive::constant_time_size<false>> sessions_;
 };
+
+// Starts a thread, or throws std::system_error.
+using StartThread = std::function<std::jthread(std::function<void()>)>;
+
+// Runs all workers, the first on this thread and each of the others on its own, until they have
+// stopped. The first one ends last, because it runs what all workers share. Calls `begin` once all
+// threads have started. If one cannot be started, calls `stop` instead, which stops the workers,
+// and throws std::system_error once they have ended.
+void run_all(std::span<const std::unique_ptr<Worker>> workers, const StartThread& start,
+             const std::function<void()>& begin, const std::function<void()>& stop);
 
 }  // namespace leasehold::server
