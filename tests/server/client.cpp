@@ -33,6 +33,7 @@ std::string lower(std::string_view text) {
 Answer read_header(std::string_view header) {
     Answer answer;
     answer.status = static_cast<unsigned>(std::stoul(std::string{header.substr(9, 3)}));
+    answer.reason = header.substr(13, header.find('\r') - 13);
     std::size_t line = header.find("\r\n");
     while (line != header.npos && line + 2 < header.size()) {
         const std::size_t begin = line + 2;

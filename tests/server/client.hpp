@@ -16,6 +16,7 @@ namespace leasehold::testing {
 
 struct Answer {
     unsigned status = 0;                        // 0: the connection ended before the answer
+    std::string reason{};                       // of the status line
     std::map<std::string, std::string> fields;  // names in lower case
     std::string body;
 

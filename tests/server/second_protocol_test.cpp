@@ -86,6 +86,11 @@ private:
         (void)co_await backend_.store().ask(std::move(wanted));
         co_return text(200, "unlocked\n");
     }
+    Task<Reply> find(RoutedRequest& request) {
+        std::string place;
+        for (std::size_t i = 0; i < 4; ++i) place += request.names[i] + ' ';
+        co_return text(200, place + "is a door\n");
+    }
 
     Backend& backend_;
 };
@@ -104,6 +109,12 @@ struct Doors::Table {
               {},
               server::TakesBody::no,
               server::handler<&Doors::unlock>},
+        Route{"GET",
+              "/doors/{city}/{street}/{house}/{door}",
+              {server::Need::use, server::Pace::asks},
+              {},
+              server::TakesBody::no,
+              server::handler<&Doors::find>},
     };
 };
 
@@ -151,6 +162,7 @@ TEST_F(ASecondProtocol, HasItsOwnMethodsAndMediaType) {
     EXPECT_EQ(locked.body, "locked by alice\n");
     const Answer refused = lock("bob", basic_field("secret-of-user"));
     EXPECT_EQ(refused.status, 423);
+    EXPECT_EQ(refused.reason, "Locked");
     EXPECT_EQ(refused.body, "no: the door is locked\n");
     EXPECT_EQ(client_.ask("UNLOCK", "/doors/front/alice", {}, basic_field("secret-of-user")).body,
               "unlocked\n");
@@ -199,14 +211,23 @@ TEST_F(ASecondProtocol, WritesEveryErrorItself) {
     EXPECT_EQ(client_.ask("GET", "/doorstep", {}, shows("watch")).code(), "not_found");
 }
 
+TEST_F(ASecondProtocol, MayHaveManyNamesInAPath) {
+    const Answer found =
+        client_.ask("GET", "/doors/Seoul/Main/7/front", {}, basic_field("secret-of-user"));
+    EXPECT_EQ(found.body, "Seoul Main 7 front is a door\n");
+}
+
 TEST_F(ASecondProtocol, IsCountedByItsRoutesAndMethods) {
-    EXPECT_EQ(lock("alice", basic_field("secret-of-user")).status, 200);
+    const std::string user = basic_field("secret-of-user");
+    EXPECT_EQ(lock("alice", user).status, 200);
+    EXPECT_EQ(lock("bob", user).status, 423);
+    EXPECT_EQ(client_.ask("UNLOCK", "/doors", {}, user).status, 404);
     const std::string text = client_.ask("GET", "/metrics", {}, shows("watch")).body;
-    EXPECT_NE(
-        text.find(
-            R"(leasehold_requests_total{method="LOCK",route="/doors/{door}",status="200"} 1)"),
-        std::string::npos)
-        << text;
+    for (const std::string counted : {R"({method="LOCK",route="/doors/{door}",status="200"} 1)",
+                                      R"({method="LOCK",route="/doors/{door}",status="423"} 1)",
+                                      R"({method="UNLOCK",route="other",status="404"} 1)"}) {
+        EXPECT_NE(text.find("leasehold_requests_total" + counted), std::string::npos) << text;
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "server/http/status.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server {
@@ -19,43 +20,14 @@ void HttpRequest::drop_body() {
 }
 
 std::string_view label_of_method(std::string_view method) noexcept {
-    static constexpr std::array<std::string_view, 6> labels{"GET",   "HEAD",   "POST",
-                                                            "PATCH", "DELETE", "OPTIONS"};
+    static constexpr std::array<std::string_view, 9> labels{
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LOCK", "UNLOCK"};
     const auto* const label = std::ranges::find(labels, method);
     return label == labels.end() ? "other" : *label;
 }
 
 Reply json_reply(unsigned status, const json::object& body) {
     return {.status = status, .body = wire::print(body)};
-}
-
-std::string_view reason_of(unsigned status) noexcept {
-    switch (status) {
-        case 200: return "OK";
-        case 201: return "Created";
-        case 202: return "Accepted";
-        case 204: return "No Content";
-        case 304: return "Not Modified";
-        case 400: return "Bad Request";
-        case 401: return "Unauthorized";
-        case 403: return "Forbidden";
-        case 404: return "Not Found";
-        case 405: return "Method Not Allowed";
-        case 406: return "Not Acceptable";
-        case 408: return "Request Timeout";
-        case 409: return "Conflict";
-        case 410: return "Gone";
-        case 413: return "Content Too Large";
-        case 415: return "Unsupported Media Type";
-        case 417: return "Expectation Failed";
-        case 421: return "Misdirected Request";
-        case 429: return "Too Many Requests";
-        case 431: return "Request Header Fields Too Large";
-        case 500: return "Internal Server Error";
-        case 503: return "Service Unavailable";
-        case 505: return "HTTP Version Not Supported";
-        default: return "";
-    }
 }
 
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,

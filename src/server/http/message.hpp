@@ -68,9 +68,6 @@ struct Reply {
 
 [[nodiscard]] Reply json_reply(unsigned status, const boost::json::object& body);
 
-// The standard name of a status: "Not Found".
-[[nodiscard]] std::string_view reason_of(unsigned status) noexcept;
-
 enum class AfterReply : std::uint8_t { keep_open, close };
 enum class WithBody : std::uint8_t { no, yes };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/enum_table.hpp"
+#include "server/http/status.hpp"
 #include "server/monitoring/families.hpp"
 #include "server/monitoring/instruments.hpp"
 #include "server/monitoring/labelled.hpp"
@@ -41,22 +42,8 @@ struct HashOfCall {
 };
 constexpr std::string_view no_route = "other";
 
-constexpr std::array statuses{200U, 201U, 202U, 204U, 304U, 400U, 401U, 403U,
-                              404U, 405U, 406U, 408U, 409U, 410U, 413U, 415U,
-                              417U, 421U, 429U, 431U, 500U, 503U, 505U, 0U};
-
-// The index of each status in `statuses`. An unknown status has the last index.
-constexpr std::size_t status_limit = 600;
-constexpr auto index_of_status = [] {
-    std::array<std::uint8_t, status_limit> all{};
-    all.fill(statuses.size() - 1);
-    for (std::size_t i = 0; i + 1 < statuses.size(); ++i) {
-        all.at(statuses.at(i)) = static_cast<std::uint8_t>(i);
-    }
-    return all;
-}();
-
-using ByStatus = std::array<Count, statuses.size()>;
+// The last count is of statuses that are not in the list.
+using ByStatus = std::array<Count, statuses.size() + 1>;
 
 template <class Number>
 double number(Number value) {
@@ -131,12 +118,13 @@ void Metrics::Counts::add_requests(Families& to) const {
         "leasehold_request_duration_seconds",
         "From a request's last byte to its answer's first, except tries that waited for a key.");
     requests.for_each([&](const Call& call, const ByStatus& counts) {
-        for (std::size_t i = 0; i < statuses.size(); ++i) {
+        for (std::size_t i = 0; i < counts.size(); ++i) {
             if (counts[i].value() == 0) continue;
+            const bool listed = i < statuses.size();
             total.with(number(counts[i].value()),
                        {{"method", std::string{call.second}},
                         {"route", std::string{call.first}},
-                        {"status", statuses[i] == 0 ? "other" : std::to_string(statuses[i])}});
+                        {"status", listed ? std::to_string(statuses[i].code) : "other"}});
         }
     });
     took.for_each([&](std::string_view route, const Distribution<durations>& times) {
@@ -186,9 +174,9 @@ void Metrics::Counts::add_leases(Families& to) const {
     const auto lost_ones =
         to.counter("leasehold_leases_lost_total",
                    "Times a holder learned that its lease had ended without its doing.");
-    for (const Gone how : {Gone::expired, Gone::taken, Gone::broken}) {
-        lost_ones.with(number(lost[how].value()), {{"how", to_string(how)}});
-    }
+    lost.for_each([&](Gone how, const Count& count) {
+        if (is_loss[how]) lost_ones.with(number(count.value()), {{"how", to_string(how)}});
+    });
     const auto refusals = to.counter("leasehold_refusals_total",
                                      "Refusals sent to clients; a try that waited counts once.");
     refusals.with(number(held.value()), {{"kind", "held"}, {"reason", "none"}});
@@ -233,9 +221,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::served(const Served& request) noexcept try {
     const std::string_view route = request.route.empty() ? no_route : request.route;
-    const std::size_t status =
-        index_of_status[std::min<std::size_t>(request.status, status_limit - 1)];
-    counts_->requests[{route, request.method}][status].add();
+    counts_->requests[{route, request.method}][index_of_status(request.status)].add();
     const auto took = static_cast<std::uint64_t>(request.took.count());
     if (request.waited) {
         counts_->waited.add(took);

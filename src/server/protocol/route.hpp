@@ -88,7 +88,8 @@ enum class TakesBody : std::uint8_t { no, yes };
 // A request that matches a route.
 struct RoutedRequest {
     HttpRequest& http;
-    std::array<std::string, 3> names{};  // the segments that the pattern has in braces
+    // The segments that the pattern has in braces. There is room for every pattern.
+    std::array<std::string, Path::most_segments> names{};
     Query query{};
     ClientConnection& connection;
     bool waited = false;  // set by a handler that waits for a key

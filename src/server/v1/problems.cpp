@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "server/http/status.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {
