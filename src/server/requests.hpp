@@ -8,6 +8,7 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/request.hpp>
 
+#include "core/enum_table.hpp"
 #include "core/request_traits.hpp"
 
 // What the parts of the server share about requests to the store.
@@ -26,6 +27,13 @@ enum class Pace : std::uint8_t { asks, keeps, by_request };
 [[nodiscard]] inline StoreFault not_sent(const char* why) {
     return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
 }
+
+// Whether a holder that learns of this end has lost its lease: it ended without the holder's doing.
+inline constexpr EnumTable<Gone, bool> is_loss{{{Gone::unknown, false},
+                                                {Gone::expired, true},
+                                                {Gone::released, false},
+                                                {Gone::taken, true},
+                                                {Gone::broken, true}}};
 
 // Whether a client receives an outcome.
 enum class Told : std::uint8_t {
@@ -54,9 +62,10 @@ public:
     virtual void answered(const Answered&) {}
 };
 
-// The one stream of outcomes. The store queue publishes what the store answers, the waiting room
-// the refusals that it sends to clients whose time is up. Every other part subscribes, so that no
-// part calls another to report something. Thread-safe once all listeners have subscribed.
+// The one stream of outcomes. The store queue publishes the outcome of every request it was given,
+// the waiting room the refusals that it sends to clients whose time is up. Every other part
+// subscribes, so that no part calls another to report something. Thread-safe once all listeners
+// have subscribed.
 class OutcomeStream {
 public:
     // Before the first request. The listener outlives the last one.

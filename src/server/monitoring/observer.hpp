@@ -71,6 +71,10 @@ public:
         one_.served(request);
         other_.served(request);
     }
+    void sending(const Request& request) override {
+        one_.sending(request);
+        other_.sending(request);
+    }
     void answered(const Answered& answered) override {
         one_.answered(answered);
         other_.answered(answered);

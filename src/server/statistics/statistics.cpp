@@ -15,9 +15,7 @@ constexpr std::chrono::minutes between_counts{1};
 
 // Whether the holder learns from the refusal that its lease ended without its doing.
 bool tells_of_a_loss(const Refusal& refusal) {
-    return refusal.kind == Refusal::Kind::gone &&
-           (refusal.reason == Gone::expired || refusal.reason == Gone::taken ||
-            refusal.reason == Gone::broken);
+    return refusal.kind == Refusal::Kind::gone && is_loss[refusal.reason];
 }
 
 template <class T>

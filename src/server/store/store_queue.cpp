@@ -91,14 +91,17 @@ Task<Outcome> StoreQueue::ask(Request request, Told told) {
     const Urgency urgency = urgency_of({&request, 1});
     bool entered = enter_at_once(1, urgency);
     if (!entered) entered = co_await queue_up(1, urgency);
-    if (!entered) co_return turned_away();
     Outcome outcome;
     const Asked asked{request};
-    const Executor executor = co_await asio::this_coro::executor;
-    Call call{executor, 1};
-    hand_over(call, {&request, 1}, {&outcome, 1});
-    if (!call.answered()) co_await wait_for(call);
-    leave(1);
+    if (!entered) {
+        outcome = turned_away();
+    } else {
+        const Executor executor = co_await asio::this_coro::executor;
+        Call call{executor, 1};
+        hand_over(call, {&request, 1}, {&outcome, 1});
+        if (!call.answered()) co_await wait_for(call);
+        leave(1);
+    }
     outcomes_.publish({asked.kind, asked.owner, outcome, told});
     co_return outcome;
 }
@@ -152,6 +155,7 @@ Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
     } else {
         co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends);
     }
+    outcomes_.publish({RequestKind::holders, {}, outcome, Told::nobody});
     if (const auto* holders = std::get_if<HolderPage>(&outcome)) co_return holders->store_now;
     const auto* fault = std::get_if<StoreFault>(&outcome);
     co_return std::unexpected{fault != nullptr ? *fault

@@ -47,6 +47,7 @@ struct WaitingRoom::Waiter {
     std::multimap<Clock::time_point, WaiterPtr>::iterator ending{};
     bool has_tried = false;
     bool gone = false;
+    bool replaced = false;  // its client repeated the try, which waits in its place
     bool answered = false;
 
     [[nodiscard]] bool is_welcome() const { return !welcome || welcome(); }
@@ -225,6 +226,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     if (!waiter->wanted.fresh_lock_id) line->drawn[waiter->wanted.lock_id] = waiter;
     if (before) {
         waiter->has_tried = before->has_tried;
+        before->replaced = true;
         end_patience(before);
     }
     serve(*line);
@@ -254,7 +256,10 @@ void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     --waiting_;
     waiter->answered = true;
     const bool refused = std::holds_alternative<Refusal>(outcome);
-    if (refused) outcomes_.publish({RequestKind::try_lock, waiter->wanted.owner, outcome});
+    // A try that goes on elsewhere, or whose client has gone, is not refused to anybody.
+    if (refused && !waiter->gone && !waiter->replaced) {
+        outcomes_.publish({RequestKind::try_lock, waiter->wanted.owner, outcome});
+    }
     std::exchange(waiter->resume, {})(std::move(outcome));
     Line* const line = waiter->line;
     if (line == nullptr) return;
