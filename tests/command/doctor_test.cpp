@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <fstream>
 
 #include "command/host.hpp"
 #include "command/serving.hpp"
@@ -16,7 +19,10 @@ bool has(const std::string& text, const std::string& part) {
 
 class Doctor : public ::testing::Test {
 protected:
-    [[nodiscard]] std::string file() const { return (folder_.path() / "locks.db").string(); }
+    [[nodiscard]] std::string path(const char* name) const {
+        return (folder_.path() / name).string();
+    }
+    [[nodiscard]] std::string file() const { return path("locks.db"); }
     [[nodiscard]] std::string store() const { return "sqlite:" + file(); }
 
     void execute(const char* sql) const {
@@ -58,6 +64,23 @@ TEST_F(Doctor, LeavesNothingInTheHistory) {
     EXPECT_TRUE(has(leasehold({"doctor", "--store", server.url()}).output, "ok       permissions"));
     EXPECT_EQ(leasehold({"history", "--store", server.url()}).output, "no lease has ended\n");
     EXPECT_EQ(leasehold({"ls", "--store", server.url()}).output, "nothing is locked\n");
+}
+
+TEST_F(Doctor, ReadsTheClockWithATokenThatMayOnlyTakeLocks) {
+    const auto made =
+        leasehold({"token", "taker", "--roles", "use", "--token-file", path("taker")});
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+    const std::string tokens = path("tokens.toml");
+    std::ofstream{tokens} << made.output;
+    ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);
+    const Serving server{store(), {"--tokens", tokens}};
+    const auto seen =
+        leasehold({"doctor", "--store", server.url()}, {"LEASEHOLD_TOKEN_FILE=" + path("taker")});
+    EXPECT_EQ(seen.exit_code, 0) << seen.output;
+    EXPECT_TRUE(has(seen.output, "ok       clock")) << seen.output;
+    EXPECT_TRUE(has(seen.output, "ok       permissions")) << seen.output;
+    EXPECT_TRUE(has(seen.output, "warning  history")) << seen.output;
+    EXPECT_EQ(leasehold({"history", "--store", store()}).output, "no lease has ended\n");
 }
 
 TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
