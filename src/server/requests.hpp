@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string_view>
@@ -22,6 +23,10 @@ enum class Pace : std::uint8_t { asks, keeps, by_request };
     const bool keeps_or_ends = names_own_lease(kind) || kind == RequestKind::release_all;
     return keeps_or_ends ? Pace::keeps : Pace::asks;
 }
+
+// How long after the expected expiry of a lease the store is asked. Only the store's clock says
+// when a lease expires, and this machine's estimate may be early.
+inline constexpr std::chrono::milliseconds behind_the_expiry{1};
 
 // The outcome of a request that the server did not send to the store.
 [[nodiscard]] inline StoreFault not_sent(const char* why) {

@@ -74,8 +74,8 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
-    [[nodiscard]] std::size_t waiting() noexcept { return backend_.waiting_room().waiting(); }
-    [[nodiscard]] std::size_t listening() { return backend_.reporter().listeners(); }
+    [[nodiscard]] std::size_t waiting() noexcept { return backend_.waiting(); }
+    [[nodiscard]] std::size_t listening() { return backend_.listening(); }
 
     void use(std::shared_ptr<const Tokens> tokens) { backend_.use(std::move(tokens)); }
     void use(std::shared_ptr<const TlsIdentity> identity) {
@@ -99,7 +99,6 @@ public:
 private:
     using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
     using Event = asio::posix::basic_stream_descriptor<Executor>;
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 
     [[nodiscard]] asio::io_context& first() noexcept { return workers_.front()->context(); }
 

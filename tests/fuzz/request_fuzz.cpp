@@ -63,7 +63,7 @@ Read read(std::string_view bytes, std::size_t piece) {
 
 bool same(const HttpRequest& one, const HttpRequest& other) {
     const auto all = [](const HttpRequest& r) {
-        return std::tie(r.method, r.target, r.content_type, r.lock_token, r.body, r.keep_alive);
+        return std::tie(r.method, r.target, r.content_type, r.fields, r.body, r.keep_alive);
     };
     return all(one) == all(other);
 }

@@ -6,6 +6,7 @@
 #include "server/event_client.hpp"
 #include "server/events/event_log.hpp"
 #include "server/token_fixture.hpp"
+#include "server/v1/server_sent_events.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -192,11 +193,13 @@ TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
 
 TEST(AuthorizationOfASlowListener, ThatIsTakenAwayIsTheEndOfWhatItIsTold) {
     const auto log = std::make_shared<server::EventLog>(10);
-    const auto admin = std::make_shared<const server::Token>(token("admin", {Role::see}));
-    const auto stream = log->open({}, std::nullopt, admin, 1);
+    bool welcome = true;
+    const auto stream =
+        log->open({}, std::nullopt, [&] { return welcome; }, server::v1::server_sent_events(), 1);
     std::string told;
     EXPECT_EQ(stream->take(told), server::EventStream::State::open);
-    log->end_if([](const server::Token&) { return true; });
+    welcome = false;
+    log->end_unwelcome();
     log->append({.kind = server::Event::Kind::granted, .lease = {.key = {"Order", "1"}}});
     told.clear();
     EXPECT_EQ(stream->take(told), server::EventStream::State::ended);

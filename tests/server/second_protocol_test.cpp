@@ -75,7 +75,7 @@ private:
                                  .lock_id = LockId::random(),
                                  .owner = request.http.body,
                                  .ttl = std::chrono::minutes{1}};
-        const Outcome outcome = co_await backend_.store().ask(std::move(wanted));
+        const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
         if (const auto* lease = std::get_if<Lease>(&outcome)) {
             co_return text(200, "locked by " + lease->owner + "\n");
         }
@@ -83,7 +83,7 @@ private:
     }
     Task<Reply> unlock(RoutedRequest& request) {
         Request wanted = ReleaseAll{.owner = request.names[1]};
-        (void)co_await backend_.store().ask(std::move(wanted));
+        (void)co_await backend_.ask(request, std::move(wanted));
         co_return text(200, "unlocked\n");
     }
     Task<Reply> find(RoutedRequest& request) {
@@ -147,8 +147,8 @@ protected:
     server::Metrics metrics_{"1"};
     RunningServer server_{
         memory::open(),
-        {.tokens =
-             tokens({token("user", {server::Role::use}), token("watch", {server::Role::see})}),
+        {.tokens = tokens({token("user", {server::Role::use}), token("watch", {server::Role::see}),
+                           token("shop", {server::Role::use}, "shop")}),
          .protocols = {[](Backend& backend) { return std::make_unique<Doors>(backend); }},
          .observer = &metrics_,
          .metrics = &metrics_}};
@@ -182,6 +182,15 @@ TEST_F(ASecondProtocol, AuthenticatesInItsOwnWay) {
     const Answer native = client_.ask("GET", "/v1/locks", {}, basic_field("secret-of-watch"));
     EXPECT_EQ(native.status, 401);
     EXPECT_TRUE(native.fields.at("www-authenticate").starts_with("Bearer "));
+}
+
+TEST_F(ASecondProtocol, CannotLetATokenActForAnotherOwner) {
+    const std::string shop = basic_field("secret-of-shop");
+    const Answer refused = lock("alice", shop);
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_TRUE(refused.body.starts_with("no: the token 'shop' speaks only for")) << refused.body;
+    EXPECT_EQ(lock("shop/till-1", shop).status, 200);
+    EXPECT_EQ(client_.ask("UNLOCK", "/doors/front/alice", {}, shop).status, 403);
 }
 
 TEST_F(ASecondProtocol, WritesEveryErrorItself) {

@@ -1,6 +1,6 @@
 #include "server/access/access_control.hpp"
 
-#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -17,10 +17,14 @@ namespace json = boost::json;
 constexpr std::size_t known_tokens = 100'000;
 constexpr std::size_t known_addresses = 10'000;
 
-[[noreturn]] void refuse(const Denial& denied, json::object fields = {}) {
-    if (!denied.role.empty()) fields["role"] = denied.role;
-    throw Refused{
-        {.status = 403, .code = "forbidden", .detail = denied.detail, .facts = std::move(fields)}};
+Problem forbidden(const Denial& denied) {
+    json::object facts;
+    if (!denied.role.empty()) facts["role"] = denied.role;
+    return {.status = 403, .code = "forbidden", .detail = denied.detail, .facts = std::move(facts)};
+}
+
+[[noreturn]] void refuse(const Denial& denied) {
+    throw Refused{forbidden(denied)};
 }
 
 Problem unauthorized(std::string detail, std::string_view form, std::string_view challenge) {
@@ -35,10 +39,6 @@ Problem unauthorized(std::string detail, std::string_view form, std::string_view
 }
 
 }  // namespace
-
-std::string position_in_batch(std::size_t index, std::size_t requests) {
-    return requests == 1 ? "" : "requests[" + std::to_string(index) + "]: ";
-}
 
 AccessControl::AccessControl(const ServerOptions& options)
     : options_{options},
@@ -142,22 +142,17 @@ void AccessControl::admit(const HttpRequest& request, std::string_view owner) {
     if (const auto denied = denial(*request.token, owner)) refuse(*denied);
 }
 
-void AccessControl::admit_all(const HttpRequest& request, std::span<Request> wanted) {
+void AccessControl::admit_all(const HttpRequest& request, std::span<const Request> wanted) {
     if (!request.token) return;
     std::optional<Denial> first;
-    json::array refused;
+    std::vector<std::size_t> refused;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         auto denied = denial(*request.token, wanted[i]);
         if (!denied) continue;
-        refused.emplace_back(i);
+        refused.push_back(i);
         if (!first) first = std::move(denied);
     }
-    if (!first) return;
-    first->detail = position_in_batch(refused.at(0).as_uint64(), wanted.size()) + first->detail;
-    json::object fields;
-    fields["index"] = refused.at(0);
-    fields["refused"] = std::move(refused);
-    refuse(*first, std::move(fields));
+    if (first) throw BatchRefused{forbidden(*first), std::move(refused)};
 }
 
 std::optional<std::chrono::duration<double>> AccessControl::take(const Token& token, Pace pace,

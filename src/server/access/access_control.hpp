@@ -6,6 +6,8 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <leasehold/store.hpp>
 
@@ -20,8 +22,14 @@ namespace leasehold::server {
 
 class ClientConnection;
 
-// The words that name a request of a batch in front of an error; empty if it is the only one.
-[[nodiscard]] std::string position_in_batch(std::size_t index, std::size_t requests);
+// Thrown to refuse a batch because of some of its requests. The problem is that of the first one; a
+// protocol with batches adds which requests it is about.
+struct BatchRefused : Refused {
+    BatchRefused(Problem why, std::vector<std::size_t> which)
+        : Refused{std::move(why)}, indices{std::move(which)} {}
+
+    std::vector<std::size_t> indices;  // of the refused requests, in their order; at least one
+};
 
 // Decides which requests are allowed, by the client's token, its roles, the owner it acts for and
 // its rate. Thread-safe. Functions named admit and pass throw Refused for a request that is not
@@ -49,8 +57,8 @@ public:
     static void admit(const HttpRequest& request, Request& wanted);
     // Checks that the token may act in this owner's name.
     static void admit(const HttpRequest& request, std::string_view owner);
-    // Checks all requests of a batch. The refusal lists the requests that are not allowed.
-    static void admit_all(const HttpRequest& request, std::span<Request> wanted);
+    // Checks the owners that all requests of a batch name. Throws BatchRefused.
+    static void admit_all(const HttpRequest& request, std::span<const Request> wanted);
 
     // Which requests of a batch the token's rate allows now. Throws if it allows none of them.
     struct Open {

@@ -1,7 +1,6 @@
 #include "server/events/event.hpp"
 
 #include "core/enum_table.hpp"
-#include "wire/messages.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -37,25 +36,6 @@ Event ending_of(const PastLease& past, Time store_now) {
             .ended_at = past.ended_at,
             .by = past.by,
             .why = past.why};
-}
-
-boost::json::object to_json(const Event& event) {
-    boost::json::object object = wire::to_json(event.lease);
-    object["event"] = name_of(event.kind);
-    object["store_now"] = wire::to_json(event.store_now);
-    switch (event.kind) {
-        case Event::Kind::granted:
-        case Event::Kind::extended: break;
-        case Event::Kind::knocked:
-            object["by"] = event.by;
-            object["message"] = event.why;
-            break;
-        default:
-            object["ended_at"] = wire::to_json(event.ended_at);
-            object["by"] = event.by;
-            object["why"] = event.why;
-    }
-    return object;
 }
 
 }  // namespace leasehold::server

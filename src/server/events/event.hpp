@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include <boost/json/object.hpp>
-
 #include <leasehold/lease.hpp>
 
 namespace leasehold::server {
@@ -35,8 +33,5 @@ struct Event {
 [[nodiscard]] std::string_view name_of(Event::Kind kind) noexcept;
 
 [[nodiscard]] Event ending_of(const PastLease& past, Time store_now);
-
-// Has the same fields for a lease and its end as every other answer.
-[[nodiscard]] boost::json::object to_json(const Event& event);
 
 }  // namespace leasehold::server

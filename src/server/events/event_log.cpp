@@ -5,16 +5,12 @@
 #include <utility>
 
 #include "core/rules.hpp"
-#include "wire/json.hpp"
 
 namespace leasehold::server {
 namespace {
 
 // take() adds no further event after this number of bytes.
 constexpr std::size_t piece_bytes = 64 * 1024;
-constexpr std::string_view retry = "retry: 2000\n";
-constexpr std::string_view reset_data =
-    R"(data: {"event":"reset","detail":"some events may have been missed: read the list again"})";
 
 std::string random_name() {
     return LockId::random().to_string().substr(0, 13);
@@ -46,12 +42,9 @@ std::optional<std::uint64_t> EventLog::place_of(std::string_view id) const {
 }
 
 void EventLog::append(const Event& event) {
-    std::string text = "event: ";
-    text.append(name_of(event.kind)).append("\ndata: ");
-    wire::print(text, to_json(event));
     const std::lock_guard lock{mutex_};
     ++last_;
-    entries_.push_back({event.lease, "id: " + id_of(last_) + '\n' + text + "\n\n"});
+    entries_.push_back({.event = event});
     if (entries_.size() > kept_) entries_.pop_front();
     for (EventStream* const listener : listeners_) {
         const bool knew = std::exchange(listener->told_, true);
@@ -73,26 +66,35 @@ void EventLog::wake_all() {
     }
 }
 
-void EventLog::end_if(const std::function<bool(const Token&)>& revoked) {
+const std::string& EventLog::text_of(std::uint64_t number, const EventFormat& format) {
+    Entry& kept = entry(number);
+    if (std::exchange(kept.format, &format) != &format) {
+        kept.text.clear();
+        format.event(kept.text, id_of(number), kept.event);
+    }
+    return kept.text;
+}
+
+void EventLog::end_unwelcome() {
     const std::lock_guard lock{mutex_};
     for (EventStream* const listener : listeners_) {
-        if (listener->token_ && revoked(*listener->token_)) listener->revoked_ = true;
+        if (listener->welcome_ && !listener->welcome_()) listener->revoked_ = true;
     }
     wake_all();
 }
 
 std::unique_ptr<EventStream> EventLog::open(EventFilter filter,
                                             const std::optional<std::string>& last_id,
-                                            std::shared_ptr<const Token> token, std::size_t most) {
+                                            std::function<bool()> welcome,
+                                            const EventFormat& format, std::size_t most) {
     std::unique_ptr<EventStream> stream{
-        new EventStream{shared_from_this(), std::move(filter), std::move(token)}};
+        new EventStream{shared_from_this(), std::move(filter), std::move(welcome), format}};
     const std::lock_guard lock{mutex_};
     if (listeners_.size() >= most) return nullptr;
     const auto place = last_id ? place_of(*last_id) : last_;
     stream->place_ = place.value_or(last_);
-    stream->greeting_.append(retry).append("id: ").append(id_of(stream->place_)).append("\n");
-    if (!place) stream->greeting_.append("event: reset\n").append(reset_data).append("\n");
-    stream->greeting_.append("\n");
+    format.begin(stream->greeting_, id_of(stream->place_),
+                 place ? EventFormat::Since::nothing_missed : EventFormat::Since::missed);
     listeners_.insert(stream.get());
     return stream;
 }
@@ -135,19 +137,19 @@ EventStream::State EventStream::take(std::string& out) {
     const std::size_t end = out.size() + piece_bytes;
     while (!revoked_ && place_ < log_->last_ && out.size() < end) {
         ++place_;
-        const EventLog::Entry& entry =
-            log_->entries_[log_->entries_.size() - 1 - (log_->last_ - place_)];
-        if (filter_.admits(entry.lease)) out.append(entry.text);
+        if (filter_.admits(log_->entry(place_).event.lease)) {
+            out.append(log_->text_of(place_, format_));
+        }
     }
     told_ = place_ < log_->last_;
-    if (log_->closed_) out.append(": the server is stopping\n\n");
-    if (revoked_) out.append(": this token may no longer listen to events\n\n");
+    if (log_->closed_) format_.end(out, EventFormat::End::server_stops);
+    if (revoked_) format_.end(out, EventFormat::End::token_revoked);
     return state_now();
 }
 
 void EventStream::print_heartbeat(std::string& out) const {
     const std::lock_guard lock{log_->mutex_};
-    out.append(": still here\nid: ").append(log_->id_of(place_)).append("\n\n");
+    format_.heartbeat(out, log_->id_of(place_));
 }
 
 }  // namespace leasehold::server

@@ -14,12 +14,12 @@
 #include <leasehold/store.hpp>
 
 #include "server/events/event.hpp"
+#include "server/events/event_format.hpp"
 #include "server/http/body_stream.hpp"
 
 namespace leasehold::server {
 
 class EventStream;
-struct Token;  // tokens.hpp
 
 // Which events a client wants to receive.
 struct EventFilter {
@@ -31,9 +31,9 @@ struct EventFilter {
     [[nodiscard]] bool admits(const Holder& lease) const;
 };
 
-// Keeps the latest events for the clients that listen. Each event is printed once for all clients.
-// A client is lost if its next event is no longer kept: its stream ends, and the client starts
-// again. Thread-safe.
+// Keeps the latest events for the clients that listen. Each event is printed once for all clients
+// with the same format. A client is lost if its next event is no longer kept: its stream ends, and
+// the client starts again. Thread-safe.
 class EventLog : public std::enable_shared_from_this<EventLog> {
 public:
     explicit EventLog(std::size_t kept);
@@ -46,28 +46,35 @@ public:
     void break_off();
 
     // `last_id` is the id of the last event that the client has received, if the client sent one.
-    // `token` is the client's token, if it has one. nullptr if `most` clients listen already.
+    // `welcome`, if there is one, says whether the client may still listen; it is called on any
+    // thread while the client listens. nullptr if `most` clients listen already.
     [[nodiscard]] std::unique_ptr<EventStream> open(EventFilter filter,
                                                     const std::optional<std::string>& last_id,
-                                                    std::shared_ptr<const Token> token,
-                                                    std::size_t most);
+                                                    std::function<bool()> welcome,
+                                                    const EventFormat& format, std::size_t most);
     [[nodiscard]] std::size_t listeners() const;
 
-    // Ends every stream, with a comment that says why.
+    // Ends every stream, and says why.
     void close();
-    // Ends the streams of tokens that may no longer listen.
-    void end_if(const std::function<bool(const Token&)>& revoked);
+    // Ends the streams of clients that are not welcome any more.
+    void end_unwelcome();
 
 private:
     friend class EventStream;
 
     struct Entry {
-        Holder lease;
-        std::string text;
+        Event event;
+        std::string text{};  // the event in this format
+        const EventFormat* format = nullptr;
     };
 
     void wake_all();  // under mutex_
     [[nodiscard]] std::string id_of(std::uint64_t number) const;
+    // The text of an event that is kept. Under mutex_.
+    [[nodiscard]] const std::string& text_of(std::uint64_t number, const EventFormat& format);
+    [[nodiscard]] Entry& entry(std::uint64_t number) {
+        return entries_[entries_.size() - 1 - (last_ - number)];
+    }
     // The number of the event with this id, if a client can continue after it.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::string_view id) const;
     [[nodiscard]] std::uint64_t first() const { return last_ + 1 - entries_.size(); }
@@ -91,19 +98,22 @@ public:
     void on_news(std::function<void()> wake) override;
     State take(std::string& out) override;
     [[nodiscard]] State state() const override;
-    // The heartbeat's id tells the client how far it has read, also past events it did not want.
     void print_heartbeat(std::string& out) const override;
 
 private:
     friend class EventLog;
-    EventStream(std::shared_ptr<EventLog> log, EventFilter filter,
-                std::shared_ptr<const Token> token)
-        : log_{std::move(log)}, filter_{std::move(filter)}, token_{std::move(token)} {}
+    EventStream(std::shared_ptr<EventLog> log, EventFilter filter, std::function<bool()> welcome,
+                const EventFormat& format)
+        : log_{std::move(log)},
+          filter_{std::move(filter)},
+          welcome_{std::move(welcome)},
+          format_{format} {}
     [[nodiscard]] State state_now() const;
 
     const std::shared_ptr<EventLog> log_;
     const EventFilter filter_;
-    const std::shared_ptr<const Token> token_;
+    const std::function<bool()> welcome_;
+    const EventFormat& format_;
     // Guarded by log_->mutex_:
     std::string greeting_;
     std::uint64_t place_ = 0;  // the number of the last event that take() has read

@@ -16,7 +16,6 @@ namespace {
 
 // Of all the time, a survey may take a tenth.
 constexpr int rest_after_survey = 9;
-constexpr std::chrono::milliseconds behind_the_expiry{1};
 constexpr std::size_t keys_at_once = 64;
 constexpr std::size_t past_of_key = 100;
 // Most surveys find little that is new.
@@ -72,14 +71,15 @@ void Reporter::knocked(Event knock) {
 }
 
 Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id,
-                                      std::shared_ptr<const Token> token) {
+                                      std::function<bool()> welcome, const EventFormat& format) {
     const Counted opening{opening_};
     auto begin = [&](auto resume) {
         asio::dispatch(home_, [this, begun = Begun{std::move(resume)}] { join(begun); });
     };
     const auto fault = co_await answer_from<std::optional<StoreFault>>(begin);
     if (fault) co_return std::unexpected{*fault};
-    auto stream = log_->open(std::move(filter), last_id, std::move(token), options_.events_clients);
+    auto stream =
+        log_->open(std::move(filter), last_id, std::move(welcome), format, options_.events_clients);
     if (!stream) co_return std::unexpected{not_sent("too many listen to events already")};
     co_return stream;
 }
@@ -178,10 +178,9 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     Ledger::Survey found;
     List page{.limit = std::min(limits_.page_rows, options_.events_leases)};
     for (bool more = true; more;) {
-        std::vector<Request> requests;
-        requests.emplace_back(page);
-        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
-        auto live = answer_of<HolderPage>(outcomes.front());
+        Request question = page;
+        Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+        auto live = answer_of<HolderPage>(outcome);
         more = live.size() == page.limit;
         std::ranges::move(live.items, std::back_inserter(found.live));
         if (!more) break;
@@ -192,10 +191,9 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     History past{.limit = wanted == Past::latest ? 1 : first_page_of_past};
     past.limit = std::min(past.limit, limits_.page_rows);
     for (bool more = true; more;) {
-        std::vector<Request> requests;
-        requests.emplace_back(past);
-        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
-        auto ended = answer_of<HistoryPage>(outcomes.front());
+        Request question = past;
+        Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+        auto ended = answer_of<HistoryPage>(outcome);
         found.store_now = ended.store_now;
         more = wanted == Past::since_last_time && ended.size() == past.limit &&
                ended.back().sequence > ledger_.latest_sequence() &&

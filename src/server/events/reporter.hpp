@@ -1,7 +1,5 @@
 #pragma once
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include <atomic>
 #include <expected>
 #include <functional>
@@ -45,20 +43,20 @@ public:
     }
     void knocked(Event knock);
 
-    // A stream that misses nothing from now on, or why there is none.
+    // A stream that misses nothing from now on, or why there is none. The parameters are those of
+    // EventLog::open().
     using Opened = std::expected<std::unique_ptr<EventStream>, StoreFault>;
     [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id,
-                                    std::shared_ptr<const Token> token);
+                                    std::function<bool()> welcome, const EventFormat& format);
     [[nodiscard]] std::size_t listeners() const { return log_->listeners(); }
 
-    // Ends the streams of tokens that were revoked.
-    void end_if(const std::function<bool(const Token&)>& revoked) { log_->end_if(revoked); }
+    // Ends the streams of clients that are not welcome any more.
+    void end_unwelcome() { log_->end_unwelcome(); }
 
     // Ends every stream, and refuses new ones.
     void close();
 
 private:
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
     using Begun = std::function<void(std::optional<StoreFault>)>;
 
     void take(const Answered& answered);

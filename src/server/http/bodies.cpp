@@ -18,10 +18,6 @@ std::string media_type(std::string_view field) {
     return lower(type.substr(begin, type.find_last_not_of(" \t") + 1 - begin));
 }
 
-void refuse_token(const HttpRequest& request) {
-    if (request.lock_token) throw BadRequest{"this request takes no Lock-Token"};
-}
-
 void refuse_unless_json(const HttpRequest& request) {
     if (media_type(request.content_type) == "application/json") return;
     throw Refused{{.status = 415,

@@ -12,9 +12,6 @@ namespace leasehold::server {
 // parameters.
 [[nodiscard]] std::string media_type(std::string_view field);
 
-// Throws BadRequest if the request has a Lock-Token.
-void refuse_token(const HttpRequest& request);
-
 // Throws Refused if the body's media type is not application/json.
 void refuse_unless_json(const HttpRequest& request);
 

@@ -11,6 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "server/http/body_budget.hpp"
+#include "server/http/header_fields.hpp"
 
 // A request and its reply, as HTTP has them.
 namespace leasehold::server {
@@ -28,15 +29,14 @@ struct HttpRequest {
     std::string method;  // as it was sent: "GET", "LOCK"
     std::string target;  // in origin form: "/path?query"
     std::string content_type;
-    std::optional<std::string> lock_token;
     std::string if_none_match;
     std::string accept;
     std::string accept_encoding;
-    std::optional<std::string> last_event_id;
     std::string host;
     std::optional<std::string> authorization;
     std::optional<std::string> origin;  // of the web page that sends the request, if one does
     bool asks_permission = false;       // Access-Control-Request-Method was sent for that page
+    HeaderFields fields;                // all others, for the protocols
     std::string body;
     std::size_t body_bytes = 0;      // received, even if drop_body() was called since
     BodyBudget::Share body_share{};  // of a large body

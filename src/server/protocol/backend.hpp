@@ -1,15 +1,22 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <leasehold/lock_manager.hpp>
 
 #include "server/access/access_control.hpp"
 #include "server/events/reporter.hpp"
+#include "server/monitoring/levels.hpp"
 #include "server/options.hpp"
+#include "server/protocol/route.hpp"
 #include "server/requests.hpp"
 #include "server/statistics/statistics.hpp"
 #include "server/store/held_leases.hpp"
@@ -22,30 +29,78 @@
 
 namespace leasehold::server {
 
-// The parts of the server that handlers of every protocol use, one of each. The parts are connected
-// by the stream of outcomes, to which they subscribe here. Thread-safe.
+// What the handlers of every protocol ask. The store, the waiting room and the events are reached
+// only through functions that take the client's request: each of them checks the role and the owner
+// of the client's token, signs what the client breaks, and counts the outcome, so that no protocol
+// can forget it. They throw Refused for what the token may not do, and BadRequest for what exceeds
+// the limits. Thread-safe.
+//
+// The parts of the server are connected here by the stream of outcomes, to which they subscribe.
 class Backend {
 public:
     // All outlive this. The waiting room, the reporter and the delayed releases work on `home`.
     Backend(LockManager& locks, asio::io_context& home, const ServerOptions& options);
 
-    [[nodiscard]] LockManager& locks() noexcept { return locks_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
-    [[nodiscard]] AccessControl& access() noexcept { return access_; }
-    [[nodiscard]] Statistics& statistics() noexcept { return statistics_; }
-    [[nodiscard]] StoreQueue& store() noexcept { return store_; }
-    [[nodiscard]] Reporter& reporter() noexcept { return reporter_; }
-    [[nodiscard]] Knocks& knocks() noexcept { return knocks_; }
-    [[nodiscard]] WaitingRoom& waiting_room() noexcept { return waiting_room_; }
-    [[nodiscard]] DelayedReleases& delayed_releases() noexcept { return delayed_releases_; }
-    [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
-    [[nodiscard]] std::atomic<std::size_t>& requests_under_way() noexcept { return under_way_; }
+    [[nodiscard]] const Limits& limits() const noexcept { return locks_.limits(); }
+    // Throws BadRequest for a request that exceeds the limits.
+    void validate(const Request& wanted) const { locks_.validate(wanted); }
 
+    // The store's answer. The token's rate counts the client's request once, as its route says.
+    [[nodiscard]] Task<Outcome> ask(RoutedRequest& request, Request wanted);
+
+    // The store's answers to several requests. Throws BatchRefused if one of them exceeds the
+    // limits or is not allowed. The token's rate counts every one of them, so the route has
+    // Pace::by_request; a request that the rate does not allow now is answered with a fault.
+    [[nodiscard]] Task<std::vector<Outcome>> ask_all(RoutedRequest& request,
+                                                     std::vector<Request> wanted);
+
+    // A grant, or the refusal after this time. Call `if_unsent` if the client does not receive the
+    // grant.
+    struct Waited {
+        Outcome outcome;
+        std::function<void()> if_unsent{};
+    };
+    [[nodiscard]] Task<Waited> wait(RoutedRequest& request, TryLock wanted, Duration patience);
+    // The owners of the tries that wait for the key, in their order.
+    [[nodiscard]] Task<std::vector<std::string>> waiting_owners(const LockKey& key) {
+        return waiting_room_.line_for(key);
+    }
+    // The number of tries that wait for each of these keys.
+    [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys) {
+        return waiting_room_.waiting_for(std::move(keys));
+    }
+
+    // Releases the lease after the delay, unless its holder comes back. The lease if it is alive.
+    [[nodiscard]] Task<Outcome> release_later(RoutedRequest& request, LockKey key, LockId lock_id,
+                                              std::chrono::milliseconds delay);
+
+    // Asks the holders of the key to release it, and returns them: none if nobody holds the key.
+    // Throws Refused if they were asked a moment ago.
+    [[nodiscard]] Task<std::expected<HolderPage, StoreFault>> knock(RoutedRequest& request,
+                                                                    LockKey key, Knock knock);
+    // The knocks for the holder of this lease, oldest first.
+    [[nodiscard]] std::vector<Knock> knocks_on(const Lease& lease) const {
+        return knocks_.on(lease.key, lease.fence);
+    }
+
+    // The events that match, for as long as the client's token may see them. `last_id` is the id of
+    // the last event that the client has received, if it sent one.
+    [[nodiscard]] Task<Reporter::Opened> listen(RoutedRequest& request, EventFilter filter,
+                                                std::optional<std::string> last_id,
+                                                const EventFormat& format);
+
+    [[nodiscard]] Statistics& statistics() noexcept { return statistics_; }
+    [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
+    [[nodiscard]] StoreStatus store_status() { return locks_.status(); }
+    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time() { return store_.store_time(); }
     // The number of live leases in the store, for the statistics too. Nothing if the store did not
     // answer.
     [[nodiscard]] Task<std::optional<HeldCount>> count_leases();
-    // Counts them for the statistics, once a minute, on this executor.
-    void count_leases_if_due(const Executor& executor);
+    // How full the server is now.
+    [[nodiscard]] Task<Levels> levels();
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_room_.waiting(); }
+    [[nodiscard]] std::size_t listening() const { return reporter_.listeners(); }
 
     // Replaces the tokens, also for clients that listen to events or wait for a key.
     void use(std::shared_ptr<const Tokens> tokens);
@@ -55,6 +110,15 @@ public:
     void close();
 
 private:
+    friend class Dispatcher;  // admits requests before their handlers run
+
+    // Counts the leases for the statistics, once a minute, on this executor.
+    void count_leases_if_due(const Executor& executor);
+    // Refuses a client whose token was changed while it waited, and releases what it was granted
+    // unless the client may know of it. Does nothing if the effect is unknown: the client learns of
+    // that instead.
+    void admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome);
+
     LockManager& locks_;
     const ServerOptions& options_;
     AccessControl access_;

@@ -73,9 +73,13 @@ struct Dispatcher::Match {
     const Route* route;
     Target target;
 
-    [[nodiscard]] RoutedRequest request(HttpRequest& request, ClientConnection& connection) const {
-        RoutedRequest routed{
-            .http = request, .query = read_query(target), .connection = connection};
+    [[nodiscard]] RoutedRequest request(HttpRequest& request, ClientConnection& connection,
+                                        const Scheme& scheme) const {
+        RoutedRequest routed{.http = request,
+                             .query = read_query(target),
+                             .connection = connection,
+                             .rule = route->rule,
+                             .scheme = scheme};
         std::size_t names = 0;
         for (std::size_t i = 0; i < target.path->size; ++i) {
             if (!route->path.is_name(i)) continue;
@@ -122,7 +126,7 @@ Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpReq
 
 void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Route& route,
                         const ClientConnection& connection) {
-    AccessControl& access = backend_.access();
+    AccessControl& access = backend_.access_;
     if (std::exchange(request.let_in, true)) {
         access.admit_again(request, route.rule.need, protocol.scheme());
     } else {
@@ -149,7 +153,7 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
 }
 
 Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connection) {
-    const Counted counted{backend_.requests_under_way()};
+    const Counted counted{backend_.under_way_};
     Protocol& protocol = protocol_of(request.target);
     Reply reply;
     std::optional<RoutedRequest> routed;
@@ -161,7 +165,7 @@ Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connectio
             const Match match = find_route(protocol, request, reply);
             const Route& route = *match.route;
             let_in(request, protocol, route, connection);
-            routed.emplace(match.request(request, connection));
+            routed.emplace(match.request(request, connection, protocol.scheme()));
             if (!route.query.takes_any()) routed->query.refuse_all_but(route.query.names());
             if (route.body == TakesBody::no && !request.body.empty()) {
                 throw BadRequest{"this request takes no body"};

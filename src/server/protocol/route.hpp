@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "server/access/rules.hpp"
+#include "server/access/scheme.hpp"
 #include "server/http/client_connection.hpp"
 #include "server/http/message.hpp"
 #include "server/http/target.hpp"
@@ -92,7 +93,9 @@ struct RoutedRequest {
     std::array<std::string, Path::most_segments> names{};
     Query query{};
     ClientConnection& connection;
-    bool waited = false;  // set by a handler that waits for a key
+    const Rule& rule;      // of the route
+    const Scheme& scheme;  // of the protocol
+    bool waited = false;   // set by the backend if the request waits for a key
 
     // The key that the first two names make. Throws BadRequest if they make none.
     [[nodiscard]] LockKey key() const { return {names[0], names[1]}; }

@@ -1,59 +1,15 @@
 #include "server/statistics/statistics.hpp"
 
-#include <boost/json/array.hpp>
-
 #include <chrono>
-
-#include "wire/json.hpp"
 
 namespace leasehold::server {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::chrono::minutes between_counts{1};
 
 // Whether the holder learns from the refusal that its lease ended without its doing.
 bool tells_of_a_loss(const Refusal& refusal) {
     return refusal.kind == Refusal::Kind::gone && is_loss[refusal.reason];
-}
-
-template <class T>
-json::array list_of(const std::deque<Point>& points, T Point::* what) {
-    json::array list;
-    list.reserve(points.size());
-    for (const Point& point : points) list.emplace_back(point.*what);
-    return list;
-}
-
-json::array held_in(const std::deque<Point>& points) {
-    json::array list;
-    list.reserve(points.size());
-    for (const Point& point : points) {
-        list.emplace_back(point.held ? json::value(*point.held) : json::value(nullptr));
-    }
-    return list;
-}
-
-// Converts a time of the steady clock to this machine's calendar.
-Time calendar(Series::Clock::time_point moment, Series::Clock::time_point now) {
-    using namespace std::chrono;
-    return time_point_cast<microseconds>(system_clock::now()) -
-           duration_cast<microseconds>(now - moment);
-}
-
-json::object to_json(const Series& series, Series::Clock::time_point now) {
-    json::object object;
-    object["step_ms"] =
-        std::chrono::duration_cast<std::chrono::milliseconds>(series.step()).count();
-    object["last_at"] = wire::to_json(calendar(series.last_begun(), now));
-    object["grants"] = list_of(series.points(), &Point::grants);
-    object["refusals"] = list_of(series.points(), &Point::refusals);
-    object["waits"] = list_of(series.points(), &Point::waits);
-    object["waiters"] = list_of(series.points(), &Point::waiters);
-    object["lost"] = list_of(series.points(), &Point::lost);
-    object["held"] = held_in(series.points());
-    return object;
 }
 
 }  // namespace
@@ -122,27 +78,16 @@ bool Statistics::count_is_due() {
     return now >= due && next_count_.compare_exchange_strong(due, now + between_counts);
 }
 
-json::object Statistics::summary(Span over) {
+Statistics::Summary Statistics::summary(Span over) {
     const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
     Series& series = over == Span::hour ? hour_ : day_;
     (void)series.at(now);
-    json::object object = to_json(series, now);
-    json::array hot;
-    for (const HotKeys::Heat& heat : hot_.hottest(hot_keys_shown, now)) {
-        json::object one;
-        one["type"] = heat.key.type();
-        one["id"] = heat.key.id();
-        one["tries"] = heat.tries;
-        one["refusals"] = heat.refusals;
-        hot.emplace_back(std::move(one));
-    }
-    json::object body;
-    body["series"] = std::move(object);
-    body["hot_keys"] = std::move(hot);
-    body["waiting"] = waiters_;
-    body["uptime_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_).count();
-    return body;
+    return {.series = series,
+            .hot_keys = hot_.hottest(hot_keys_shown, now),
+            .waiting = waiters_,
+            .now = now,
+            .uptime = now - begun_};
 }
 
 std::vector<RefusedTries::Entry> Statistics::refused(const std::optional<LockKey>& key,

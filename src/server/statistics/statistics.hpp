@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/json/object.hpp>
-
 #include "server/requests.hpp"
 #include "server/statistics/hot_keys.hpp"
 #include "server/statistics/refused_tries.hpp"
@@ -49,8 +47,14 @@ public:
     };
 
     enum class Span : std::uint8_t { hour, day };
-    // The numbers over time and the hottest keys.
-    [[nodiscard]] boost::json::object summary(Span over);
+    struct Summary {
+        Series series;
+        std::vector<HotKeys::Heat> hot_keys;  // the hottest first
+        std::size_t waiting = 0;              // tries that wait now
+        Clock::time_point now;
+        Clock::duration uptime;
+    };
+    [[nodiscard]] Summary summary(Span over);
     [[nodiscard]] std::vector<RefusedTries::Entry> refused(const std::optional<LockKey>& key,
                                                            std::size_t most);
 

@@ -12,7 +12,6 @@
 namespace leasehold::server {
 
 Task<std::optional<HeldCount>> HeldLeases::count() {
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
     if (begin()) {
         const Executor executor = co_await asio::this_coro::executor;
         auto timer = std::make_shared<Timer>(executor, patience);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -39,8 +37,6 @@ public:
     [[nodiscard]] Task<Found> failure();
 
 private:
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
-
     // The answer to clients while the store is late.
     static Found late() {
         return Failure{StoreFault::Effect::none, StoreFault::Cause::unavailable};

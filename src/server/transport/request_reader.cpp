@@ -50,8 +50,7 @@ HeaderLines lines_of(std::string_view received) {
 
 }  // namespace
 
-// Beast parses the bytes. This class keeps the fields that Leasehold needs and refuses requests
-// that are ambiguous.
+// Beast parses the bytes. This class keeps the fields and refuses requests that are ambiguous.
 class RequestReader::Parser final : public http::basic_parser<true> {
 public:
     Parser(HttpRequest& request, const ServerOptions& options) : request_{request} {
@@ -114,16 +113,11 @@ private:
                 expects_continue = true;
                 return;
             case http::field::if_none_match: return add(request_.if_none_match, value);
-            case http::field::lock_token:
-                return keep(request_.lock_token, "Lock-Token", value, error);
             case http::field::accept: return add(request_.accept, value);
             case http::field::accept_encoding: return add(request_.accept_encoding, value);
-            case http::field::unknown:
-                if (beast::iequals(text, "Last-Event-ID")) {
-                    return keep(request_.last_event_id, "Last-Event-ID", value, error);
-                }
-                return;
-            default: return;
+            default:
+                return request_.fields.add({text.data(), text.size()},
+                                           {value.data(), value.size()});
         }
     }
 
@@ -218,15 +212,14 @@ RequestReader::State RequestReader::next() {
     request_.method.clear();
     request_.target.clear();
     request_.content_type.clear();
-    request_.lock_token.reset();
     request_.if_none_match.clear();
     request_.accept.clear();
     request_.accept_encoding.clear();
-    request_.last_event_id.reset();
     request_.host.clear();
     request_.authorization.reset();
     request_.origin.reset();
     request_.asks_permission = false;
+    request_.fields.clear();
     request_.let_in = false;
     request_.token.reset();
     request_.drop_body();

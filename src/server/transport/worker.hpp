@@ -48,8 +48,6 @@ public:
     [[nodiscard]] std::string_view date();
 
 private:
-    using Ticks = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
-
     [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted);
     void tick();
     void send_all();
@@ -58,7 +56,7 @@ private:
     const ServerOptions& options_;
     std::atomic<std::size_t>& connections_;
     std::optional<asio::executor_work_guard<Executor>> open_;  // empty after stop()
-    Ticks ticks_{context_.get_executor()};
+    Timer ticks_{context_.get_executor()};
     bool ticking_ = false;
     std::vector<std::pair<Session*, Resume>> answered_;  // in this turn of the event loop
     Clock::time_point cut_at_ = Clock::time_point::max();

@@ -18,16 +18,25 @@ bool is_by_holder(const Request& request) {
     return kind == RequestKind::check || prolongs(kind);
 }
 
-Outcome asked_too_often() {
-    return not_sent("this token exceeds its request rate; try again in a moment");
+// The refusal of a batch as the native protocol writes it: the detail and the facts name the
+// requests.
+Problem problem_of(const BatchRefused& refused, std::size_t requests) {
+    Problem problem = refused.problem;
+    const std::size_t first = refused.indices.front();
+    if (requests > 1) {
+        problem.detail.insert(0, "requests[" + std::to_string(first) + "]: ");
+    }
+    problem.facts["index"] = first;
+    if (problem.status == 403) {
+        problem.facts["refused"] = json::array(refused.indices.begin(), refused.indices.end());
+    }
+    return problem;
 }
 
 // The number of pages of rows that one batch may ask for.
 constexpr std::size_t pages_at_once = 16;
 
-std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
-                                const ServerOptions& options) {
-    json::value body = json_body(request);
+json::array& requests_in(json::value& body, const ServerOptions& options) {
     wire::Fields fields{body, "the body"};
     (void)fields.required("requests");
     fields.refuse_others();
@@ -37,29 +46,29 @@ std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
         throw BadRequest{"a batch has at most " + std::to_string(options.batch_requests) +
                          " requests here"};
     }
+    return list.get_array();
+}
+
+// Throws BatchRefused for a request that cannot be read.
+std::vector<Request> read_batch(json::array& list, const Backend& backend) {
+    const std::size_t most_rows = pages_at_once * backend.limits().page_rows;
     std::vector<Request> requests;
-    requests.reserve(list.get_array().size());
+    requests.reserve(list.size());
     std::size_t rows = 0;
-    for (json::value& item : list.get_array()) {
+    for (json::value& item : list) {
         try {
-            Request& wanted =
-                requests.emplace_back(wire::request_from(item, locks.limits().default_ttl));
-            if (request.token) sign(wanted, *request.token);
-            locks.validate(wanted);
+            const Request& wanted =
+                requests.emplace_back(wire::request_from(item, backend.limits().default_ttl));
+            if (rows_asked_for(wanted) == 0) continue;
+            backend.validate(wanted);
             rows += rows_asked_for(wanted);
-            if (rows > pages_at_once * locks.limits().page_rows) {
-                throw BadRequest{"a batch may ask for at most " +
-                                 std::to_string(pages_at_once * locks.limits().page_rows) +
+            if (rows > most_rows) {
+                throw BadRequest{"a batch may ask for at most " + std::to_string(most_rows) +
                                  " rows in total here"};
             }
         } catch (const BadRequest& bad) {
-            const auto index = static_cast<std::size_t>(&item - list.get_array().data());
-            json::object more;
-            more["index"] = index;
-            throw Refused{{.status = 400,
-                           .code = "bad_request",
-                           .detail = position_in_batch(index, list.get_array().size()) + bad.what(),
-                           .facts = std::move(more)}};
+            throw BatchRefused{{.status = 400, .code = "bad_request", .detail = bad.what()},
+                               {static_cast<std::size_t>(&item - list.data())}};
         }
     }
     return requests;
@@ -68,26 +77,25 @@ std::vector<Request> read_batch(HttpRequest& request, const LockManager& locks,
 }  // namespace
 
 Task<Reply> Native::batch(RoutedRequest& request) {
-    std::vector<Request> requests = read_batch(request.http, locks_, options_);
-    AccessControl::admit_all(request.http, requests);
-    const AccessControl::Open open = access_.pass(request.http, requests);
-    std::vector<bool> passed;
+    json::value body = json_body(request.http);
+    json::array& list = requests_in(body, options_);
+    const std::size_t size = list.size();
     std::vector<bool> by_holder;
-    for (const Request& one : requests) {
-        passed.push_back(open.is_for(one));
-        by_holder.push_back(is_by_holder(one));
+    std::vector<Outcome> outcomes;
+    try {
+        std::vector<Request> requests = read_batch(list, backend_);
+        body = nullptr;  // frees its memory while the store works
+        for (const Request& one : requests) by_holder.push_back(is_by_holder(one));
+        outcomes = co_await backend_.ask_all(request, std::move(requests));
+    } catch (const BatchRefused& refused) {
+        throw Refused{problem_of(refused, size)};
     }
-    std::erase_if(requests, [&](const Request& one) { return !open.is_for(one); });
-    const std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests));
     json::array answers;
-    answers.reserve(passed.size());
-    auto next = outcomes.begin();
-    for (std::size_t i = 0; i < passed.size(); ++i) {
-        const Outcome outcome = passed[i] ? *next++ : asked_too_often();
-        json::object answer = wire::to_json(outcome);
-        if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && by_holder[i]) {
-            put_knocks(answer["lease"].as_object(), *lease);
-        }
+    answers.reserve(outcomes.size());
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        json::object answer = wire::to_json(outcomes[i]);
+        const auto* const lease = std::get_if<Lease>(&outcomes[i]);
+        if (lease != nullptr && by_holder[i]) put_knocks(answer["lease"].as_object(), *lease);
         answers.emplace_back(std::move(answer));
     }
     json::object reply;

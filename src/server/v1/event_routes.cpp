@@ -4,8 +4,10 @@
 
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
+#include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
+#include "server/v1/server_sent_events.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {
@@ -44,35 +46,29 @@ Knock read_knock(HttpRequest& request) {
 }  // namespace
 
 Task<Reply> Native::knock(RoutedRequest& request) {
-    refuse_token(request.http);
-    const LockKey key = request.key();
+    refuse_lock_token(request.http);
+    LockKey key = request.key();
     Knock knock = read_knock(request.http);
-    AccessControl::admit(request.http, knock.by);
-    Request question = Holders{key};
-    const Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
-    if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return reply_to(*fault);
-    const auto* holders = std::get_if<HolderPage>(&outcome);
-    if (holders == nullptr || holders->empty()) {
+    const auto holders = co_await backend_.knock(request, std::move(key), std::move(knock));
+    if (!holders) co_return reply_to(holders.error());
+    if (holders->empty()) {
         throw Refused{
             {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
     }
-    knock.at = holders->store_now;
-    if (const auto wait = knocks_.add(key, holders->items, knock)) {
-        throw Refused{too_often("the holder has just been asked: wait a moment", *wait)};
-    }
-    for (const Holder& holder : *holders) {
-        reporter_.knocked({.kind = Event::Kind::knocked,
-                           .lease = holder,
-                           .store_now = knock.at,
-                           .by = knock.by,
-                           .why = knock.message});
-    }
+    const Outcome outcome = *holders;
     co_return json_reply(202, wire::to_json(outcome));
 }
 
 void Native::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
-    const std::vector<Knock> knocks = knocks_.on(lease.key, lease.fence);
-    if (!knocks.empty()) lease_json["knocks"] = to_json(knocks);
+    boost::json::array knocks;
+    for (const Knock& knock : backend_.knocks_on(lease)) {
+        boost::json::object one;
+        one["by"] = knock.by;
+        one["message"] = knock.message;
+        one["at"] = wire::to_json(knock.at);
+        knocks.emplace_back(std::move(one));
+    }
+    if (!knocks.empty()) lease_json["knocks"] = std::move(knocks);
 }
 
 Task<Reply> Native::events(RoutedRequest& request) {
@@ -87,10 +83,11 @@ Task<Reply> Native::events(RoutedRequest& request) {
                        .owner = request.query.text("owner"),
                        .scope = request.query.scope()};
     Reply reply{.content_type = event_stream, .open_ended = true};
+    std::optional<std::string> last_id{http.fields.find("Last-Event-ID")};
     if (http.method == "HEAD") co_return reply;
-    auto opened = co_await reporter_.open(std::move(filter), http.last_event_id, http.token);
+    auto opened = co_await backend_.listen(request, std::move(filter), std::move(last_id),
+                                           server_sent_events());
     if (!opened) co_return reply_to(opened.error());
-    access_.admit_again(http, Need::see, bearer);
     reply.stream = *std::move(opened);
     co_return reply;
 }

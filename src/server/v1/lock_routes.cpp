@@ -8,8 +8,8 @@
 
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
-#include "server/monitoring/observer.hpp"
 #include "server/v1/cursor.hpp"
+#include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
 #include "wire/messages.hpp"
@@ -18,15 +18,6 @@ namespace leasehold::server::v1 {
 namespace {
 
 namespace json = boost::json;
-
-LockId lock_id_of(const HttpRequest& request) {
-    if (!request.lock_token) {
-        throw BadRequest{"the Lock-Token field is missing: it carries the lock id"};
-    }
-    auto id = LockId::parse(*request.lock_token);
-    if (!id) throw BadRequest{"Lock-Token: " + id.error()};
-    return *id;
-}
 
 // How long the client waits for the key.
 Duration patience_in(wire::Fields& fields, const ServerOptions& options) {
@@ -81,33 +72,31 @@ private:
 };
 
 struct Wish {
-    Request request;
+    TryLock request;
     Duration patience;
 };
 
-Wish read_try(RoutedRequest& request, const LockManager& locks, const ServerOptions& options) {
+Wish read_try(RoutedRequest& request, const Limits& limits, const ServerOptions& options) {
     // A client that drew the lock id itself can repeat the request after an unknown effect.
     std::optional<LockId> lock_id;
-    if (request.http.lock_token) lock_id = lock_id_of(request.http);
+    if (has_lock_token(request.http)) lock_id = lock_id_in(request.http);
     Body body{request.http};
     const Duration patience = patience_in(body.fields(), options);
-    TryLock wanted =
-        wire::try_from(body.fields(), request.key(), lock_id, locks.limits().default_ttl);
+    TryLock wanted = wire::try_from(body.fields(), request.key(), lock_id, limits.default_ttl);
     body.fields().refuse_others();
     return {std::move(wanted), patience};
 }
 
-Request read_prolonging(RoutedRequest& request, const LockManager& locks) {
-    const LockId lock_id = lock_id_of(request.http);
+Request read_prolonging(RoutedRequest& request, const Limits& limits) {
+    const LockId lock_id = lock_id_in(request.http);
     Body body{request.http};
     wire::Fields& fields = body.fields();
     if (fields.has("extend_ms") == fields.has("ttl_ms")) {
         throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
     }
-    Request wanted =
-        fields.has("extend_ms")
-            ? Request{wire::extend_from(fields, request.key(), lock_id)}
-            : wire::renew_from(fields, request.key(), lock_id, locks.limits().default_ttl);
+    Request wanted = fields.has("extend_ms")
+                         ? Request{wire::extend_from(fields, request.key(), lock_id)}
+                         : wire::renew_from(fields, request.key(), lock_id, limits.default_ttl);
     fields.refuse_others();
     return wanted;
 }
@@ -139,96 +128,65 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 }  // namespace
 
 Task<Reply> Native::try_lock(RoutedRequest& request) {
-    Wish wish = read_try(request, locks_, options_);
-    AccessControl::admit(request.http, wish.request);
+    Wish wish = read_try(request, limits_, options_);
     if (wish.patience == Duration::zero()) {
-        const Outcome outcome = co_await store_.ask(std::move(wish.request));
+        Request wanted = std::move(wish.request);
+        const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
         co_return reply_of(outcome, 201);
     }
-    locks_.validate(wish.request);
-    const Statistics::Waiting waiting{statistics_};
-    request.waited = true;
-    auto asked = std::get<TryLock>(wish.request);
-    std::function<bool()> welcome;
-    if (request.http.token) {
-        welcome = [this, &request, &wish] {
-            return access_.admits(*request.http.token, wish.request);
-        };
-    }
-    const Outcome outcome = co_await waiting_room_.wait(std::move(asked), wish.patience,
-                                                        request.connection, std::move(welcome));
-    admit_after_wait(request, wish.request, outcome);
-    Reply reply = reply_of(outcome, 201);
-    if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        reply.if_unsent = [this, wanted = std::get<TryLock>(wish.request), granted = *lease] {
-            waiting_room_.give_back_unknown(wanted, granted);
-        };
-    }
+    Backend::Waited waited =
+        co_await backend_.wait(request, std::move(wish.request), wish.patience);
+    Reply reply = reply_of(waited.outcome, 201);
+    reply.if_unsent = std::move(waited.if_unsent);
     co_return reply;
-}
-
-void Native::admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome) {
-    const auto* fault = std::get_if<StoreFault>(&outcome);
-    if (fault != nullptr && fault->effect() == StoreFault::Effect::unknown) return;
-    try {
-        access_.admit_again(request.http, Need::use, bearer);
-        AccessControl::admit(request.http, wanted);
-    } catch (const Refused&) {
-        const auto* lease = std::get_if<Lease>(&outcome);
-        if (lease != nullptr) {
-            waiting_room_.give_back_unknown(std::get<TryLock>(wanted), *lease);
-        }
-        throw;
-    }
 }
 
 Reply Native::reply_to_holder(const Outcome& outcome) const {
     const auto* lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr || knocks_.on(lease->key, lease->fence).empty()) return reply_of(outcome);
+    if (lease == nullptr || backend_.knocks_on(*lease).empty()) return reply_of(outcome);
     json::object body = wire::to_json(*lease);
     put_knocks(body, *lease);
     return json_reply(200, body);
 }
 
 Task<Reply> Native::check(RoutedRequest& request) {
-    Request question = Check{request.key(), lock_id_of(request.http)};
-    const Outcome outcome = co_await store_.ask(std::move(question));
+    Request question = Check{request.key(), lock_id_in(request.http)};
+    const Outcome outcome = co_await backend_.ask(request, std::move(question));
     co_return reply_to_holder(outcome);
 }
 
 Task<Reply> Native::show_holders(RoutedRequest& request) {
     const LockKey key = request.key();
     Request question = Holders{key};
-    const Outcome outcome = co_await store_.ask(std::move(question));
+    const Outcome outcome = co_await backend_.ask(request, std::move(question));
     if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(outcome);
-    const std::vector<std::string> waiting = co_await waiting_room_.line_for(key);
+    const std::vector<std::string> waiting = co_await backend_.waiting_owners(key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
     co_return json_reply(200, body);
 }
 
 Task<Reply> Native::prolong(RoutedRequest& request) {
-    Request wanted = read_prolonging(request, locks_);
-    const Outcome outcome = co_await store_.ask(std::move(wanted));
+    Request wanted = read_prolonging(request, limits_);
+    const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
     co_return reply_to_holder(outcome);
 }
 
 Task<Reply> Native::release(RoutedRequest& request) {
     const auto delay = take_delay(request.query, options_);
-    const bool delayed = delay.count() > 0;
-    const LockId lock_id = lock_id_of(request.http);
-    Request wanted = Release{request.key(), lock_id};
-    if (delayed) {
-        wanted = Check{request.key(), lock_id};
-        delayed_releases_.announce(request.key(), lock_id);
-    }
-    const Outcome outcome = co_await store_.ask(std::move(wanted));
-    if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && delayed) {
-        delayed_releases_.end_later(*lease, delay);
-        co_return json_reply(202, wire::to_json(outcome));
+    const LockId lock_id = lock_id_in(request.http);
+    LockKey key = request.key();
+    Outcome outcome;
+    if (delay.count() > 0) {
+        outcome = co_await backend_.release_later(request, std::move(key), lock_id, delay);
+        if (std::holds_alternative<Lease>(outcome)) {
+            co_return json_reply(202, wire::to_json(outcome));
+        }
+    } else {
+        Request wanted = Release{std::move(key), lock_id};
+        outcome = co_await backend_.ask(request, std::move(wanted));
     }
     const auto* refusal = std::get_if<Refusal>(&outcome);
-    if (delayed) delayed_releases_.came_back(lock_id);
     const bool ended = std::holds_alternative<Lease>(outcome) ||
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
     // A lease that had ended before is not an error: releasing twice is harmless.
@@ -237,10 +195,9 @@ Task<Reply> Native::release(RoutedRequest& request) {
 }
 
 Task<Reply> Native::break_lock(RoutedRequest& request) {
-    refuse_token(request.http);
+    refuse_lock_token(request.http);
     Request wanted = read_break(request);
-    AccessControl::admit(request.http, wanted);
-    const Outcome outcome = co_await store_.ask(std::move(wanted));
+    const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
     co_return reply_of(outcome);
 }
 
@@ -253,8 +210,8 @@ Task<Reply> Native::list(RoutedRequest& request) {
     const std::size_t page = wanted.limit;
     const std::string contains = request.query.text("contains").value_or("");
     if (!contains.empty()) {
-        locks_.validate(wanted);
-        wanted.limit = locks_.limits().page_rows;
+        backend_.validate(wanted);
+        wanted.limit = limits_.page_rows;
     }
 
     std::vector<Holder> found;
@@ -262,7 +219,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
     bool more = true;
     for (std::size_t i = 0; i < pages_searched && more && found.size() < page; ++i) {
         Request question = wanted;
-        Outcome outcome = co_await store_.ask(std::move(question));
+        Outcome outcome = co_await backend_.ask(request, std::move(question));
         auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return reply_of(outcome);
         more = holders->size() == wanted.limit;
@@ -288,7 +245,7 @@ Task<json::array> Native::with_waiters(const std::vector<Holder>& holders) {
     std::vector<LockKey> keys;
     keys.reserve(holders.size());
     for (const Holder& holder : holders) keys.push_back(holder.key);
-    const std::vector<std::size_t> waiters = co_await waiting_room_.waiting_for(std::move(keys));
+    const std::vector<std::size_t> waiters = co_await backend_.waiting_for(std::move(keys));
     json::array rows;
     rows.reserve(holders.size());
     for (std::size_t i = 0; i < holders.size(); ++i) {
@@ -301,8 +258,7 @@ Task<json::array> Native::with_waiters(const std::vector<Holder>& holders) {
 
 Task<Reply> Native::release_all(RoutedRequest& request) {
     Request wanted = ReleaseAll{.owner = request.names[0], .scope = request.query.scope()};
-    AccessControl::admit(request.http, wanted);
-    Outcome outcome = co_await store_.ask(std::move(wanted));
+    Outcome outcome = co_await backend_.ask(request, std::move(wanted));
     if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
         // The client that ends the leases need not be their holder: it must not see the secrets.
         for (Lease& lease : *leases) lease.lock_id = {};
@@ -316,7 +272,7 @@ Task<Reply> Native::history(RoutedRequest& request) {
     const std::size_t page = wanted.limit;
 
     Request question = std::move(wanted);
-    const Outcome outcome = co_await store_.ask(std::move(question));
+    const Outcome outcome = co_await backend_.ask(request, std::move(question));
     const auto* past = std::get_if<HistoryPage>(&outcome);
     if (past == nullptr) co_return reply_of(outcome);
     json::object body = wire::to_json(outcome);

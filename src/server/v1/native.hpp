@@ -54,9 +54,6 @@ private:
 
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(RoutedRequest& request);
-    // Refuses a client whose token was changed while it waited, and releases what it was granted
-    // unless the client may know of it. Does nothing if the effect is unknown: the client is told.
-    void admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome);
     // The lease that its holder asked for, with the knocks on it.
     [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
     [[nodiscard]] Task<Reply> check(RoutedRequest& request);
@@ -81,16 +78,9 @@ private:
     void put_knocks(boost::json::object& lease_json, const Lease& lease) const;
 
     Backend& backend_;
-    LockManager& locks_ = backend_.locks();
+    const Limits& limits_ = backend_.limits();
     const ServerOptions& options_ = backend_.options();
-    AccessControl& access_ = backend_.access();
-    Statistics& statistics_ = backend_.statistics();
-    StoreQueue& store_ = backend_.store();
-    Reporter& reporter_ = backend_.reporter();
-    Knocks& knocks_ = backend_.knocks();
-    WaitingRoom& waiting_room_ = backend_.waiting_room();
-    DelayedReleases& delayed_releases_ = backend_.delayed_releases();
-    const std::string description_ = description_with(locks_.limits(), options_);
+    const std::string description_ = description_with(limits_, options_);
 };
 
 }  // namespace leasehold::server::v1

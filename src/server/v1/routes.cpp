@@ -1,5 +1,6 @@
 #include <array>
 
+#include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 
 namespace leasehold::server::v1 {
@@ -22,10 +23,6 @@ constexpr Rule knows_itself{Need::a_token, Pace::asks};
 // And the rule of each request in the batch.
 constexpr Rule batches{Need::a_token, Pace::by_request};
 constexpr Rule open_to_all{Need::nothing, Pace::asks};
-
-bool has_lock_token(const HttpRequest& request) {
-    return request.lock_token.has_value();
-}
 
 }  // namespace
 

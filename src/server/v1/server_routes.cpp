@@ -24,7 +24,7 @@ Task<Reply> Native::ready(RoutedRequest&) {
         co_return reply_to(StoreFault{failure->effect, failure->cause,
                                       "the store does not answer; the server's log says why"});
     }
-    const StoreStatus status = locks_.status();
+    const StoreStatus status = backend_.store_status();
     json::object store;
     store["name"] = status.name;
     store["durability"] = to_string(status.durability);
@@ -37,17 +37,7 @@ Task<Reply> Native::ready(RoutedRequest&) {
 
 Task<Reply> Native::metrics(RoutedRequest&) {
     if (options_.metrics == nullptr) throw Refused{not_found()};
-    auto held = co_await backend_.count_leases();
-    const StoreQueue::Queues queues = store_.queues();
-    const Levels now{.requests = backend_.requests_under_way(),
-                     .with_store = queues.under_way,
-                     .queued_keeps = queues.keeps,
-                     .queued_tries = queues.tries,
-                     .waiters = waiting_room_.waiting(),
-                     .lines = waiting_room_.lines(),
-                     .listeners = reporter_.listeners(),
-                     .held = held,
-                     .store = locks_.status()};
+    const Levels now = co_await backend_.levels();
     Reply reply{.body = options_.metrics->text(now, options_)};
     reply.content_type = Metrics::content_type;
     co_return reply;

@@ -20,7 +20,66 @@ Statistics::Span span_of(const Query& query) {
     throw BadRequest{R"("over" must be one of "hour", "day")"};
 }
 
-json::object to_json(const RefusedTries::Entry& entry) {
+template <class T>
+json::array list_of(const std::deque<Point>& points, T Point::* what) {
+    json::array list;
+    list.reserve(points.size());
+    for (const Point& point : points) list.emplace_back(point.*what);
+    return list;
+}
+
+json::array held_in(const std::deque<Point>& points) {
+    json::array list;
+    list.reserve(points.size());
+    for (const Point& point : points) {
+        list.emplace_back(point.held ? json::value(*point.held) : json::value(nullptr));
+    }
+    return list;
+}
+
+// Converts a time of the steady clock to this machine's calendar.
+Time calendar(Series::Clock::time_point moment, Series::Clock::time_point now) {
+    using namespace std::chrono;
+    return time_point_cast<microseconds>(system_clock::now()) -
+           duration_cast<microseconds>(now - moment);
+}
+
+json::object object_of(const Series& series, Series::Clock::time_point now) {
+    json::object object;
+    object["step_ms"] =
+        std::chrono::duration_cast<std::chrono::milliseconds>(series.step()).count();
+    object["last_at"] = wire::to_json(calendar(series.last_begun(), now));
+    object["grants"] = list_of(series.points(), &Point::grants);
+    object["refusals"] = list_of(series.points(), &Point::refusals);
+    object["waits"] = list_of(series.points(), &Point::waits);
+    object["waiters"] = list_of(series.points(), &Point::waiters);
+    object["lost"] = list_of(series.points(), &Point::lost);
+    object["held"] = held_in(series.points());
+    return object;
+}
+
+json::object object_of(const HotKeys::Heat& heat) {
+    json::object object;
+    object["type"] = heat.key.type();
+    object["id"] = heat.key.id();
+    object["tries"] = heat.tries;
+    object["refusals"] = heat.refusals;
+    return object;
+}
+
+json::object object_of(const Statistics::Summary& summary) {
+    json::array hot;
+    for (const HotKeys::Heat& heat : summary.hot_keys) hot.emplace_back(object_of(heat));
+    json::object object;
+    object["series"] = object_of(summary.series, summary.now);
+    object["hot_keys"] = std::move(hot);
+    object["waiting"] = summary.waiting;
+    object["uptime_ms"] =
+        std::chrono::duration_cast<std::chrono::milliseconds>(summary.uptime).count();
+    return object;
+}
+
+json::object object_of(const RefusedTries::Entry& entry) {
     json::object object;
     object["type"] = entry.key.type();
     object["id"] = entry.key.id();
@@ -36,8 +95,8 @@ json::object to_json(const RefusedTries::Entry& entry) {
 Task<Reply> Native::statistics(RoutedRequest& request) {
     const Statistics::Span over = span_of(request.query);
     const auto held = co_await backend_.count_leases();
-    const auto time = co_await store_.store_time();
-    json::object body = statistics_.summary(over);
+    const auto time = co_await backend_.store_time();
+    json::object body = object_of(backend_.statistics().summary(over));
     body["held_complete"] = !held || held->leases < HeldCount::most;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
@@ -52,8 +111,9 @@ Task<Reply> Native::statistics(RoutedRequest& request) {
 Task<Reply> Native::refused(RoutedRequest& request) {
     constexpr std::size_t usual = 100;
     json::array entries;
-    for (const auto& entry : statistics_.refused(request.query.key(), request.query.limit(usual))) {
-        entries.emplace_back(to_json(entry));
+    for (const auto& entry :
+         backend_.statistics().refused(request.query.key(), request.query.limit(usual))) {
+        entries.emplace_back(object_of(entry));
     }
     json::object body;
     body["refused"] = std::move(entries);

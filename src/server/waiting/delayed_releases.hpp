@@ -1,7 +1,5 @@
 #pragma once
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <map>
@@ -49,7 +47,6 @@ public:
     void close();
 
 private:
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
     using Due = std::multimap<Clock::time_point, Release>;
 
     void cancel(LockId lock_id);

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/json/object.hpp>
-
-#include "wire/json.hpp"
-
 namespace leasehold::server {
 
 std::optional<Knocks::Clock::duration> Knocks::add(const LockKey& key,
@@ -50,18 +46,6 @@ std::vector<Knock> Knocks::find(const LockKey& key, Fence fence, Clock::time_poi
         if (concerned) found.push_back(kept.knock);
     }
     return found;
-}
-
-boost::json::array to_json(const std::vector<Knock>& knocks) {
-    boost::json::array list;
-    for (const Knock& knock : knocks) {
-        boost::json::object one;
-        one["by"] = knock.by;
-        one["message"] = knock.message;
-        one["at"] = wire::to_json(knock.at);
-        list.emplace_back(std::move(one));
-    }
-    return list;
 }
 
 }  // namespace leasehold::server

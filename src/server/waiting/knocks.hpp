@@ -10,8 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <boost/json/array.hpp>
-
 #include <leasehold/lease.hpp>
 
 namespace leasehold::server {
@@ -66,7 +64,5 @@ private:
     std::unordered_map<LockKey, std::deque<Kept>> kept_;  // guarded by mutex_
     std::atomic<std::size_t> keys_{0};                    // the size of kept_
 };
-
-[[nodiscard]] boost::json::array to_json(const std::vector<Knock>& knocks);
 
 }  // namespace leasehold::server

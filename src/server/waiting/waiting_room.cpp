@@ -15,8 +15,6 @@
 namespace leasehold::server {
 namespace {
 
-// Only the store's clock says when a lease expires. This clock's estimate may be early.
-constexpr std::chrono::milliseconds behind_the_expiry{1};
 // Limits how busy many lines keep the store.
 constexpr std::chrono::milliseconds poll_per_line{1};
 

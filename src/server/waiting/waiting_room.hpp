@@ -1,7 +1,5 @@
 #pragma once
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -72,8 +70,6 @@ public:
     [[nodiscard]] std::size_t lines() const noexcept { return lines_open_; }
 
 private:
-    using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
-
     struct Waiter;
     struct Line;
     using WaiterPtr = std::shared_ptr<Waiter>;
