@@ -43,11 +43,12 @@ RunOptions checked(Invocation& call, const Options& options) {
     }
     return {.key = key_from(options.name, options.type),
             .command = call.after_dashes,
-            .owner = owner_from(call, options.owner),
-            .note = options.note.empty() ? file_name(call.after_dashes.front()) : options.note,
-            .mode = options.shared ? Mode::shared : Mode::exclusive,
-            .wait = options.wait.value_or(Duration::zero()),
+            .lock = {.owner = owner_from(call, options.owner),
+                     .mode = options.shared ? Mode::shared : Mode::exclusive,
+                     .note = options.note.empty() ? file_name(call.after_dashes.front())
+                                                  : options.note},
             .ttl = ttl,
+            .wait = options.wait.value_or(Duration::zero()),
             .at_least_for = options.at_least_for.value_or(Duration::zero()),
             .grace = grace,
             .pass_lock_id = options.pass_lock_id,

@@ -129,10 +129,9 @@ private:
     void acquire(const Invocation& call, const RunOptions& options, const std::stop_token& ended) {
         std::unique_ptr<LockManager> locks;
         PlaceInLine place{call};
-        const LockOptions wanted{.owner = unique_owner(options.owner, "run"),
-                                 .mode = options.mode,
-                                 .ttl = options.ttl,
-                                 .note = options.note};
+        LockOptions wanted = options.lock;
+        wanted.owner = unique_owner(wanted.owner, "run");
+        wanted.ttl = options.ttl;
         auto leases =
             ask_patiently(options.wait, ended, [&](Duration left) -> Result<std::vector<Lease>> {
                 if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <leasehold/lock_manager.hpp>
+
 #include "cli/subcommand.hpp"
 
 namespace leasehold::cli {
@@ -23,11 +25,9 @@ enum RunExit : int {
 struct RunOptions {
     LockKey key;
     std::vector<std::string> command{};  // the program and its arguments
-    std::string owner{};
-    std::string note{};
-    Mode mode = Mode::exclusive;
+    LockOptions lock{};
+    Duration ttl{};  // of the lock
     Duration wait{};
-    Duration ttl{};
     Duration at_least_for{};
     Duration grace{};
     bool pass_lock_id = false;
