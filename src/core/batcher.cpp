@@ -10,8 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/retry.hpp"
-
 namespace leasehold {
 namespace {
 
@@ -117,10 +115,11 @@ void Batcher::submit(Request request, Reply reply) {
             return;
         }
     }
-    enqueue(std::move(request), std::move(reply), asked_at + limits_.busy_patience);
+    enqueue(std::move(request), std::move(reply),
+            Retry{retries::busy_lease, asked_at + limits_.busy_patience});
 }
 
-void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_up) {
+void Batcher::enqueue(Request&& request, Reply&& reply, const Retry& retry) {
     const auto asked_at = Clock::now();
     Queued queued;
     {
@@ -128,7 +127,7 @@ void Batcher::enqueue(Request&& request, Reply&& reply, Clock::time_point give_u
         queued = join_group(request);
         if (queued.group) {
             queued.group->submitted.push_back(
-                {queued.index, std::exchange(reply, {}), asked_at, give_up});
+                {queued.index, std::exchange(reply, {}), asked_at, retry});
             ++unanswered_;
         }
     }
@@ -270,12 +269,12 @@ void Batcher::dispatch(Group& group) {
 
 void Batcher::reply_to(Group& group, Submitted& submitted) {
     Outcome& outcome = group.outcomes[submitted.index];  // lab: answer
-    if (is_busy(outcome) && Clock::now() < submitted.give_up) {
+    const auto pause = is_busy(outcome) ? submitted.retry.next_pause() : std::nullopt;
+    if (pause) {
         const std::lock_guard lock{mutex_};
         if (!closing_ && deferred_.size() < limits_.queued_requests) {
-            deferred_.push_back({Clock::now() + retries::busy_lease.longest_pause / 2,
-                                 std::move(group.requests[submitted.index]),
-                                 std::move(submitted.reply), submitted.give_up});
+            deferred_.push_back({Clock::now() + *pause, std::move(group.requests[submitted.index]),
+                                 std::move(submitted.reply), submitted.retry});
             return;
         }
     }
@@ -295,7 +294,7 @@ bool Batcher::send_deferred(std::unique_lock<std::mutex>& lock) {
     deferred_.erase(due);
     --unanswered_;
     lock.unlock();
-    enqueue(std::move(again.request), std::move(again.reply), again.give_up);
+    enqueue(std::move(again.request), std::move(again.reply), again.retry);
     lock.lock();
     return true;
 }

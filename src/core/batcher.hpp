@@ -17,6 +17,7 @@
 #include <leasehold/time.hpp>
 
 #include "core/request_traits.hpp"
+#include "core/retry.hpp"
 
 namespace leasehold {
 
@@ -77,7 +78,7 @@ private:
         std::size_t index;  // in its group
         Reply reply;
         Clock::time_point asked_at;
-        Clock::time_point give_up;  // when a busy answer is final
+        Retry retry;  // of a busy answer
     };
 
     // Set once. The thread that sets it wakes two sleepers, and every sleeper that wakes wakes two
@@ -107,7 +108,7 @@ private:
         Clock::time_point due;
         Request request;
         Reply reply;
-        Clock::time_point give_up;
+        Retry retry;
     };
 
     // Where a request waits. Without a group: it could not be queued.
@@ -117,7 +118,7 @@ private:
     };
 
     [[nodiscard]] Outcome ask_once(Request& request);
-    void enqueue(Request&& request, Reply&& reply, Clock::time_point give_up);
+    void enqueue(Request&& request, Reply&& reply, const Retry& retry);
     // Adds the request to the youngest group. Under mutex_.
     [[nodiscard]] Queued join_group(Request& request);
     [[nodiscard]] Outcome cannot_queue() const;

@@ -50,6 +50,19 @@ inline constexpr RetryPolicy etcd_conflict{.attempts = 12};
 inline constexpr RetryPolicy held_lock{
     .first_pause = 20ms, .longest_pause = 500ms, .pauses = RetryPolicy::Pauses::random};
 
+// The time at which a lease of etcd may be found dead has not come: until StoreOptions::io_timeout.
+inline constexpr RetryPolicy etcd_clock{.first_pause = 5ms, .longest_pause = 5ms};
+// Another process makes or migrates the tables of MariaDB: one minute in all.
+inline constexpr RetryPolicy schema_lock{
+    .attempts = 121, .first_pause = 500ms, .longest_pause = 500ms};
+// Another process creates the SQLite file.
+inline constexpr RetryPolicy sqlite_opening{.first_pause = 10ms, .longest_pause = 10ms};
+inline constexpr Duration sqlite_opening_patience = 10s;
+// Another process writes to the SQLite file. SQLite itself pauses and tries again.
+inline constexpr Duration sqlite_writer_patience = 20ms;
+// The server cannot accept a connection, for example because no file descriptor is free.
+inline constexpr Duration accept_pause = 50ms;
+
 // A renewal failed: KeepAlive asks again sooner than after a renewal that succeeded.
 [[nodiscard]] constexpr RetryPolicy renewal(Duration every) {
     const Duration pause = std::max<Duration>(every / 8, 1ms);

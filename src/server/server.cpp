@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/retry.hpp"
 #include "server/monitoring/observer.hpp"
 #include "server/protocol/dispatcher.hpp"
 #include "server/transport/peers.hpp"
@@ -176,7 +177,7 @@ private:
 
     // For example, there are no file descriptors left until other connections end.
     Task<void> pause() {
-        Timer timer{first().get_executor(), std::chrono::milliseconds{50}};
+        Timer timer{first().get_executor(), retries::accept_pause};
         error_code ignored;
         co_await timer.async_wait(asio::redirect_error(use_task, ignored));
     }

@@ -40,7 +40,7 @@ void BatchRunner::write_clock() {
 }
 
 Time BatchRunner::raise_clock(Txn& txn, Time at_least) {
-    const auto give_up = std::chrono::steady_clock::now() + options_.io_timeout;
+    Retry retry{retries::etcd_clock, SteadyClock::now() + options_.io_timeout};
     for (;;) {
         const auto [latest, time] = shared_.clock.step(shared_.steady());
         if (time >= at_least) {
@@ -48,12 +48,12 @@ Time BatchRunner::raise_clock(Txn& txn, Time at_least) {
             txn.put(names_.clock(), print(time));
             return time;
         }
-        if (std::chrono::steady_clock::now() > give_up) {
+        const auto pause = retry.next_pause();
+        if (!pause) {
             throw StoreFault{Effect::none, Cause::unavailable,
                              "the store's clock may not be raised far enough yet"};
         }
-        constexpr Duration longest_nap = std::chrono::milliseconds{5};
-        std::this_thread::sleep_for(std::min(at_least - time, longest_nap));
+        std::this_thread::sleep_for(std::min(at_least - time, *pause));
         // Notice what other processes write in the meantime.
         constexpr Duration longest_unseen = std::chrono::milliseconds{30};
         if (!shared_.clock.was_looked_at_since(shared_.steady() - longest_unseen)) {

@@ -1,7 +1,10 @@
 #include "stores/mariadb/schema.hpp"
 
 #include <array>
+#include <chrono>
 #include <string>
+
+#include "core/retry.hpp"
 
 namespace leasehold::mariadb {
 namespace {
@@ -95,9 +98,12 @@ public:
     }
 
     void lock() override {
-        constexpr int attempts = 120;
-        for (int i = 0; i < attempts; ++i) {
-            auto got = link_.run("select get_lock(" + lock_name() + ", 0.5)");
+        Retry retry{retries::schema_lock};
+        while (const auto pause = retry.next_pause()) {
+            // The server does the waiting.
+            const std::chrono::duration<double> seconds = *pause;
+            auto got = link_.run("select get_lock(" + lock_name() + ", " +
+                                 std::to_string(seconds.count()) + ")");
             if (got.front().next() && got.front().integer(0) == 1) return;
         }
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,

@@ -13,14 +13,14 @@
 namespace leasehold::sqlite {
 namespace {
 
-// How long to wait for the short transaction of another process. After that this store only reads.
-constexpr int busy_timeout_ms = 20;
-// Another process may be creating the tables while the store opens.
-constexpr int opening_timeout_ms = 10'000;
-constexpr int opening_pause_ms = 10;
-
 // The number of recently used keys whose rows are kept in memory while no other connection writes.
 constexpr std::size_t max_cached = 4096;
+
+// How long a statement waits while another process writes.
+void set_patience(::sqlite3* db, Duration patience) {
+    sqlite3_busy_timeout(
+        db, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(patience).count()));
+}
 
 std::function<Time()> machine_clock() {
     return [] { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); };
@@ -37,7 +37,8 @@ public:
           begin_{db_.get(), "begin immediate"},
           commit_{db_.get(), "commit"},
           rollback_{db_.get(), "rollback"} {
-        sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
+        // After that this store only reads.
+        set_patience(db_.get(), retries::sqlite_writer_patience);
         read_settings();
         (void)now();
     }
@@ -213,21 +214,21 @@ private:
     // SQLite does not wait here by itself while another connection writes to a file that is not in
     // WAL mode yet.
     static void set_wal(::sqlite3* db) {
-        const auto give_up = SteadyClock::now() + std::chrono::milliseconds{opening_timeout_ms};
-        for (;;) {
+        for (Retry retry{retries::sqlite_opening,
+                         SteadyClock::now() + retries::sqlite_opening_patience};
+             ;) {
             Statement pragma{db, "pragma journal_mode = wal"};
             const int code = pragma.step_code();
             if (code == SQLITE_ROW) return;
-            if ((code & 0xFF) != SQLITE_BUSY || SteadyClock::now() > give_up) {
+            if ((code & 0xFF) != SQLITE_BUSY || !retry.pause()) {
                 fail(db, StoreFault::Effect::none, "journal_mode = wal");
             }
-            sqlite3_sleep(opening_pause_ms);
         }
     }
 
     static Database prepare(const std::string& path, const SchemaSteps& steps) {
         Database db = open_database(path);
-        sqlite3_busy_timeout(db.get(), opening_timeout_ms);
+        set_patience(db.get(), retries::sqlite_opening_patience);
         set_wal(db.get());
         execute(db.get(), "pragma synchronous = full");
         execute(db.get(), "pragma cache_spill = off");  // as GatheredLog demands
