@@ -45,6 +45,16 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
 }
 
 void CellStore::apply_in_runs(Batch batch) {
+StoreStatus CellStore::status() {
+    const std::lock_guard lock{status_mutex_};
+    return status_;
+}
+
+void CellStore::set_status(StoreStatus status) {
+    const std::lock_guard lock{status_mutex_};
+    status_ = std::move(status);
+}
+
     Indices run;
     std::size_t names = 0;
     for (std::size_t i = 0; i < batch.requests.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <variant>
@@ -40,6 +41,8 @@ public:
     [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
     [[nodiscard]] bool keep_house() noexcept final;
 
+    // What the store said last by set_status().
+    [[nodiscard]] StoreStatus status() override;
 protected:
     struct Conflict {};
     // Thrown by save_and_commit(): the work does not fit one transaction, and nothing was done.
@@ -103,6 +106,9 @@ protected:
     void note_shortcut(Time floor, Time latest, SteadyClock::time_point asked, Changed changed);
 
     const StoreOptions options_;
+    // A store calls it with every new connection.
+    void set_status(StoreStatus status);
+
     StoreClock clock_;
 
 private:
@@ -164,4 +170,6 @@ private:
 // Throws StoreFault if the options demand a durability that the store does not have.
 void require_durability(const StoreOptions& options, const StoreStatus& status);
 
+    std::mutex status_mutex_;
+    StoreStatus status_;  // guarded by status_mutex_
 }  // namespace leasehold

@@ -48,7 +48,6 @@ public:
 
     // Makes or migrates the store's keys.
     void prepare();
-    [[nodiscard]] StoreStatus status() override { return {}; }  // EtcdStore answers it
 
 protected:
     Begun begin() override;

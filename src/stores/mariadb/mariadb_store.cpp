@@ -1,7 +1,6 @@
 #include <leasehold/stores/mariadb.hpp>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -28,11 +27,6 @@ public:
         migrate(link_, steps_);
         prepare();
         (void)now();
-    }
-
-    [[nodiscard]] StoreStatus status() override {
-        const std::lock_guard lock{status_mutex_};
-        return status_;
     }
 
 protected:
@@ -336,8 +330,7 @@ private:
                  "a power cut can tear pages unless the file system writes them atomically");
         }
         require_durability(options_, status);
-        const std::lock_guard lock{status_mutex_};
-        status_ = std::move(status);
+        set_status(std::move(status));
     }
 
     const SchemaSteps steps_;
@@ -348,8 +341,6 @@ private:
     // forgot since then had ended a whole retention before, and so before the last reading.
     const Duration floor_trust_;
     SteadyClock::time_point floor_read_{};
-    std::mutex status_mutex_;
-    StoreStatus status_;  // guarded by status_mutex_
 };
 
 }  // namespace

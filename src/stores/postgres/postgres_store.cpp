@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "core/cell_store.hpp"
@@ -56,11 +55,6 @@ public:
             throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                              "postgres: another session has locked the table `leasehold`"};
         }
-    }
-
-    [[nodiscard]] StoreStatus status() override {
-        const std::lock_guard lock{status_mutex_};
-        return status_;
     }
 
 protected:
@@ -306,8 +300,7 @@ private:
         migrate(talk, steps_);
         talk.execute(working_settings);  // lab: settings
         talk.execute("set leasehold.schema = " + std::to_string(steps_.size()));
-        const std::lock_guard lock{status_mutex_};
-        status_ = std::move(status);
+        set_status(std::move(status));
     }
 
     std::vector<Rows> run(std::span<const Command> commands, Commits commits) {
@@ -362,8 +355,6 @@ private:
     }
 
     const SchemaSteps steps_;
-    std::mutex status_mutex_;
-    StoreStatus status_;  // guarded by status_mutex_
     Connection connection_;
     Transaction transaction_ = Transaction::none;
 };

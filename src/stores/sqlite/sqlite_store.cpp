@@ -43,8 +43,6 @@ public:
         (void)now();
     }
 
-    [[nodiscard]] StoreStatus status() override { return status_; }
-
 protected:
     Begun begin() override {
         const int code = begin_.step_code();
@@ -237,20 +235,21 @@ private:
     }
 
     void read_settings() {
-        status_.name = std::string{"sqlite "} + sqlite3_libversion();
-        status_.durability = Durability::strong;
+        StoreStatus status{.name = std::string{"sqlite "} + sqlite3_libversion(),
+                           .durability = Durability::strong};
         Statement journal{db_.get(), "pragma journal_mode"};
         if (journal.step(); journal.text(0) != "wal") {
-            status_.durability = Durability::weak;
-            status_.warnings.push_back("journal_mode is " + journal.text(0) +
-                                       ": use a file on a local disk, so that it can be wal");
+            status.durability = Durability::weak;
+            status.warnings.push_back("journal_mode is " + journal.text(0) +
+                                      ": use a file on a local disk, so that it can be wal");
         }
         Statement synchronous{db_.get(), "pragma synchronous"};
         constexpr std::int64_t full = 2;
         if (synchronous.step(); synchronous.integer(0) < full) {
-            status_.durability = Durability::weak;
-            status_.warnings.emplace_back("synchronous is below FULL");
+            status.durability = Durability::weak;
+            status.warnings.emplace_back("synchronous is below FULL");
         }
+        set_status(std::move(status));
     }
 
     const std::function<Time()> machine_clock_;
@@ -259,7 +258,6 @@ private:
     Statement begin_;
     Statement commit_;
     Statement rollback_;
-    StoreStatus status_;
 
     // Rows of the file, valid while cache_version_ is the file's version. At most max_cached keys
     // when a transaction begins.
