@@ -9,6 +9,7 @@
 
 #include "core/batcher.hpp"
 #include "core/durations.hpp"
+#include "core/grant.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
@@ -21,9 +22,7 @@ public:
 
     void operator()(const TryLock& r) const {
         lock_id(r.lock_id);
-        owner(r.owner);
-        ttl("the ttl", r.ttl);
-        text("the note", r.note, Limits::note_bytes);
+        terms(r);
     }
     void operator()(const TryLockAll& r) const {
         if (r.keys.empty()) throw BadRequest{"try_lock_all needs at least one key"};
@@ -38,9 +37,7 @@ public:
         if (std::ranges::adjacent_find(ids) != ids.end()) {
             throw BadRequest{"each key needs a lock id of its own"};
         }
-        owner(r.owner);
-        ttl("the ttl", r.ttl);
-        text("the note", r.note, Limits::note_bytes);
+        terms(r);
     }
     void operator()(const Check& r) const { lock_id(r.lock_id); }
     void operator()(const Extend& r) const {
@@ -74,6 +71,14 @@ public:
     void operator()(const Purge& r) const { page(r.rows); }
 
 private:
+    // What a try of one key and a try of several have in common.
+    void terms(const auto& r) const {
+        owner(r.owner);
+        ttl("the ttl", r.ttl);
+        for_each_field(requested_texts, [&](const auto& field) {
+            text("the " + std::string{field.name}, field.of(r), field.max_bytes);
+        });
+    }
     static void lock_id(LockId id) {
         if (id.is_nil()) throw BadRequest{"the nil lock id names no lease"};
     }
@@ -203,15 +208,15 @@ void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
 }
 
 TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
-    return {.key = std::move(key),
-            .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
-            .owner = std::move(options.owner),
-            .mode = options.mode,
-            .ttl = options.ttl.value_or(limits.default_ttl),
-            .note = std::move(options.note),
-            .since = options.since,
-            .max_hold = {},
-            .fresh_lock_id = !options.lock_id};
+    TryLock request{.key = std::move(key),
+                    .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
+                    .owner = std::move(options.owner),
+                    .mode = options.mode,
+                    .ttl = options.ttl.value_or(limits.default_ttl),
+                    .since = options.since,
+                    .fresh_lock_id = !options.lock_id};
+    copy_fields(requested_texts, std::move(options), request);
+    return request;
 }
 
 Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
@@ -228,15 +233,14 @@ Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
     keys.erase(repeated.begin(), repeated.end());
     std::vector<LockId> lock_ids(keys.size());
     std::ranges::generate(lock_ids, LockId::random);
-    return as_result<std::vector<Lease>>(
-        ask(TryLockAll{.keys = std::move(keys),
+    TryLockAll request{.keys = std::move(keys),
                        .lock_ids = std::move(lock_ids),
                        .owner = std::move(options.owner),
                        .mode = options.mode,
                        .ttl = options.ttl.value_or(limits_.default_ttl),
-                       .note = std::move(options.note),
-                       .max_hold = {},
-                       .fresh_lock_id = true}));
+                       .fresh_lock_id = true};
+    copy_fields(requested_texts, std::move(options), request);
+    return as_result<std::vector<Lease>>(ask(std::move(request)));
 }
 
 Result<Lease> LockManager::check(LockKey key, LockId lock_id) {

@@ -1,17 +1,25 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/columns.hpp"
+#include "core/grant.hpp"
 #include "core/lock_row.hpp"
+#include "core/schema.hpp"
+#include "core/sql_text.hpp"
 
 // The columns of Leasehold's tables, and the fields they keep, for every SQL store. Statements,
-// parameters and readers are made from these lists. A new field of a lease is a line in
-// `public_columns`, and in `requested_columns` if a try brings it.
+// parameters, readers and schema steps are made from these lists. The fields of a lease come from
+// core/grant.hpp.
 namespace leasehold {
 
 // `field` is a member pointer, or a function that finds the field in a row.
@@ -43,16 +51,29 @@ constexpr auto inside(Member member, const std::tuple<Column<Fields>...>& column
         columns);
 }
 
-// A lease, without its secret.
-inline constexpr std::tuple public_columns{
-    Column{"expiration_time", &Grant::expires_at}, Column{"owner", &Grant::owner},
-    Column{"fence", &Grant::fence}, Column{"granted_at", &Grant::granted_at},
-    Column{"note", &Grant::note}};
+template <class Field>
+using ValueOf = std::remove_cvref_t<std::invoke_result_t<Field, Grant&>>;
 
-// The fields of a lease that a try brings. In a try of one's own live lease an empty text keeps the
-// text that is there.
-inline constexpr std::tuple requested_columns{Column{"owner", &TryLock::owner},
-                                              Column{"note", &TryLock::note}};
+// The columns of these fields. The mode is left out, because only some tables have it.
+template <class... Of>
+constexpr auto columns_of(const std::tuple<LeaseField<Of>...>& fields) {
+    const auto column_of = []<class F>(const LeaseField<F>& field) {
+        if constexpr (std::same_as<ValueOf<F>, Mode>) {
+            return std::tuple{};
+        } else {
+            return std::tuple{Column{field.column, field.of}};
+        }
+    };
+    return std::apply([&](const auto&... field) { return std::tuple_cat(column_of(field)...); },
+                      fields);
+}
+
+// A lease, without its secret.
+inline constexpr auto public_columns = columns_of(public_fields);
+
+// The fields of a lease that a try brings.
+inline constexpr auto requested_columns =
+    std::tuple_cat(std::tuple{Column{"owner", &TryLock::owner}}, columns_of(requested_texts));
 
 inline constexpr auto lease_columns =
     std::tuple_cat(std::tuple{Column{"lockid", &Grant::lock_id}}, public_columns);
@@ -66,6 +87,10 @@ inline constexpr std::tuple state_columns{
 
 // Table `locks`, after type and id.
 inline constexpr auto lock_columns = std::tuple_cat(lease_columns, mode_column, state_columns);
+
+// A row of a list, after type and id: of a row of `locks` or `lock_shares`.
+inline constexpr auto listed_columns =
+    std::tuple_cat(public_columns, mode_column, std::tuple{Column{"ended", &LockRow::ended}});
 
 // Table `lock_shares`, after type and id. The mode of its leases is shared.
 inline constexpr auto share_columns = lease_columns;
@@ -118,6 +143,13 @@ template <class Index>
 }
 
 template <class Index>
+[[nodiscard]] Grant listed_at(const auto& row, Index first) {
+    LockRow read;
+    read_columns(listed_columns, row, first, read);
+    return static_cast<const Grant&>(read);
+}
+
+template <class Index>
 [[nodiscard]] Grant share_at(const auto& row, Index first) {
     Grant read{.mode = Mode::shared};
     read_columns(share_columns, row, first, read);
@@ -129,6 +161,62 @@ template <class Index>
     Ending read;
     read_columns(history_columns, row, first, read);
     return read;
+}
+
+// The key at two columns. Nothing if it cannot be a key: another program that shares the database
+// may have written anything.
+template <class Index>
+[[nodiscard]] std::optional<LockKey> key_at(const auto& row, Index column) {
+    auto key = LockKey::parse(row.text(column), row.text(column + 1));
+    return key ? std::optional{*std::move(key)} : std::nullopt;
+}
+
+// A row of the history: type, id, history_columns.
+template <class Index>
+[[nodiscard]] std::optional<Ended> ended_at(const auto& row, Index first) {
+    auto key = key_at(row, first);
+    if (!key) return std::nullopt;
+    return Ended{*std::move(key), ending_at(row, first + 2)};
+}
+
+// How a database writes the columns that a schema step adds. `text` may contain {bytes}.
+struct ColumnTypes {
+    std::string_view add = "add column";
+    std::string_view text;
+    std::string_view integer;
+    std::string_view time;
+};
+
+// The statements that add the fields of a schema version to all tables with leases.
+template <class... Of>
+[[nodiscard]] std::vector<std::string> schema_step(const std::tuple<LeaseField<Of>...>& fields,
+                                                   std::size_t version, const ColumnTypes& types) {
+    std::vector<std::string> statements;
+    for_each_field(fields, [&]<class F>(const LeaseField<F>& field) {
+        if (field.since != version) return;
+        const std::string_view type = std::same_as<ValueOf<F>, std::string> ? types.text
+                                      : std::same_as<ValueOf<F>, Time>      ? types.time
+                                                                            : types.integer;
+        for (const std::string_view table : {"locks", "lock_shares", "lock_history"}) {
+            statements.push_back(
+                sql_text("alter table {table} {add} {column} {type}",
+                         {{"table", table},
+                          {"add", types.add},
+                          {"column", field.column},
+                          {"type", sql_text(type, {{"bytes", std::to_string(field.max_bytes)}})}}));
+        }
+    });
+    return statements;
+}
+
+// The schema of a SQL store: its first step, and the steps that added fields.
+[[nodiscard]] inline SchemaSteps steps_from(std::vector<std::string> first_step,
+                                            const ColumnTypes& types) {
+    SchemaSteps steps{std::move(first_step)};
+    for (std::size_t version = 2; version <= schema_version; ++version) {
+        steps.push_back(schema_step(public_fields, version, types));
+    }
+    return steps;
 }
 
 // Rows to be written, with their keys, which outlive these.

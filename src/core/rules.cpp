@@ -180,7 +180,9 @@ Outcome Rules::convert_or_renew(const TryLock& request, Cell& cell, Grant& mine,
         if (request.mode == Mode::exclusive) mine.fence = cell.fence = fence_after(cell, now);
     }
     mine.expires_at = capped(expiry(now, request.ttl), mine, request.max_hold);
-    if (!request.note.empty()) mine.note = request.note;
+    for_each_field(requested_texts, [&](const auto& field) {
+        if (!field.of(request).empty()) field.of(mine) = field.of(request);
+    });
     cell.touched = now;
     cell.changed = true;
     Lease lease = to_lease(request.key, mine, now);
@@ -214,9 +216,9 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
          .mode = request.mode,
          .fence = cell.fence,
          .granted_at = now,
-         .expires_at =
-             expiry(now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl),
-         .note = request.note});
+         .expires_at = expiry(
+             now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl)});
+    copy_fields(requested_texts, request, cell.grants.back());
     return granted(request.key, cell.grants.back(), now);  // lab: granted
 }
 
@@ -226,20 +228,20 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
     for (const Cell* cell : cells) before.push_back(*cell);
     const std::size_t endings_before = endings_.size();
 
+    TryLock one{.key = request.keys.front(),
+                .owner = request.owner,
+                .mode = request.mode,
+                .ttl = request.ttl,
+                .max_hold = request.max_hold,
+                .fresh_lock_id = request.fresh_lock_id};
+    copy_fields(requested_texts, request, one);
     std::vector<Lease> leases;
     std::vector<Holder> conflicts;
     Outcome refusal;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        Outcome outcome = decide(TryLock{.key = request.keys[i],
-                                         .lock_id = request.lock_ids[i],
-                                         .owner = request.owner,
-                                         .mode = request.mode,
-                                         .ttl = request.ttl,
-                                         .note = request.note,
-                                         .since = {},
-                                         .max_hold = request.max_hold,
-                                         .fresh_lock_id = request.fresh_lock_id},
-                                 *cells[i]);
+        one.key = request.keys[i];
+        one.lock_id = request.lock_ids[i];
+        Outcome outcome = decide(one, *cells[i]);
         if (auto* lease = std::get_if<Lease>(&outcome)) {
             leases.push_back(std::move(*lease));
             continue;

@@ -1,5 +1,6 @@
 #include "wire/messages.hpp"
 
+#include "core/grant.hpp"
 #include "wire/words.hpp"
 
 namespace leasehold::wire {
@@ -17,27 +18,40 @@ Time required_time(Fields& fields, std::string_view name) {
     return *fields.optional_time(name);
 }
 
+void read_value(Fields& fields, std::string_view name, std::string& value) {
+    value = fields.text(name);
+}
+void read_value(Fields& fields, std::string_view name, std::int64_t& value) {
+    value = fields.integer(name);
+}
+void read_value(Fields& fields, std::string_view name, Time& value) {
+    value = name == "expires_at" ? fields.optional_time(name).value_or(never)
+                                 : required_time(fields, name);
+}
+void read_value(Fields& fields, std::string_view name, Mode& value) {
+    value = optional_name(fields, name, mode_names).value_or(Mode::exclusive);
+}
+
+// Reads the fields that everybody may see.
+template <class T>
+void read_public(Fields& fields, T& lease) {
+    for_each_field(public_fields,
+                   [&](const auto& field) { read_value(fields, field.name, field.of(lease)); });
+}
+
 Lease lease_from(const json::value& value) {
     Fields fields{value, "a lease"};
-    return {.key = key_from(fields),
-            .lock_id = fields.has("lock_id") ? lock_id_from(fields.text("lock_id")) : LockId{},
-            .owner = fields.text("owner"),
-            .mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive),
-            .fence = fields.integer("fence"),
-            .granted_at = required_time(fields, "granted_at"),
-            .expires_at = fields.optional_time("expires_at").value_or(never),
-            .note = fields.text("note"),
-            .store_now = required_time(fields, "store_now")};
+    Lease lease{.key = key_from(fields)};
+    if (fields.has("lock_id")) lease.lock_id = lock_id_from(fields.text("lock_id"));
+    read_public(fields, lease);
+    lease.store_now = required_time(fields, "store_now");
+    return lease;
 }
 
 Holder holder_from(Fields& fields) {
-    return {.key = key_from(fields),
-            .owner = fields.text("owner"),
-            .mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive),
-            .fence = fields.integer("fence"),
-            .granted_at = required_time(fields, "granted_at"),
-            .expires_at = fields.optional_time("expires_at").value_or(never),
-            .note = fields.text("note")};
+    Holder holder{.key = key_from(fields)};
+    read_public(fields, holder);
+    return holder;
 }
 
 Holder holder_from(const json::value& value) {
@@ -77,57 +91,67 @@ StoreFault fault_from(const json::value& value) {
             fields.text("detail")};
 }
 
-// Writes a lease field by field.
+// Writes these fields of a lease or of a holder, one by one.
+template <class T>
+void put_fields(auto& put, const auto& fields, const T& lease) {
+    for_each_field(fields, [&](const auto& field) {
+        const auto& value = field.of(lease);
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Mode>) {
+            put(field.name, mode_names[value]);
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+            put(field.name, std::string_view{value});
+        } else {
+            put(field.name, value);
+        }
+    });
+}
+
 template <class Put>
-void put_fields(Put&& put, const Lease& lease) {
+void put_lease(Put&& put, const Lease& lease) {
     put("type", std::string_view{lease.key.type()});
     put("id", std::string_view{lease.key.id()});
     if (!lease.lock_id.is_nil()) put("lock_id", lease.lock_id);
-    put("owner", std::string_view{lease.owner});
-    put("mode", mode_names[lease.mode]);
-    put("fence", lease.fence);
-    put("granted_at", lease.granted_at);
-    put("expires_at", lease.expires_at);
+    put_fields(put, granted_fields, lease);
     put("remaining_ms", lease.remaining().value_or(until_released));
-    put("note", std::string_view{lease.note});
+    put_fields(put, requested_texts, lease);
     put("store_now", lease.store_now);
+}
+
+// Puts fields into an object in memory.
+auto into(json::object& object) {
+    return [&object]<class T>(std::string_view name, const T& value) {
+        if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>) {
+            object[name] = to_json(value);
+        } else if constexpr (std::is_same_v<T, LockId>) {
+            object[name] = value.to_string();
+        } else {
+            object[name] = value;
+        }
+    };
 }
 
 }  // namespace
 
 json::object to_json(const Lease& lease) {
-    constexpr std::size_t fields = 11;
+    constexpr std::size_t others = 5;
     json::object object;
-    object.reserve(fields);
-    put_fields(
-        [&object]<class T>(std::string_view name, const T& value) {
-            if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>) {
-                object[name] = to_json(value);
-            } else if constexpr (std::is_same_v<T, LockId>) {
-                object[name] = value.to_string();
-            } else {
-                object[name] = value;
-            }
-        },
-        lease);
+    object.reserve(std::tuple_size_v<decltype(public_fields)> + others);
+    put_lease(into(object), lease);
     return object;
 }
 
 void print(std::string& out, const Lease& lease) {
     ObjectPrinter printer{out};
-    put_fields(printer, lease);
+    put_lease(printer, lease);
     printer.close();
 }
 
 json::object to_json(const Holder& holder) {
     json::object object;
     put_key(object, holder.key);
-    object["owner"] = holder.owner;
-    object["mode"] = mode_names[holder.mode];
-    object["fence"] = holder.fence;
-    object["granted_at"] = to_json(holder.granted_at);
-    object["expires_at"] = to_json(holder.expires_at);
-    object["note"] = holder.note;
+    const auto put = into(object);
+    put_fields(put, public_fields, holder);
     return object;
 }
 

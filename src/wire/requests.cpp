@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/grant.hpp"
 #include "core/request_traits.hpp"
 #include "wire/messages.hpp"
 #include "wire/words.hpp"
@@ -19,7 +20,8 @@ void put_terms(json::object& object, const R& request) {
     object["owner"] = request.owner;
     object["mode"] = mode_names[request.mode];
     object["ttl_ms"] = to_json(request.ttl);
-    object["note"] = request.note;
+    for_each_field(requested_texts,
+                   [&](const auto& field) { object[field.name] = field.of(request); });
     if (request.max_hold) object["max_hold_ms"] = to_json(*request.max_hold);
 }
 
@@ -28,7 +30,9 @@ void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.owner = fields.optional_text("owner").value_or("");
     request.mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive);
     request.ttl = fields.optional_ttl("ttl_ms").value_or(default_ttl);
-    request.note = fields.optional_text("note").value_or("");
+    for_each_field(requested_texts, [&](const auto& field) {
+        field.of(request) = fields.optional_text(field.name).value_or("");
+    });
     request.max_hold = fields.optional_duration("max_hold_ms");
 }
 

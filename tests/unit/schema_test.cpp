@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "core/grant.hpp"
+#include "core/lock_tables.hpp"
 #include "core/schema.hpp"
 
 namespace leasehold {
@@ -74,6 +77,43 @@ TEST(SchemaMigration, IsAbandonedWhereAStepFails) {
     migration.failing_step = 1;
     EXPECT_THROW(migrate("test", 3, migration), StoreFault);
     EXPECT_EQ(migration.done, (Done{"lock", "step 0", "step 1", "abandon"}));
+}
+
+constexpr std::tuple some_fields{
+    LeaseField{.name = "owner", .of = [](auto& lease) -> auto& { return lease.owner; }},
+    LeaseField{.name = "department",
+               .of = [](auto& lease) -> auto& { return lease.note; },
+               .since = 2,
+               .max_bytes = 64},
+    LeaseField{.name = "seen_at",
+               .of = [](auto& lease) -> auto& { return lease.granted_at; },
+               .column = "seen",
+               .since = 2},
+    LeaseField{
+        .name = "weight", .of = [](auto& lease) -> auto& { return lease.fence; }, .since = 3},
+};
+constexpr ColumnTypes some_types{
+    .text = "text({bytes})", .integer = "integer", .time = "timestamp"};
+
+TEST(SchemaStep, AddsTheFieldsOfItsVersionToEveryTableWithLeases) {
+    EXPECT_EQ(schema_step(some_fields, 2, some_types),
+              (std::vector<std::string>{
+                  "alter table locks add column department text(64)",
+                  "alter table lock_shares add column department text(64)",
+                  "alter table lock_history add column department text(64)",
+                  "alter table locks add column seen timestamp",
+                  "alter table lock_shares add column seen timestamp",
+                  "alter table lock_history add column seen timestamp",
+              }));
+    EXPECT_EQ(schema_step(some_fields, 3, some_types).front(),
+              "alter table locks add column weight integer");
+    EXPECT_TRUE(schema_step(some_fields, 4, some_types).empty());
+}
+
+TEST(SchemaStep, FollowsTheFirstStepOfEveryStore) {
+    const SchemaSteps steps = steps_from({"create table locks"}, some_types);
+    ASSERT_EQ(steps.size(), schema_version);
+    EXPECT_EQ(steps.front(), std::vector<std::string>{"create table locks"});
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/grant.hpp"
+
 namespace leasehold::etcd {
 namespace {
 
@@ -68,8 +70,9 @@ private:
 }  // namespace
 
 const KeySteps& schema_steps() {
-    // Version 1 creates its keys when they are first needed.
-    static const KeySteps steps{[](const KeyAccess&, const Names&) {}};
+    // Keys are created when they are first needed, and a record without a field has the field's
+    // empty value: so far no version had to change what is there.
+    static const KeySteps steps(schema_version, [](const KeyAccess&, const Names&) {});
     return steps;
 }
 

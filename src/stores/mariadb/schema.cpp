@@ -151,7 +151,8 @@ private:
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-    static const SchemaSteps steps{{first_step.begin(), first_step.end()}};
+    static const SchemaSteps steps =
+        steps_from({first_step.begin(), first_step.end()}, column_types);
     return steps;
 }
 

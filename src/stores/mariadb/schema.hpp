@@ -2,10 +2,17 @@
 
 #include <memory>
 
+#include "core/lock_tables.hpp"
 #include "core/schema.hpp"
 #include "stores/mariadb/connection.hpp"
 
 namespace leasehold::mariadb {
+
+// The types of added columns. A step may run again where it was interrupted.
+inline constexpr ColumnTypes column_types{.add = "add column if not exists",
+                                          .text = "varbinary({bytes}) not null default ''",
+                                          .integer = "bigint not null default 0",
+                                          .time = "bigint not null default 0"};
 
 // The steps that were released.
 [[nodiscard]] const SchemaSteps& schema_steps();

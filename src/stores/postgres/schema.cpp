@@ -182,7 +182,7 @@ std::optional<std::string> Conversation::value_of(const std::string& sql) {
 }
 
 const SchemaSteps& schema_steps() {
-    static const SchemaSteps steps{{first_step}};
+    static const SchemaSteps steps = steps_from({first_step}, column_types);
     return steps;
 }
 

@@ -6,6 +6,7 @@
 
 #include <leasehold/store.hpp>
 
+#include "core/lock_tables.hpp"
 #include "core/schema.hpp"
 
 struct pg_conn;
@@ -39,6 +40,11 @@ private:
     ::pg_conn* connection_;
     Duration timeout_;
 };
+
+// The types of added columns.
+inline constexpr ColumnTypes column_types{.text = "text not null default ''",
+                                          .integer = "bigint not null default 0",
+                                          .time = "timestamptz not null default 'epoch'"};
 
 // The steps that were released.
 [[nodiscard]] const SchemaSteps& schema_steps();

@@ -126,7 +126,7 @@ private:
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-    static const SchemaSteps steps{{first_step}};
+    static const SchemaSteps steps = steps_from({first_step}, column_types);
     return steps;
 }
 

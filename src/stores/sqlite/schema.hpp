@@ -6,11 +6,17 @@
 
 #include <leasehold/store.hpp>
 
+#include "core/lock_tables.hpp"
 #include "core/schema.hpp"
 
 struct sqlite3;
 
 namespace leasehold::sqlite {
+
+// The types of added columns.
+inline constexpr ColumnTypes column_types{.text = "text not null default ''",
+                                          .integer = "integer not null default 0",
+                                          .time = "integer not null default 0"};
 
 // The steps that were released.
 [[nodiscard]] const SchemaSteps& schema_steps();
