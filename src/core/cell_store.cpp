@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/columns.hpp"
 #include "core/decisions.hpp"
 #include "core/request_traits.hpp"
 
@@ -44,7 +45,6 @@ void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outc
     }
 }
 
-void CellStore::apply_in_runs(Batch batch) {
 StoreStatus CellStore::status() {
     const std::lock_guard lock{status_mutex_};
     return status_;
@@ -55,6 +55,7 @@ void CellStore::set_status(StoreStatus status) {
     status_ = std::move(status);
 }
 
+void CellStore::apply_in_runs(Batch batch) {
     Indices run;
     std::size_t names = 0;
     for (std::size_t i = 0; i < batch.requests.size(); ++i) {
@@ -76,7 +77,7 @@ void CellStore::set_status(StoreStatus status) {
                 if constexpr (works_on_cells(kind_of_type<R>)) {
                     return {};
                 } else {
-                    return answer(r);
+                    return answer_or_fault(r);
                 }
             },
             request);
@@ -89,7 +90,8 @@ void CellStore::apply_to_cells(Batch batch, Indices which) {
     if (which.empty()) return;
     switch (attempt(batch, which, bounds_.conflict)) {
         case Attempted::done: return retry_blocked(batch, which);
-        case Attempted::met_conflicts: return apply_one_by_one(batch, which);
+        case Attempted::met_conflicts:
+        case Attempted::met_unreadable_row: return apply_one_by_one(batch, which);
         case Attempted::too_much: return apply_in_parts(batch, which);
     }
 }
@@ -105,6 +107,11 @@ CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, Retry
         } catch (const TooMuch&) {
             rollback();
             return Attempted::too_much;
+        } catch (const UnreadableRow& fault) {
+            rollback();
+            if (which.size() > 1) return Attempted::met_unreadable_row;
+            batch.outcomes[which.front()] = static_cast<const StoreFault&>(fault);
+            return Attempted::done;
         }
     } while (retry.pause());
     return Attempted::met_conflicts;
@@ -125,6 +132,7 @@ void CellStore::retry_blocked(Batch batch, const Indices& which) {
     switch (attempt(batch, again, {.attempts = 1})) {
         case Attempted::done: return;
         case Attempted::met_conflicts:
+        case Attempted::met_unreadable_row:
             for (std::size_t i = 0; i < again.size(); ++i) {
                 batch.outcomes[again[i]] = std::move(first[i]);
             }
@@ -230,6 +238,8 @@ void CellStore::take_shortcut(Batch batch, Indices& which) {
         transact(batch, which, Way::read_only);
     } catch (const Conflict&) {
         rollback();
+    } catch (const UnreadableRow&) {
+        rollback();
     }
     std::erase_if(which, answered);
 }
@@ -323,6 +333,16 @@ void CellStore::keep_floor(Time now) {
     if (now < floor_raised_at_ + floor_interval) return;
     floor_raised_at_ = now;
     raise_floor(now);
+}
+
+template <class R>
+Outcome CellStore::answer_or_fault(const R& request) {
+    try {
+        return answer(request);
+    } catch (const UnreadableRow& fault) {
+        rollback();
+        return static_cast<const StoreFault&>(fault);
+    }
 }
 
 Outcome CellStore::answer(const List& request) {

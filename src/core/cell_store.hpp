@@ -29,7 +29,8 @@ namespace leasehold {
 //   5. save_and_commit() writes the changed cells and the endings. Only then are requests answered.
 //   6. After a Conflict the transaction is tried again (Bounds::conflict); then its requests go one
 //      by one, and one that still meets conflicts is busy. After TooMuch the run is split in
-//      halves.
+//      halves. After an UnreadableRow its requests go one by one, too: only the requests that need
+//      the row get the fault.
 //   7. A request that only another transaction blocked is tried once more before it is refused.
 // A database implements the protected functions. Each may throw StoreFault, or Conflict if the
 // transaction has to be tried again.
@@ -40,9 +41,9 @@ public:
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) final;
     [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
     [[nodiscard]] bool keep_house() noexcept final;
-
     // What the store said last by set_status().
     [[nodiscard]] StoreStatus status() override;
+
 protected:
     struct Conflict {};
     // Thrown by save_and_commit(): the work does not fit one transaction, and nothing was done.
@@ -105,10 +106,10 @@ protected:
     enum class Changed { no, yes };
     void note_shortcut(Time floor, Time latest, SteadyClock::time_point asked, Changed changed);
 
-    const StoreOptions options_;
     // A store calls it with every new connection.
     void set_status(StoreStatus status);
 
+    const StoreOptions options_;
     StoreClock clock_;
 
 private:
@@ -128,7 +129,7 @@ private:
     // Answers requests by shortcut() and by reading only, and removes them from `which`.
     void take_shortcut(Batch batch, Indices& which);
 
-    enum class Attempted { done, met_conflicts, too_much };
+    enum class Attempted { done, met_conflicts, too_much, met_unreadable_row };
     [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, RetryPolicy policy);
     void retry_blocked(Batch batch, const Indices& which);
     // One request that meets conflicts does not hold up the others.
@@ -148,6 +149,9 @@ private:
     [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
     [[nodiscard]] Time observe(const ClockReading& reading, SteadyClock::time_point asked);
     void keep_floor(Time now);
+    // A request that is answered by itself.
+    template <class R>
+    [[nodiscard]] Outcome answer_or_fault(const R& request);
     [[nodiscard]] Outcome answer(const List& request);
     [[nodiscard]] Outcome answer(const History& request);
     [[nodiscard]] Outcome answer(const Purge& request);
@@ -156,7 +160,8 @@ private:
     }
     // Forgets the candidates that have been dead since `moment`, and returns their number.
     std::size_t forget_dead(const std::vector<Candidate>& candidates, Time moment);
-    // Splits work that exceeds one transaction. A single row that is too large is left as it is.
+    // Splits work that exceeds one transaction or meets an unreadable row. A single row that is too
+    // large or unreadable is left as it is.
     std::size_t forget_dead_in_parts(Work work, Time moment);
     std::size_t forget_dead(Work work, Time moment);
 
@@ -165,11 +170,11 @@ private:
     SteadyClock::time_point clock_read_at_{};
     std::optional<LockKey> purge_after_;
     std::size_t housekeeping_done_ = 0;  // keys looked at in this round
+    std::mutex status_mutex_;
+    StoreStatus status_;  // guarded by status_mutex_
 };
 
 // Throws StoreFault if the options demand a durability that the store does not have.
 void require_durability(const StoreOptions& options, const StoreStatus& status);
 
-    std::mutex status_mutex_;
-    StoreStatus status_;  // guarded by status_mutex_
 }  // namespace leasehold

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/columns.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -56,6 +58,8 @@ std::size_t CellStore::forget_dead_in_parts(Work work, Time moment) {
     try {
         return forget_dead(work, moment);
     } catch (const TooMuch&) {
+        rollback();
+    } catch (const UnreadableRow&) {
         rollback();
     }
     if (work.slots.size() == 1) return 0;

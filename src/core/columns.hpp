@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <leasehold/errors.hpp>
 #include <leasehold/store.hpp>
 
 #include "core/enum_table.hpp"
@@ -21,20 +23,35 @@ namespace leasehold {
     return time.time_since_epoch().count();
 }
 
-[[nodiscard]] constexpr std::int64_t number_of(Mode mode) {
-    return mode == Mode::shared ? 1 : 0;
-}
-[[nodiscard]] constexpr Mode mode_from(std::int64_t number) {
-    return number == 1 ? Mode::shared : Mode::exclusive;
+// The store has a row that this Leasehold cannot read: the database is damaged, or another program
+// wrote the row. Only the requests that need the row get this fault.
+class UnreadableRow : public StoreFault {
+public:
+    explicit UnreadableRow(const std::string& problem)
+        : StoreFault{Effect::none, Cause::internal,
+                     "the store's data about this lock cannot be read: " + problem} {}
+};
+
+// Gone::unknown, 0, is kept for a lease that has not ended.
+template <class Enum>
+    requires std::same_as<Enum, Mode> || std::same_as<Enum, Gone>
+[[nodiscard]] constexpr std::int64_t number_of(Enum value) {
+    return static_cast<std::int64_t>(value);
 }
 
-// 0 for a lease that has not ended.
-[[nodiscard]] constexpr std::int64_t number_of(Gone gone) {
-    return static_cast<std::int64_t>(gone);
+// Throws UnreadableRow, which names the column, for a number that no enumerator has.
+template <class Enum>
+[[nodiscard]] Enum enumerator_from(std::int64_t number, std::string_view column) {
+    if (number >= 0 && static_cast<std::size_t>(number) < enum_size<Enum>) {
+        return static_cast<Enum>(number);
+    }
+    throw UnreadableRow{"unknown \"" + std::string{column} + "\" " + std::to_string(number)};
 }
-[[nodiscard]] constexpr Gone gone_from(std::int64_t number) {
-    const bool known = number >= 0 && static_cast<std::size_t>(number) < enum_size<Gone>;
-    return known ? static_cast<Gone>(number) : Gone::unknown;
+[[nodiscard]] inline Mode mode_from(std::int64_t number) {
+    return enumerator_from<Mode>(number, "mode");
+}
+[[nodiscard]] inline Gone gone_from(std::int64_t number) {
+    return enumerator_from<Gone>(number, "ended");
 }
 
 // Other programs that share the table may have written ids of another form. They read as the nil

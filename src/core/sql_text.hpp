@@ -20,6 +20,22 @@ inline constexpr std::array<char, 1> sql_digit{static_cast<char>('0' + number_of
 template <auto enumerator>
 inline constexpr std::string_view sql_number{sql_digit<enumerator>.data(), 1};
 
+// The numbers of all enumerators from `first` on: "1,2,3,4".
+template <auto first>
+    requires(enum_size<decltype(first)> <= 10)
+inline constexpr auto sql_digits = [] {
+    constexpr auto count = enum_size<decltype(first)> - static_cast<std::size_t>(first);
+    std::array<char, 2 * count - 1> digits{};
+    digits.fill(',');
+    for (std::size_t i = 0; i < count; ++i) {
+        digits[2 * i] = static_cast<char>('0' + number_of(first) + static_cast<int>(i));
+    }
+    return digits;
+}();
+template <auto first>
+inline constexpr std::string_view sql_numbers_from{sql_digits<first>.data(),
+                                                   sql_digits<first>.size()};
+
 struct SqlWord {
     std::string_view name;
     std::string_view text;
@@ -28,8 +44,11 @@ struct SqlWord {
 // Every statement may use these.
 inline constexpr std::array enum_words{SqlWord{"exclusive", sql_number<Mode::exclusive>},
                                        SqlWord{"shared", sql_number<Mode::shared>},
+                                       SqlWord{"modes", sql_numbers_from<Mode::exclusive>},
                                        SqlWord{"not_ended", sql_number<Gone::unknown>},
-                                       SqlWord{"released", sql_number<Gone::released>}};
+                                       SqlWord{"released", sql_number<Gone::released>},
+                                       SqlWord{"endings", sql_numbers_from<Gone::expired>}};
+static_assert(number_of(Gone::unknown) == 0 && number_of(Gone::expired) == 1);
 
 // The pattern with the texts of its words. Throws std::logic_error for a word that it does not
 // know.

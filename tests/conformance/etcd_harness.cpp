@@ -1,5 +1,9 @@
 #include <leasehold/stores/etcd.hpp>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -43,6 +47,18 @@ public:
             (void)keys.send(txn);
         });
         return etcd::open_with(steps, target_, {}, [this] { return steady(); });
+    }
+
+    void overwrite(const std::string& field, int number) override {
+        for (const etcd::KeyValue& pair : read({target_.prefix + '/', target_.prefix + '0'})) {
+            boost::system::error_code not_json;
+            boost::json::value value = boost::json::parse(pair.value, not_json);
+            if (not_json || !value.is_object()) continue;
+            value.get_object()[field] = number;
+            etcd::Txn txn;
+            txn.put(pair.key, boost::json::serialize(value));
+            (void)gateway_.post("/v3/kv/txn", txn.body(), StoreFault::Effect::none);
+        }
     }
 
     void let_pass(Duration duration) override {

@@ -29,6 +29,12 @@ public:
         throw std::logic_error{"this store has no schema"};
     }
 
+    // Writes the number into the field `mode` or `ended` of everything that is kept, as a damaged
+    // database or a foreign program would. Only for stores whose leases live in a database.
+    virtual void overwrite(const std::string& /*field*/, int /*number*/) {
+        throw std::logic_error{"this store keeps no rows"};
+    }
+
     // Moves every lease's times as if that much time had passed. No transaction may be open.
     virtual void let_pass(Duration duration) = 0;
 

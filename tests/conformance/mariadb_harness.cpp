@@ -1,4 +1,5 @@
 #include "conformance/mariadb_harness.hpp"
+#include "conformance/later_fields.hpp"
 
 #include <mysql.h>
 
@@ -108,9 +109,14 @@ public:
 
     std::unique_ptr<Store> open_later_version() override {
         SchemaSteps steps = mariadb::schema_steps();
-        steps.push_back(
-            {"alter table locks add column if not exists shelf varbinary(20) not null default ''"});
+        steps.push_back(schema_step(later_fields, steps.size() + 1, mariadb::column_types));
         return mariadb::open_with(steps, mariadb_of_the_tests(), {});
+    }
+
+    void overwrite(const std::string& field, int number) override {
+        for (const std::string table : {"locks", "lock_history"}) {
+            own_.run("update " + table + " set " + field + " = " + std::to_string(number));
+        }
     }
 
     void let_pass(Duration duration) override {

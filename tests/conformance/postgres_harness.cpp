@@ -1,4 +1,5 @@
 #include "conformance/postgres_harness.hpp"
+#include "conformance/later_fields.hpp"
 
 #include <libpq-fe.h>
 
@@ -90,8 +91,14 @@ public:
 
     std::unique_ptr<Store> open_later_version() override {
         SchemaSteps steps = postgres::schema_steps();
-        steps.push_back({"alter table locks add column shelf text not null default ''"});
+        steps.push_back(schema_step(later_fields, steps.size() + 1, postgres::column_types));
         return postgres::open_with(steps, leasehold::testing::shared_postgres().url(), {});
+    }
+
+    void overwrite(const std::string& field, int number) override {
+        for (const std::string table : {"locks", "lock_history"}) {
+            own_.run("update " + table + " set " + field + " = " + std::to_string(number));
+        }
     }
 
     void let_pass(Duration duration) override {

@@ -1,7 +1,7 @@
 #include <future>
-#include <map>
 
 #include "conformance/conformance.hpp"
+#include "conformance/every_request.hpp"
 
 // A process of a later version adds a step to the schema while a process of this version is
 // connected.
@@ -10,45 +10,6 @@ namespace {
 
 class SchemaSteps : public OnStore<StoreHarness> {
 protected:
-    // Every kind of request, with and without the key where the key may be missing.
-    [[nodiscard]] static std::map<std::string, Request> every_request(const Lease& lease) {
-        const LockKey free{"Order", "free"};
-        return {
-            {"try", TryLock{.key = free, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
-            {"try with a fresh lock id", TryLock{.key = free,
-                                                 .lock_id = LockId::random(),
-                                                 .owner = "bob",
-                                                 .ttl = 1min,
-                                                 .fresh_lock_id = true}},
-            {"try of a held key",
-             TryLock{.key = lease.key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
-            {"shared try", TryLock{.key = free,
-                                   .lock_id = LockId::random(),
-                                   .owner = "bob",
-                                   .mode = Mode::shared,
-                                   .ttl = 1min}},
-            {"try all", TryLockAll{.keys = {free, {"Order", "other"}},
-                                   .lock_ids = {LockId::random(), LockId::random()},
-                                   .owner = "bob",
-                                   .ttl = 1min}},
-            {"check", Check{.key = lease.key, .lock_id = lease.lock_id}},
-            {"check without a key", Check{.lock_id = lease.lock_id}},
-            {"extend", Extend{.key = lease.key, .lock_id = lease.lock_id, .by = 1s}},
-            {"renew", Renew{.key = lease.key, .lock_id = lease.lock_id, .ttl = 1h}},
-            {"renew without a key", Renew{.lock_id = lease.lock_id, .ttl = 1h}},
-            {"release", Release{.key = lease.key, .lock_id = lease.lock_id}},
-            {"release without a key", Release{.lock_id = lease.lock_id}},
-            {"release all", ReleaseAll{.owner = "alice"}},
-            {"break", Break{.key = lease.key, .fence = lease.fence, .reason = "test"}},
-            {"holders", Holders{.key = lease.key}},
-            {"list", List{}},
-            {"list of an owner", List{.owner = "alice"}},
-            {"history", History{}},
-            {"history of a key", History{.key = lease.key}},
-            {"purge", Purge{}},
-        };
-    }
-
     [[nodiscard]] static ::testing::AssertionResult is_clear(const StoreFault& fault) {
         const std::string_view text = fault.what();
         if (fault.cause() == StoreFault::Cause::configuration &&

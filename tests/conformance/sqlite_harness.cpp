@@ -8,6 +8,7 @@
 #include <leasehold/stores/sqlite.hpp>
 
 #include "conformance/harness.hpp"
+#include "conformance/later_fields.hpp"
 #include "stores/sqlite/schema.hpp"
 #include "support/process.hpp"
 
@@ -104,8 +105,14 @@ public:
 
     std::unique_ptr<Store> open_later_version() override {
         SchemaSteps steps = sqlite::schema_steps();
-        steps.push_back({"alter table locks add column shelf text not null default ''"});
+        steps.push_back(schema_step(later_fields, steps.size() + 1, sqlite::column_types));
         return sqlite::open_with(steps, path_, {});
+    }
+
+    void overwrite(const std::string& field, int number) override {
+        for (const std::string table : {"locks", "lock_history"}) {
+            own().run("update " + table + " set " + field + " = " + std::to_string(number));
+        }
     }
 
     void let_pass(Duration duration) override {

@@ -64,7 +64,7 @@ swap_sql("and s.lockid = v.lockid" "")
 # MariaDB
 bug("the take-over does not ask whether the key is free" stores/mariadb)
 at(take-if-free)
-swap_sql("locks.ended <> {not_ended}" "true")
+swap_sql("locks.ended in ({endings})" "true")
 
 bug("release does not compare the lock id" stores/mariadb)
 at(end)

@@ -119,27 +119,31 @@ Page BatchRunner::range(const KeyRange& range, std::size_t limit, Revision* revi
 }
 
 KnownRow BatchRunner::row_in(const Page& page, Revision known_at) const {
-    auto rows = rows_in(page);
+    auto rows = rows_in(page, Unreadable::refuse);
     if (rows.empty()) return {.row = {}, .shares = {}, .changed = 0, .known_at = known_at};
     KnownRow known = std::move(rows.front().known);
     known.known_at = known_at;
     return known;
 }
 
-std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_in(const Page& page) const {
+std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_in(const Page& page,
+                                                         Unreadable unreadable) const {
     std::vector<KeyAndRow> rows;
     for (const KeyValue& pair : page.pairs) {
         auto part = names_.part_of(pair.key);
         if (!part) continue;
-        if (!part->share) {
-            auto row = row_from(pair.value);
-            if (!row) throw not_understood(Effect::none, "a lock's row has another form");
-            rows.push_back({std::move(part->key),
-                            {.row = *std::move(row), .shares = {}, .changed = pair.changed}});
-        } else if (!rows.empty() && rows.back().key == part->key) {
-            if (auto share = share_from(pair.value)) {
-                rows.back().known.shares.push_back(*std::move(share));  // lab: read-share
+        try {
+            if (!part->share) {
+                rows.push_back(
+                    {part->key,
+                     {.row = row_from(pair.value), .shares = {}, .changed = pair.changed}});
+            } else if (!rows.empty() && rows.back().key == part->key) {
+                rows.back().known.shares.push_back(share_from(pair.value));  // lab: read-share
             }
+        } catch (const UnreadableRow&) {
+            if (unreadable == Unreadable::refuse) throw;
+            // Its other parts are left out, too.
+            if (!rows.empty() && rows.back().key == part->key) rows.pop_back();
         }
     }
     for (KeyAndRow& row : rows) std::ranges::sort(row.known.shares, {}, &Grant::fence);
@@ -157,8 +161,8 @@ void BatchRunner::take_leases(std::span<const Page> pages, std::span<const LockI
         for (const KeyValue& pair : pages[i].pairs) {
             if (auto key = names_.key_of_lease(pair.key)) {
                 lease.keys.push_back(*std::move(key));
-            } else if (auto record = ended_from(pair.value)) {
-                lease.ended = std::move(record->ended);
+            } else {
+                lease.ended = ended_from(pair.value).ended;
             }
         }
         leases_.insert_or_assign(lock_ids[i], std::move(lease));

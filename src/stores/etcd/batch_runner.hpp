@@ -117,7 +117,9 @@ private:
     void number_when_many() noexcept;
 
     [[nodiscard]] KnownRow row_in(const Page& page, Revision known_at) const;
-    [[nodiscard]] std::vector<KeyAndRow> rows_in(const Page& page) const;
+    // An unreadable row is left out, or the UnreadableRow is thrown.
+    enum class Unreadable { skip, refuse };
+    [[nodiscard]] std::vector<KeyAndRow> rows_in(const Page& page, Unreadable unreadable) const;
     [[nodiscard]] std::vector<KeyAndRow> rows_of(std::span<const LockKey> keys);
     [[nodiscard]] std::vector<LockKey> owned(const std::string& owner, OwnerScope scope,
                                              std::vector<Unchanged>* seen);

@@ -23,6 +23,15 @@ constexpr std::size_t pairs_at_once = 300;
 constexpr std::int64_t sequences_of_a_moment = 10'000;
 constexpr std::int64_t no_sequence = std::numeric_limits<std::int64_t>::max();
 
+// The record of an ended lease, for housekeeping, which does not stop at an unreadable one.
+std::optional<EndedRecord> readable_ended(const KeyValue& pair) {
+    try {
+        return ended_from(pair.value);
+    } catch (const UnreadableRow&) {
+        return std::nullopt;
+    }
+}
+
 // The range after the last key of a page.
 void go_on(KeyRange& range, const Page& page) {
     range.first = page.pairs.back().key + '\0';
@@ -39,7 +48,7 @@ std::vector<CellStore::Candidate> BatchRunner::scan(const std::optional<LockKey>
         const Page page = range(rest, pairs_of_a_page, &revision);
         more = page.more;
         if (more) go_on(rest, page);
-        for (KeyAndRow& row : rows_in(page)) {
+        for (KeyAndRow& row : rows_in(page, Unreadable::skip)) {
             if (candidates.size() == limit) break;
             const bool dead = row.known.row.expires_at <= moment;
             candidates.push_back({row.key, dead});
@@ -58,7 +67,7 @@ std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_of(std::span<const LockKey
     for (const LockKey& key : keys) txn.read(names_.row_and_shares(key));
     std::vector<KeyAndRow> rows;
     for (const Page& page : send(txn, Effect::none).reads) {
-        for (KeyAndRow& row : rows_in(page)) rows.push_back(std::move(row));
+        for (KeyAndRow& row : rows_in(page, Unreadable::refuse)) rows.push_back(std::move(row));
     }
     return rows;
 }
@@ -131,7 +140,7 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
                 go_on(rest, page);
             }
         }
-        for (const KeyAndRow& row : rows_in(page)) take(row);
+        for (const KeyAndRow& row : rows_in(page, Unreadable::refuse)) take(row);
     }
     return holders;
 }
@@ -149,7 +158,7 @@ void BatchRunner::number_what_ended() {
         Txn txn;
         for (const KeyValue& pair : page.pairs) {
             txn.erase(pair.key);
-            const auto record = ended_from(pair.value);
+            const auto record = readable_ended(pair);
             if (!record) continue;
             const std::int64_t sequence = sequence_of(pair, *record);
             txn.put(names_.past(sequence), pair.value);
@@ -175,18 +184,15 @@ std::vector<PastLease> BatchRunner::history(const History& request, Time oldest)
         more = page.more;
         if (more) go_on(rest, page);
         for (const KeyValue& pair : page.pairs) {
-            if (const auto record = ended_from(pair.value)) {
-                take(record->ended, sequence_of(pair, *record));
-            }
+            const EndedRecord record = ended_from(pair.value);
+            take(record.ended, sequence_of(pair, record));
         }
     }
     const std::size_t enough = pasts.size() + request.limit;
     const auto take_page = [&](const Page& page) {
         for (const KeyValue& pair : page.pairs | std::views::reverse) {
             if (pasts.size() == enough) return;
-            if (const auto record = ended_from(pair.value)) {
-                take(record->ended, Names::sequence_of(pair.key));
-            }
+            take(ended_from(pair.value).ended, Names::sequence_of(pair.key));
         }
     };
     if (request.key) {
@@ -238,7 +244,7 @@ std::size_t BatchRunner::forget_history(Time before, std::size_t limit) {
     Txn leases;
     Txn txn;
     for (const KeyValue& pair : page.pairs) {
-        const auto record = ended_from(pair.value);
+        const auto record = readable_ended(pair);
         if (record && record->ended.ending->at >= before) continue;
         ++forgotten;
         txn.erase(pair.key);
@@ -250,7 +256,7 @@ std::size_t BatchRunner::forget_history(Time before, std::size_t limit) {
     // A lock id may have ended again, on another key.
     for (const Page& lease : send(leases, Effect::none).reads) {
         if (lease.pairs.empty()) continue;
-        const auto record = ended_from(lease.pairs.front().value);
+        const auto record = readable_ended(lease.pairs.front());
         if (!record || record->ended.ending->at < before) txn.erase(lease.pairs.front().key);
     }
     (void)send(txn, Effect::none);

@@ -30,48 +30,51 @@ std::string text_of(const json::object& object, std::string_view name) {
     const json::value* const value = object.if_contains(name);
     return value != nullptr ? std::string{value->as_string()} : std::string{};
 }
-std::int64_t number_of(const json::object& object, std::string_view name) {
+std::int64_t number_in(const json::object& object, std::string_view name) {
     const json::value* const value = object.if_contains(name);
     return value != nullptr ? value->to_number<std::int64_t>() : 0;
 }
-Time time_of(const json::object& object, std::string_view name) {
-    return leasehold::time_from(number_of(object, name));
+
+// One record as a row of a database, whose columns are the names of its fields.
+struct Record {
+    [[nodiscard]] std::string text(std::string_view name) const { return text_of(object, name); }
+    [[nodiscard]] std::int64_t integer(std::string_view name) const {
+        return number_in(object, name);
+    }
+    const json::object& object;
+};
+
+void set(json::object& object, std::string_view name, Time time) {
+    set(object, name, micros(time));
 }
-LockId lock_id_of(const json::object& object) {
-    return lock_id_from(text_of(object, "lock_id"));
+template <class Enum>
+    requires std::is_enum_v<Enum>
+void set(json::object& object, std::string_view name, Enum value) {
+    set(object, name, number_of(value));
 }
 
 // For rows and for leases.
-void set_lease(json::object& object, const auto& lease) {
+void set_lease(json::object& object, const Grant& lease) {
     object["lock_id"] = lease.lock_id.to_string();
-    set(object, "owner", lease.owner);
-    set(object, "mode", leasehold::number_of(lease.mode));
-    set(object, "fence", lease.fence);
-    set(object, "granted", micros(lease.granted_at));
-    set(object, "expires", micros(lease.expires_at));
-    set(object, "note", lease.note);
+    for_each_field(public_fields,
+                   [&](const auto& field) { set(object, field.record, field.of(lease)); });
 }
 
-template <class Lease>
-Lease lease_of(const json::object& object) {
-    Lease lease;
-    lease.lock_id = lock_id_of(object);
-    lease.owner = text_of(object, "owner");
-    lease.mode = mode_from(number_of(object, "mode"));
-    lease.fence = number_of(object, "fence");
-    lease.granted_at = time_of(object, "granted");
-    lease.expires_at = time_of(object, "expires");
-    lease.note = text_of(object, "note");
-    return lease;
+void read_lease(const Record& record, Grant& lease) {
+    read_field(record, "lock_id", lease.lock_id);
+    for_each_field(public_fields,
+                   [&](const auto& field) { read_field(record, field.record, field.of(lease)); });
 }
 
 template <class Read>
-auto read(std::string_view value, Read from)
-    -> std::optional<decltype(from(std::declval<json::object>()))> {
+auto read(std::string_view value, Read from) {
     try {
-        return from(json::parse(value).as_object());
-    } catch (const std::exception&) {
-        return std::nullopt;
+        const json::value parsed = json::parse(value);
+        return from(Record{parsed.as_object()});
+    } catch (const UnreadableRow&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw UnreadableRow{error.what()};
     }
 }
 
@@ -80,22 +83,23 @@ auto read(std::string_view value, Read from)
 std::string print(const LockRow& row) {
     json::object object;
     set_lease(object, row);
-    set(object, "touched", micros(row.touched_at));
-    set(object, "ended", leasehold::number_of(row.ended));
-    set(object, "ended_at", micros(row.ended_at));
+    set(object, "touched", row.touched_at);
+    set(object, "ended", row.ended);
+    set(object, "ended_at", row.ended_at);
     set(object, "ended_by", row.ended_by);
     set(object, "ended_why", row.ended_why);
     return json::serialize(object);
 }
 
-std::optional<LockRow> row_from(std::string_view value) {
-    return read(value, [](const json::object& object) {
-        LockRow row = lease_of<LockRow>(object);
-        row.touched_at = time_of(object, "touched");
-        row.ended = gone_from(number_of(object, "ended"));
-        row.ended_at = time_of(object, "ended_at");
-        row.ended_by = text_of(object, "ended_by");
-        row.ended_why = text_of(object, "ended_why");
+LockRow row_from(std::string_view value) {
+    return read(value, [](const Record& record) {
+        LockRow row;
+        read_lease(record, row);
+        read_field(record, "touched", row.touched_at);
+        read_field(record, "ended", row.ended);
+        read_field(record, "ended_at", row.ended_at);
+        read_field(record, "ended_by", row.ended_by);
+        read_field(record, "ended_why", row.ended_why);
         return row;
     });
 }
@@ -106,8 +110,12 @@ std::string print_share(const Grant& share) {
     return json::serialize(object);
 }
 
-std::optional<Grant> share_from(std::string_view value) {
-    return read(value, [](const json::object& object) { return lease_of<Grant>(object); });
+Grant share_from(std::string_view value) {
+    return read(value, [](const Record& record) {
+        Grant share;
+        read_lease(record, share);
+        return share;
+    });
 }
 
 std::string print(const Ended& ended, std::int64_t order) {
@@ -116,23 +124,25 @@ std::string print(const Ended& ended, std::int64_t order) {
     object["type"] = ended.key.type();
     object["id"] = ended.key.id();
     set_lease(object, ending.grant);
-    object["ended"] = leasehold::number_of(ending.how);
-    set(object, "ended_at", micros(ending.at));
+    object["ended"] = number_of(ending.how);
+    set(object, "ended_at", ending.at);
     set(object, "ended_by", ending.by);
     set(object, "ended_why", ending.why);
     set(object, "order", order);
     return json::serialize(object);
 }
 
-std::optional<EndedRecord> ended_from(std::string_view value) {
-    return read(value, [](const json::object& object) {
-        return EndedRecord{.ended = {LockKey{text_of(object, "type"), text_of(object, "id")},
-                                     Ending{.grant = lease_of<Grant>(object),
-                                            .how = gone_from(number_of(object, "ended")),
-                                            .at = time_of(object, "ended_at"),
-                                            .by = text_of(object, "ended_by"),
-                                            .why = text_of(object, "ended_why")}},
-                           .order = number_of(object, "order")};
+EndedRecord ended_from(std::string_view value) {
+    return read(value, [](const Record& record) {
+        Ending ending;
+        read_lease(record, ending.grant);
+        read_field(record, "ended", ending.how);
+        read_field(record, "ended_at", ending.at);
+        read_field(record, "ended_by", ending.by);
+        read_field(record, "ended_why", ending.why);
+        return EndedRecord{
+            .ended = {LockKey{record.text("type"), record.text("id")}, std::move(ending)},
+            .order = record.integer("order")};
     });
 }
 

@@ -11,9 +11,9 @@ namespace leasehold::etcd {
 
 [[nodiscard]] std::string print(const LockRow& row);
 [[nodiscard]] std::string print_share(const Grant& share);
-// std::nullopt if the value was not written by Leasehold.
-[[nodiscard]] std::optional<LockRow> row_from(std::string_view value);
-[[nodiscard]] std::optional<Grant> share_from(std::string_view value);
+// These throw UnreadableRow if Leasehold did not write the value.
+[[nodiscard]] LockRow row_from(std::string_view value);
+[[nodiscard]] Grant share_from(std::string_view value);
 
 // The record of an ended lease. `order` is its place among leases that ended at the same moment.
 [[nodiscard]] std::string print(const Ended& ended, std::int64_t order);
@@ -21,7 +21,8 @@ struct EndedRecord {
     Ended ended;
     std::int64_t order = 0;
 };
-[[nodiscard]] std::optional<EndedRecord> ended_from(std::string_view value);
+// Throws UnreadableRow.
+[[nodiscard]] EndedRecord ended_from(std::string_view value);
 
 // A time as text; texts sort as their times do.
 [[nodiscard]] std::string print(Time time);

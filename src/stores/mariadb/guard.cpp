@@ -133,7 +133,7 @@ Slot look_and_lock(::st_mysql* connection, const LockKey& key, LockId lock_id) {
 std::optional<Ended> find_past(::st_mysql* connection, LockId lock_id) {
     auto found = run_undisturbed(connection, select_past({&lock_id, 1}));
     if (!found.front().next()) return std::nullopt;
-    return ended_at(found.front());
+    return ended_at(found.front(), 0U);
 }
 
 // Calls `decide` once the lease is locked, and reads the clock after that.

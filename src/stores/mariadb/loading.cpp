@@ -57,7 +57,7 @@ void take_read(Work& work, ResultSet& rows, Slot::State state = Slot::State::our
 
 void take_past(Work& work, ResultSet& rows) {
     while (rows.next()) {
-        if (auto ended = ended_at(rows)) {
+        if (auto ended = ended_at(rows, 0U)) {
             const LockId id = ended->ending->grant.lock_id;
             work.past.emplace(id, *std::move(ended));
         }

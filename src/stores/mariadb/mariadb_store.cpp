@@ -116,7 +116,7 @@ protected:
         in_parts(std::vector(lock_ids.begin(), lock_ids.end()), [&](std::span<const LockId> part) {
             auto rows = ask(select_keys(part));
             while (rows.next()) {
-                if (auto key = key_at(rows, 1)) {
+                if (auto key = key_at(rows, 1U)) {
                     keys.emplace(lock_id_from(rows.text(0)), *std::move(key));
                 }
             }
@@ -129,7 +129,7 @@ protected:
         std::vector<LockKey> keys;
         auto rows = ask(select_keys(owner, scope));
         while (rows.next()) {
-            if (auto key = key_at(rows, 0)) keys.push_back(*std::move(key));
+            if (auto key = key_at(rows, 0U)) keys.push_back(*std::move(key));
         }
         sort_and_unite(keys);
         return keys;
@@ -143,7 +143,7 @@ protected:
             limit, [&](std::size_t rows) { return select_from(from, rows); },
             [&](const ResultSet& row) -> std::optional<Candidate> {
                 from = {.type = std::string{row.text(0)}, .id = std::string{row.text(1)}};
-                auto key = key_at(row, 0);
+                auto key = key_at(row, 0U);
                 if (!key) return std::nullopt;
                 return Candidate{*std::move(key), time_from(row.integer(2)) <= moment};
             });
@@ -173,11 +173,11 @@ protected:
             request.limit,
             [&](std::size_t rows) { return select_holders(request, from, rows, now); },
             [&](const ResultSet& row) -> std::optional<Holder> {
-                const Grant lease = listed_at(row);
+                const Grant lease = listed_at(row, 2U);
                 from = {.type = std::string{row.text(0)},
                         .id = std::string{row.text(1)},
                         .fence = lease.fence};
-                const auto key = key_at(row, 0);
+                const auto key = key_at(row, 0U);
                 return key ? std::optional{to_holder(*key, lease)} : std::nullopt;
             });
     }
@@ -189,7 +189,7 @@ protected:
             [&](std::size_t rows) { return select_history(request, before, rows, oldest); },
             [&](const ResultSet& row) -> std::optional<PastLease> {
                 before = row.integer(sequence_column);
-                const auto ended = ended_at(row);
+                const auto ended = ended_at(row, 0U);
                 if (!ended) return std::nullopt;
                 return to_past(*ended, *before);
             });

@@ -208,7 +208,7 @@ std::string select_keys(std::span<const LockId> lock_ids) {
 std::string select_keys(const std::string& owner, OwnerScope scope) {
     const std::string where = owner_condition(owner, scope) + " and owner <> ''";
     return "select type, id from locks force index (locks_owner) where " +
-           sql_text("ended = {not_ended} and ") + where +
+           sql_text("ended not in ({endings}) and ") + where +
            // lab: owned-shares
            " union all select type, id from lock_shares force index (lock_shares_owner) where " +
            where;
@@ -233,9 +233,10 @@ std::string select_holders(const List& request, const std::optional<Place>& afte
     const std::string at_most = " limit " + std::to_string(limit);
     static const std::string columns = names_of(public_columns);
     return "(select type, id, " + columns +
-           sql_text(", mode from locks where mode = {exclusive} and ended = {not_ended}") + where +
-           " order by type, id" + at_most + ") union all (select type, id, " + columns +
-           sql_text(", {shared} from lock_shares where true") + where +
+           sql_text(
+               ", mode, ended from locks where mode <> {shared} and ended not in ({endings})") +
+           where + " order by type, id" + at_most + ") union all (select type, id, " + columns +
+           sql_text(", {shared}, {not_ended} from lock_shares where true") + where +
            " order by type, id, fence" + at_most + ") order by type, id, fence" + at_most;
 }
 
@@ -250,23 +251,6 @@ std::string select_history(const History& request, const std::optional<std::int6
     if (before) sql += "seq < " + std::to_string(*before) + " and ";
     return sql + "ended_at >= " + std::to_string(micros(oldest)) + " order by seq desc limit " +
            std::to_string(limit);
-}
-
-std::optional<LockKey> key_at(const ResultSet& row, unsigned column) {
-    auto key = LockKey::parse(row.text(column), row.text(column + 1));
-    return key ? std::optional{*std::move(key)} : std::nullopt;
-}
-
-Grant listed_at(const ResultSet& row) {
-    Grant lease;
-    read_columns(std::tuple_cat(public_columns, mode_column), row, 2U, lease);
-    return lease;
-}
-
-std::optional<Ended> ended_at(const ResultSet& row) {
-    auto key = key_at(row, 0);
-    if (!key) return std::nullopt;
-    return Ended{*std::move(key), ending_at(row, 2U)};
 }
 
 std::string insert_rows(std::span<const KeyedRow> rows) {

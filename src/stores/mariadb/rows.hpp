@@ -73,13 +73,6 @@ struct Place {
                                          const std::optional<std::int64_t>& before,
                                          std::size_t limit, Time oldest);
 
-// Nothing for a key that Leasehold could not have written.
-[[nodiscard]] std::optional<LockKey> key_at(const ResultSet& row, unsigned column);
-// A row of select_holders().
-[[nodiscard]] Grant listed_at(const ResultSet& row);
-// A row of the history. Nothing if its key could not be Leasehold's.
-[[nodiscard]] std::optional<Ended> ended_at(const ResultSet& row);
-
 inline constexpr unsigned first_share_column = 2 + count_of(lock_columns);
 inline constexpr unsigned sequence_column = 2 + count_of(history_columns);
 

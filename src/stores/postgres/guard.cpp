@@ -88,11 +88,12 @@ std::string lock_statement(Mode mode) {
     return sql_text(
         R"(
 with l as materialized (
-    select * from locks where type = $1::text and id = $2::text and mode = {mode} for {strength} nowait)
+    select * from locks where type = $1::text and id = $2::text and {mode} for {strength} nowait)
 select {columns}, clock_timestamp(), (select time_floor from leasehold),
        (select schema from leasehold)
 from l)",
-        {{"mode", mode == Mode::exclusive ? sql_number<Mode::exclusive> : sql_number<Mode::shared>},
+        // An unknown mode is read, too, and refused as unreadable.
+        {{"mode", sql_text(mode == Mode::shared ? "mode = {shared}" : "mode <> {shared}")},
          {"strength", mode == Mode::exclusive ? "update" : "share"},
          {"columns", names_of(lock_columns)}});
 }

@@ -261,9 +261,7 @@ protected:
                                     .integer(static_cast<std::int64_t>(request.limit))});
         std::vector<Holder> holders;
         for (int row = 0; row < rows.size(); ++row) {
-            Grant lease;
-            read_columns(std::tuple_cat(public_columns, mode_column), RowAt{rows, row}, 2, lease);
-            holders.push_back(to_holder(key_at(rows, row, 0), lease));
+            holders.push_back(to_holder(key_at(rows, row, 0), listed_at(RowAt{rows, row}, 2)));
         }
         return holders;
     }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
@@ -52,7 +55,8 @@ inline const std::string unused = R"(
           union all select from locks l where l.lockid = q.lockid))";
 
 // The value of a column of `locks` after a try, made from `wanted`: a row of q beside the old row.
-inline std::string tried_value(const std::string& column) {
+// `empty` is the value of a column that nothing is known about.
+inline std::string tried_value(const std::string& column, std::string_view empty) {
     if (column == "lockid") return "case when renewed then old_lockid else lockid end";
     if (column == "expiration_time") {
         return R"(case when renewed
@@ -71,8 +75,26 @@ inline std::string tried_value(const std::string& column) {
     if (column == "ended") return std::string{sql_number<Gone::unknown>};
     if (column == "ended_at") return "'-infinity'::timestamptz";
     if (column == "ended_by" || column == "ended_why") return "''";
+    bool requested = false;
+    for_each_column(requested_columns, [&](const auto& each) { requested |= each.name == column; });
+    if (!requested) {
+        return "case when renewed then old_" + column + " else " + std::string{empty} + " end";
+    }
     return "case when renewed and " + column + " = '' then old_" + column + " else " + column +
            " end";
+}
+
+inline std::string tried_values() {
+    std::string list;
+    for_each_column(lock_columns, [&]<class Field>(const Column<Field>& column) {
+        using T = std::remove_cvref_t<std::invoke_result_t<Field, LockRow&>>;
+        constexpr std::string_view empty = StoredAsTime<T>      ? "'epoch'::timestamptz"
+                                           : StoredAsInteger<T> ? "0::bigint"
+                                                                : "''";
+        if (!list.empty()) list += ", ";
+        list += tried_value(std::string{column.name}, empty);
+    });
+    return list;
 }
 
 // Takes a key that was never locked or whose last lease was ended, or renews the live exclusive
@@ -93,7 +115,8 @@ from (
         select {old_columns}, l.touched_at as old_touched_at, l.ended = {not_ended} as renewed
         from locks l
         where l.type = q.type and l.id = q.id and l.lockid <> q.lockid
-          and (l.ended <> {not_ended} and l.expiration_time <= clock_timestamp()
+          and (l.ended in ({endings}) and l.mode in ({modes})
+                  and l.expiration_time <= clock_timestamp()
                or l.ended = {not_ended} and l.mode = {exclusive}
                   and l.owner <> '' and l.owner = q.owner)
         for update skip locked) old on true
@@ -109,7 +132,7 @@ where case when l.ended = {not_ended}
                 and l.touched_at <= excluded.touched_at end
 returning type, id, {lease_columns}, touched_at)",
                     {{"columns", names_of(lock_columns)},
-                     {"values", listed(lock_columns, tried_value)},
+                     {"values", tried_values()},
                      {"q", q},
                      {"old_columns", listed(lease_columns,
                                             [](const std::string& name) {

@@ -110,10 +110,10 @@ union all select lockid, type, id from lock_history where lockid = any ($1::text
 
 // $1 the owner itself, $2 to $3 the range of owners below it.
 inline const std::string keys_of = sql_text(R"(
-select type, id from locks where ended = {not_ended} and owner <> '' and owner = $1::text
+select type, id from locks where ended not in ({endings}) and owner <> '' and owner = $1::text
 union select type, id from lock_shares where owner <> '' and owner = $1::text
 union select type, id from locks
-      where ended = {not_ended} and owner <> '' and owner >= $2::text and owner < $3::text
+      where ended not in ({endings}) and owner <> '' and owner >= $2::text and owner < $3::text
 union select type, id from lock_shares where owner <> '' and owner >= $2::text and owner < $3::text)");
 
 inline constexpr std::string_view scan = R"(
@@ -124,18 +124,18 @@ where (type, id) > ($1::text, $2::text)
 order by type, id limit $4::bigint)";
 
 // $2, $3, $4: the last lease of the page before; $5: a type or ''; $6: whether an owner is asked
-// for, $7: the owner, $8 to $9: the range of owners below. Columns: type, id, public_columns, mode.
+// for, $7: the owner, $8 to $9: the range of owners below. Columns: type, id, listed_columns.
 inline const std::string list = sql_text(R"(
-select type, id, {columns}, {exclusive}::bigint
+select type, id, {columns}, mode::bigint, ended::bigint
 from locks
-where mode = {exclusive} and ended = {not_ended} and expiration_time > $1::timestamptz
+where mode <> {shared} and ended not in ({endings}) and expiration_time > $1::timestamptz
   and octet_length(type) between 1 and 128 and octet_length(id) between 1 and 512
   and (type || id) !~ '[\x01-\x1f\x7f-\x9f]'
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
   and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
 union all
-select type, id, {columns}, {shared}::bigint
+select type, id, {columns}, {shared}::bigint, {not_ended}::bigint
 from lock_shares
 where expiration_time > $1::timestamptz
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)

@@ -9,18 +9,7 @@
 namespace leasehold::sqlite {
 namespace {
 
-// Nothing if it cannot be a key: another program that shares the file may have written anything.
-std::optional<LockKey> key_at(const Statement& row, int column) {
-    auto key = LockKey::parse(row.text(column), row.text(column + 1));
-    return key ? std::optional{*std::move(key)} : std::nullopt;
-}
-
 // A row of the history: type, id, history_columns, seq, past.
-std::optional<Ended> ended_at(const Statement& row) {
-    auto key = key_at(row, 0);
-    if (!key) return std::nullopt;
-    return Ended{*std::move(key), ending_at(row, 2)};
-}
 constexpr int seq_column = 2 + count_of(history_columns);
 constexpr int past_column = seq_column + 1;
 
@@ -102,12 +91,13 @@ Rows::Rows(::sqlite3* db, std::size_t version)
               "select type, id from lock_shares where lockid = ?1 union all "
               "select type, id from lock_history where lockid = ?1 limit 1"},
       owner_{db, sql_text("select type, id from locks where owner = ?1 and owner <> '' and "
-                          "ended = {not_ended} union ") +
+                          "ended not in ({endings}) union ") +
                      // lab: owned-shares
                      "select type, id from lock_shares where owner = ?1 and owner <> ''"},
-      owner_below_{db, sql_text("select type, id from locks where owner >= ?1 and owner < ?2 and "
-                                "owner <> '' and ended = {not_ended} union select type, id from "
-                                "lock_shares where owner >= ?1 and owner < ?2 and owner <> ''")},
+      owner_below_{db,
+                   sql_text("select type, id from locks where owner >= ?1 and owner < ?2 and "
+                            "owner <> '' and ended not in ({endings}) union select type, id from "
+                            "lock_shares where owner >= ?1 and owner < ?2 and owner <> ''")},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id"},
@@ -167,7 +157,7 @@ std::optional<Ended> Rows::find_past(LockId lock_id) {
     const std::string text = lock_id.to_string();
     const Resetting at_end{past_};
     if (!past_.bind(1, text).step()) return std::nullopt;
-    return ended_at(past_);
+    return ended_at(past_, 0);
 }
 
 std::optional<LockKey> Rows::locate(LockId lock_id) {
@@ -223,11 +213,11 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     }
     const std::string columns = names_of(public_columns);
     Statement query{db_, "select type, id, " + columns +
-                             sql_text(", mode from locks where mode = {exclusive} and "
-                                      "ended = {not_ended}") +
+                             sql_text(", mode, ended from locks where mode <> {shared} and "
+                                      "ended not in ({endings})") +
                              where + " union all select type, id, " + columns +
-                             sql_text(", {shared} from lock_shares where true") + where +
-                             " order by type, id, fence"};
+                             sql_text(", {shared}, {not_ended} from lock_shares where true") +
+                             where + " order by type, id, fence"};
     const PathRange range{request.owner.value_or("")};
     query.bind(1, micros(now))
         .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
@@ -239,9 +229,7 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     while (holders.size() < request.limit && query.step()) {
         auto key = key_at(query, 0);
         if (!key) continue;
-        Grant lease;
-        read_columns(std::tuple_cat(public_columns, mode_column), query, 2, lease);
-        holders.push_back(to_holder(*key, lease));
+        holders.push_back(to_holder(*key, listed_at(query, 2)));
     }
     return holders;
 }
@@ -253,7 +241,7 @@ std::vector<PastLease> Rows::history(const History& request, Time oldest) {
     query.bind(1, request.before.value_or(INT64_MAX)).bind(2, micros(oldest));
     std::vector<PastLease> page;
     while (page.size() < request.limit && query.step()) {
-        if (auto ended = ended_at(query))
+        if (auto ended = ended_at(query, 0))
             page.push_back(to_past(*ended, query.integer(seq_column)));
     }
     return page;
@@ -268,7 +256,7 @@ std::vector<PastLease> Rows::history_of(const LockKey& key, const History& reque
     for (;;) {
         const Resetting at_end{past_row_};
         const bool found = past_row_.bind(1, seq).step();
-        const auto ended = found ? ended_at(past_row_) : std::nullopt;
+        const auto ended = found ? ended_at(past_row_, 0) : std::nullopt;
         if (!ended || ended->key != key) {
             if (began) return page;
             seq = find(key).past;
