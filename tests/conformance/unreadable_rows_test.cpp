@@ -10,7 +10,8 @@ constexpr int unknown_number = 7;
 ::testing::AssertionResult is_clear(const StoreFault& fault, const std::string& field) {
     const std::string_view text = fault.what();
     if (fault.cause() == StoreFault::Cause::internal &&
-        fault.effect() == StoreFault::Effect::none && text.contains("unknown \"" + field + "\" 7")) {
+        fault.effect() == StoreFault::Effect::none &&
+        text.contains("unknown \"" + field + "\" 7")) {
         return ::testing::AssertionSuccess();
     }
     return ::testing::AssertionFailure() << "not clear: " << text;
