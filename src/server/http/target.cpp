@@ -76,29 +76,6 @@ std::optional<std::int64_t> Query::integer(std::string_view name) const {
     return integer_of('"' + std::string{name} + '"', *value);
 }
 
-OwnerScope Query::scope() const {
-    const auto value = text("scope");
-    if (!value || *value == "exact") return OwnerScope::exact;
-    if (*value == "below") return OwnerScope::below;
-    throw BadRequest{R"("scope" must be one of "exact", "below")"};
-}
-
-std::optional<LockKey> Query::key() const {
-    const auto type = text("type");
-    const auto id = text("id");
-    if (type.has_value() != id.has_value()) {
-        throw BadRequest{R"("type" and "id" name a key only together)"};
-    }
-    if (!type) return std::nullopt;
-    return LockKey{*type, *id};
-}
-
-std::size_t Query::limit(std::size_t otherwise) const {
-    const auto value = integer("limit");
-    if (value && *value < 1) throw BadRequest{"\"limit\" must be at least 1"};
-    return value ? static_cast<std::size_t>(*value) : otherwise;
-}
-
 void Query::refuse_all_but(std::span<const std::string_view> known) const {
     const bool fine = std::ranges::all_of(parameters_, [&](const auto& parameter) {
         return std::ranges::find(known, parameter.first) != known.end();

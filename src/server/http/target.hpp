@@ -27,11 +27,6 @@ public:
 
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
-    [[nodiscard]] OwnerScope scope() const;
-    // The key that "type" and "id" name together. Nothing if both are absent.
-    [[nodiscard]] std::optional<LockKey> key() const;
-    // The number of rows of a page.
-    [[nodiscard]] std::size_t limit(std::size_t otherwise) const;
 
     // Throws if there is a parameter with another name.
     void refuse_all_but(std::span<const std::string_view> known) const;

@@ -7,6 +7,7 @@
 #include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
+#include "server/v1/query.hpp"
 #include "server/v1/server_sent_events.hpp"
 #include "wire/messages.hpp"
 
@@ -81,7 +82,7 @@ Task<Reply> Native::events(RoutedRequest& request) {
     EventFilter filter{.type = request.query.text("type"),
                        .id = request.query.text("id"),
                        .owner = request.query.text("owner"),
-                       .scope = request.query.scope()};
+                       .scope = scope_in(request.query)};
     Reply reply{.content_type = event_stream, .open_ended = true};
     std::optional<std::string> last_id{http.fields.find("Last-Event-ID")};
     if (http.method == "HEAD") co_return reply;

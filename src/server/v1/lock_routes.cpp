@@ -12,6 +12,7 @@
 #include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
+#include "server/v1/query.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {
@@ -204,9 +205,9 @@ Task<Reply> Native::break_lock(RoutedRequest& request) {
 Task<Reply> Native::list(RoutedRequest& request) {
     List wanted{.type = request.query.text("type"),
                 .owner = request.query.text("owner"),
-                .scope = request.query.scope()};
+                .scope = scope_in(request.query)};
     if (const auto after = request.query.text("after")) wanted.after = holder_at(*after);
-    wanted.limit = request.query.limit(wanted.limit);
+    wanted.limit = limit_in(request.query, wanted.limit);
     const std::size_t page = wanted.limit;
     const std::string contains = request.query.text("contains").value_or("");
     if (!contains.empty()) {
@@ -257,7 +258,7 @@ Task<json::array> Native::with_waiters(const std::vector<Holder>& holders) {
 }
 
 Task<Reply> Native::release_all(RoutedRequest& request) {
-    Request wanted = ReleaseAll{.owner = request.names[0], .scope = request.query.scope()};
+    Request wanted = ReleaseAll{.owner = request.names[0], .scope = scope_in(request.query)};
     Outcome outcome = co_await backend_.ask(request, std::move(wanted));
     if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
         // The client that ends the leases need not be their holder: it must not see the secrets.
@@ -267,8 +268,8 @@ Task<Reply> Native::release_all(RoutedRequest& request) {
 }
 
 Task<Reply> Native::history(RoutedRequest& request) {
-    History wanted{.key = request.query.key(), .before = request.query.integer("before")};
-    wanted.limit = request.query.limit(wanted.limit);
+    History wanted{.key = key_in(request.query), .before = request.query.integer("before")};
+    wanted.limit = limit_in(request.query, wanted.limit);
     const std::size_t page = wanted.limit;
 
     Request question = std::move(wanted);

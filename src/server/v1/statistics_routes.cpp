@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/v1/native.hpp"
+#include "server/v1/query.hpp"
 #include "wire/json.hpp"
 
 namespace leasehold::server::v1 {
@@ -112,7 +113,7 @@ Task<Reply> Native::refused(RoutedRequest& request) {
     constexpr std::size_t usual = 100;
     json::array entries;
     for (const auto& entry :
-         backend_.statistics().refused(request.query.key(), request.query.limit(usual))) {
+         backend_.statistics().refused(key_in(request.query), limit_in(request.query, usual))) {
         entries.emplace_back(object_of(entry));
     }
     json::object body;
