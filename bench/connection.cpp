@@ -21,7 +21,7 @@ sockaddr_in loopback(std::uint8_t host, std::uint16_t port) {
     return address;
 }
 
-[[noreturn]] void fail(const char* what) {
+[[noreturn]] void fail_with_errno(const char* what) {
     throw std::system_error{errno, std::generic_category(), what};
 }
 
@@ -29,7 +29,7 @@ sockaddr_in loopback(std::uint8_t host, std::uint16_t port) {
 
 Connection::Connection(std::uint16_t port, std::uint8_t from_address)
     : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
-    if (socket_ < 0) fail("socket");
+    if (socket_ < 0) fail_with_errno("socket");
     const int on = 1;
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ::setsockopt(socket_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
@@ -40,7 +40,7 @@ Connection::Connection(std::uint16_t port, std::uint8_t from_address)
         const int error = errno;
         ::close(socket_);
         errno = error;
-        fail("connect");
+        fail_with_errno("connect");
     }
 }
 
@@ -53,7 +53,7 @@ Connection::~Connection() {
 void Connection::send(std::string_view text) const {
     while (!text.empty()) {
         const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
-        if (sent < 0) fail("send");
+        if (sent < 0) fail_with_errno("send");
         text.remove_prefix(static_cast<std::size_t>(sent));
     }
 }
@@ -61,7 +61,7 @@ void Connection::send(std::string_view text) const {
 void Connection::receive(std::string& to) const {
     char bytes[16 * 1024];
     const ssize_t received = ::recv(socket_, bytes, sizeof bytes, 0);
-    if (received < 0) fail("recv");
+    if (received < 0) fail_with_errno("recv");
     if (received == 0) throw std::runtime_error{"the server closed the connection"};
     to.append(bytes, static_cast<std::size_t>(received));
 }

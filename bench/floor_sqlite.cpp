@@ -18,7 +18,7 @@ namespace {
 using Database = std::unique_ptr<sqlite3, decltype(&sqlite3_close_v2)>;
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
-[[noreturn]] void fail(sqlite3* db) {
+[[noreturn]] void fail_with_sqlite(sqlite3* db) {
     throw std::runtime_error{std::string{"sqlite floor: "} + sqlite3_errmsg(db)};
 }
 
@@ -28,7 +28,7 @@ Database open_database(const std::string& path) {
         sqlite3_open_v2(path.c_str(), &raw,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     Database db{raw, sqlite3_close_v2};
-    if (code != SQLITE_OK) fail(raw);
+    if (code != SQLITE_OK) fail_with_sqlite(raw);
     constexpr const char* setup = R"(
 pragma journal_mode = wal;
 pragma synchronous = full;
@@ -36,7 +36,7 @@ create table floor_locks (
     type text not null, id text not null, lockid text not null, expires real not null,
     primary key (type, id)
 ) without rowid)";
-    if (sqlite3_exec(raw, setup, nullptr, nullptr, nullptr) != SQLITE_OK) fail(raw);
+    if (sqlite3_exec(raw, setup, nullptr, nullptr, nullptr) != SQLITE_OK) fail_with_sqlite(raw);
     return db;
 }
 
@@ -73,7 +73,7 @@ private:
         sqlite3_stmt* raw = nullptr;
         if (sqlite3_prepare_v3(db_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &raw, nullptr) !=
             SQLITE_OK) {
-            fail(db_.get());
+            fail_with_sqlite(db_.get());
         }
         return {raw, sqlite3_finalize};
     }
@@ -88,7 +88,7 @@ private:
         bind(3, lock_id);
         const int code = sqlite3_step(statement.get());
         sqlite3_reset(statement.get());
-        if (code != SQLITE_ROW && code != SQLITE_DONE) fail(db_.get());
+        if (code != SQLITE_ROW && code != SQLITE_DONE) fail_with_sqlite(db_.get());
         return code == SQLITE_ROW;
     }
 

@@ -11,9 +11,10 @@
 namespace leasehold::bench {
 namespace {
 
-class PatternClient {
+class MariadbPatternClient {
 public:
-    PatternClient(std::uint16_t port, const std::string& database) : client_{port, database} {}
+    MariadbPatternClient(std::uint16_t port, const std::string& database)
+        : client_{port, database} {}
 
     void try_lock(std::string_view id, std::string_view lock_id) {
         in_transaction([&] {
@@ -89,7 +90,7 @@ create table pattern_locks (
 
     void run_cycles(std::size_t thread, const std::atomic<bool>& stop,
                     std::atomic<std::uint64_t>& cycles) override {
-        PatternClient& client = clients_.at(thread);
+        MariadbPatternClient& client = clients_.at(thread);
         count_cycles(thread, stop, cycles, [&](const std::string& id) {
             const std::string lock_id = LockId::random().to_string();
             client.try_lock(id, lock_id);
@@ -100,7 +101,7 @@ create table pattern_locks (
     }
 
 private:
-    std::vector<PatternClient> clients_;  // one for each thread
+    std::vector<MariadbPatternClient> clients_;  // one for each thread
 };
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace leasehold::bench {
 namespace {
 
-class PatternClient {
+class PostgresPatternClient {
 public:
-    explicit PatternClient(const std::string& url) : client_{url} {
+    explicit PostgresPatternClient(const std::string& url) : client_{url} {
         client_.prepare("begin", "begin");
         client_.prepare("commit", "commit");
         client_.prepare("find by key", R"(
@@ -78,7 +78,7 @@ create unique index on pattern_locks (lockid))");
 
     void run_cycles(std::size_t thread, const std::atomic<bool>& stop,
                     std::atomic<std::uint64_t>& cycles) override {
-        PatternClient& client = clients_.at(thread);
+        PostgresPatternClient& client = clients_.at(thread);
         count_cycles(thread, stop, cycles, [&](const std::string& id) {
             const std::string lock_id = LockId::random().to_string();
             client.try_lock(id.c_str(), lock_id.c_str());
@@ -89,7 +89,7 @@ create unique index on pattern_locks (lockid))");
     }
 
 private:
-    std::vector<PatternClient> clients_;  // one for each thread
+    std::vector<PostgresPatternClient> clients_;  // one for each thread
 };
 
 }  // namespace
