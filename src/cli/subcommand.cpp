@@ -51,7 +51,7 @@ Duration duration_from(const std::string& text) {
     return *duration;
 }
 
-void read_store(CLI::App& app, Invocation& call) {
+void read_store_option(CLI::App& app, Invocation& call) {
     app.add_option("--store", call.store, "the store's URL; else LEASEHOLD_STORE")
         ->type_name("URL");
 }
@@ -173,7 +173,7 @@ Subcommand& Subcommand::group(const char* option, const std::string& heading) {
 }
 
 Subcommand& Subcommand::store(Invocation& call) {
-    read_store(command_, call);
+    read_store_option(command_, call);
     return *this;
 }
 
@@ -233,7 +233,7 @@ void add_everything(CLI::App& app, Invocation& call) {
     app.set_help_flag("-h,--help", "show this help");
     app.set_version_flag("--version", version(), "show the version");
     app.require_subcommand(1);
-    read_store(app, call);
+    read_store_option(app, call);
     for (const auto add : subcommands) add(app, call);
 }
 

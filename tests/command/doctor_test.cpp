@@ -13,10 +13,6 @@
 namespace leasehold::command {
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 class Doctor : public ::testing::Test {
 protected:
     [[nodiscard]] std::string path(const char* name) const {
@@ -38,30 +34,31 @@ private:
 };
 
 TEST_F(Doctor, FindsATableThatIsMissing) {
-    EXPECT_TRUE(has(leasehold({"doctor", "--store", store()}).output, "ok       schema"));
+    EXPECT_TRUE(contains(leasehold({"doctor", "--store", store()}).output, "ok       schema"));
     execute("drop table lock_shares");
     const auto ill = leasehold({"doctor", "--store", store()});
     EXPECT_EQ(ill.exit_code, 1) << ill.output;
-    EXPECT_TRUE(has(ill.output, "problem  schema")) << ill.output;
-    EXPECT_TRUE(has(ill.output, "lock_shares")) << ill.output;
+    EXPECT_TRUE(contains(ill.output, "problem  schema")) << ill.output;
+    EXPECT_TRUE(contains(ill.output, "lock_shares")) << ill.output;
 }
 
 TEST_F(Doctor, SaysNothingOfTablesToAStoreThatHasNone) {
     const auto memory = leasehold({"doctor", "--store", "memory:"});
     EXPECT_EQ(memory.exit_code, 0) << memory.output;
-    EXPECT_FALSE(has(memory.output, "schema")) << memory.output;
+    EXPECT_FALSE(contains(memory.output, "schema")) << memory.output;
     const Serving server{store()};
     const auto http = leasehold({"doctor", "--store", server.url()});
     EXPECT_EQ(http.exit_code, 0) << http.output;
-    EXPECT_TRUE(has(http.output, "ok       permissions")) << http.output;
-    EXPECT_FALSE(has(http.output, "schema")) << http.output;
+    EXPECT_TRUE(contains(http.output, "ok       permissions")) << http.output;
+    EXPECT_FALSE(contains(http.output, "schema")) << http.output;
 }
 
 TEST_F(Doctor, LeavesNothingInTheHistory) {
-    EXPECT_TRUE(has(leasehold({"doctor", "--store", store()}).output, "ok       permissions"));
+    EXPECT_TRUE(contains(leasehold({"doctor", "--store", store()}).output, "ok       permissions"));
     EXPECT_EQ(leasehold({"history", "--store", store()}).output, "no lease has ended\n");
     const Serving server{store()};
-    EXPECT_TRUE(has(leasehold({"doctor", "--store", server.url()}).output, "ok       permissions"));
+    EXPECT_TRUE(
+        contains(leasehold({"doctor", "--store", server.url()}).output, "ok       permissions"));
     EXPECT_EQ(leasehold({"history", "--store", server.url()}).output, "no lease has ended\n");
     EXPECT_EQ(leasehold({"ls", "--store", server.url()}).output, "nothing is locked\n");
 }
@@ -77,29 +74,29 @@ TEST_F(Doctor, ReadsTheClockWithATokenThatMayOnlyTakeLocks) {
     const auto seen =
         leasehold({"doctor", "--store", server.url()}, {"LEASEHOLD_TOKEN_FILE=" + path("taker")});
     EXPECT_EQ(seen.exit_code, 0) << seen.output;
-    EXPECT_TRUE(has(seen.output, "ok       clock")) << seen.output;
-    EXPECT_TRUE(has(seen.output, "ok       permissions")) << seen.output;
-    EXPECT_TRUE(has(seen.output, "warning  history")) << seen.output;
+    EXPECT_TRUE(contains(seen.output, "ok       clock")) << seen.output;
+    EXPECT_TRUE(contains(seen.output, "ok       permissions")) << seen.output;
+    EXPECT_TRUE(contains(seen.output, "warning  history")) << seen.output;
     EXPECT_EQ(leasehold({"history", "--store", store()}).output, "no lease has ended\n");
 }
 
 TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
     const testing::PrivateEtcd etcd;
     const Serving server{etcd.url()};
-    EXPECT_FALSE(has(leasehold({"doctor", "--store", server.url()}).output, "alarm"));
+    EXPECT_FALSE(contains(leasehold({"doctor", "--store", server.url()}).output, "alarm"));
     (void)testing::ask_http(etcd.port(), "/v3/maintenance/alarm",
                             R"({"action":"ACTIVATE","memberID":"0","alarm":"NOSPACE"})");
     // The server reads etcd's alarms again every few seconds while it is asked.
     std::string through_server;
     EXPECT_TRUE(testing::eventually([&] {
         through_server = leasehold({"doctor", "--store", server.url()}).output;
-        return has(through_server, "warning  store        etcd has raised an alarm");
+        return contains(through_server, "warning  store        etcd has raised an alarm");
     })) << through_server;
     // Opening the store writes, which etcd refuses now.
     const auto direct = leasehold({"doctor", "--store", etcd.url()});
     EXPECT_EQ(direct.exit_code, 1);
-    EXPECT_TRUE(has(direct.output, "space exceeded")) << direct.output;
-    EXPECT_TRUE(has(direct.output, "etcdctl alarm list")) << direct.output;
+    EXPECT_TRUE(contains(direct.output, "space exceeded")) << direct.output;
+    EXPECT_TRUE(contains(direct.output, "etcdctl alarm list")) << direct.output;
 }
 
 }  // namespace

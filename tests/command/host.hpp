@@ -14,6 +14,10 @@ namespace leasehold::command {
 [[nodiscard]] testing::Finished leasehold(const std::vector<std::string>& arguments,
                                           const std::vector<std::string>& environment = {});
 
+[[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 // The only other things a test needs to know of a process.
 [[nodiscard]] bool is_alive(pid_t process);
 [[nodiscard]] std::vector<pid_t> children_of(pid_t process);

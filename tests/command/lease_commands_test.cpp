@@ -18,10 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 bool has_lock_id(const std::string& text) {
     for (std::size_t at = 0; at + 36 <= text.size(); ++at) {
         if (LockId::parse(text.substr(at, 36))) return true;
@@ -56,13 +52,13 @@ TEST_F(Command, TakesALockAndTellsEverybodyElseWhoHasIt) {
     const auto taken =
         run({"try", "Order/1", "--owner", "alice", "--note", "on the phone", "--ttl", "10m"});
     EXPECT_EQ(taken.exit_code, 0);
-    EXPECT_TRUE(has(taken.output, "Order/1 is yours until ")) << taken.output;
-    EXPECT_TRUE(has(taken.output, "(10m)")) << taken.output;
+    EXPECT_TRUE(contains(taken.output, "Order/1 is yours until ")) << taken.output;
+    EXPECT_TRUE(contains(taken.output, "(10m)")) << taken.output;
     EXPECT_TRUE(has_lock_id(taken.output));
 
     const auto refused = run({"try", "Order/1", "--owner", "bob"});
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_TRUE(has(refused.output, "Order/1 is held by alice since ")) << refused.output;
+    EXPECT_TRUE(contains(refused.output, "Order/1 is held by alice since ")) << refused.output;
     EXPECT_TRUE(std::regex_search(refused.output, std::regex{R"(9m(\d+s)? left \(on the phone\))"}))
         << refused.output;
     EXPECT_FALSE(has_lock_id(refused.output));
@@ -78,13 +74,13 @@ TEST_F(Command, GivesTheSameOwnerItsLeaseBackAndNobodyElse) {
 TEST_F(Command, ChecksExtendsRenewsAndReleasesByLockId) {
     const Lease lease = take("Order/1");
     const std::vector<std::string> secret{"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()};
-    EXPECT_TRUE(has(run({"check", "Order/1"}, secret).output, "Order/1 is alive until "));
-    EXPECT_TRUE(has(run({"extend", "Order/1", "--by", "10m"}, secret).output, "(14m"));
-    EXPECT_TRUE(has(run({"renew", "Order/1", "--ttl", "1h"}, secret).output, "(1h)"));
+    EXPECT_TRUE(contains(run({"check", "Order/1"}, secret).output, "Order/1 is alive until "));
+    EXPECT_TRUE(contains(run({"extend", "Order/1", "--by", "10m"}, secret).output, "(14m"));
+    EXPECT_TRUE(contains(run({"renew", "Order/1", "--ttl", "1h"}, secret).output, "(1h)"));
     EXPECT_EQ(run({"release", "Order/1"}, secret).output, "Order/1 is released\n");
     const auto again = run({"release", "Order/1"}, secret);
     EXPECT_EQ(again.exit_code, 1);
-    EXPECT_TRUE(has(again.output, "has been released")) << again.output;
+    EXPECT_TRUE(contains(again.output, "has been released")) << again.output;
     EXPECT_EQ(run({"check"}, secret).exit_code, 1);
 }
 
@@ -123,7 +119,7 @@ TEST_F(Command, ReadsTheLockIdFromStandardInput) {
 TEST_F(Command, AsksForTheLockIdItWasNotGiven) {
     const auto finished = run({"release", "Order/1"});
     EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_TRUE(has(finished.output, "--lock-id-file")) << finished.output;
+    EXPECT_TRUE(contains(finished.output, "--lock-id-file")) << finished.output;
     EXPECT_EQ(run({"release", "Order/1", "--lock-id", "nonsense"}).exit_code, 2);
 }
 
@@ -161,13 +157,13 @@ TEST_F(Command, ListsWhoHoldsWhatWithoutSecrets) {
         run({"try", "Order/1", "--owner", "alice/tab-1", "--note", "Größe\nändern"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Invoice/日本", "--owner", "bob"}).exit_code, 0);
     const auto all = run({"ls"});
-    EXPECT_TRUE(has(all.output, "KEY           OWNER        MODE")) << all.output;
-    EXPECT_TRUE(has(all.output, "Invoice/日本  bob          exclusive")) << all.output;
-    EXPECT_TRUE(has(all.output, "Größe ändern")) << all.output;
-    EXPECT_FALSE(has(all.output, "\x1b")) << all.output;
+    EXPECT_TRUE(contains(all.output, "KEY           OWNER        MODE")) << all.output;
+    EXPECT_TRUE(contains(all.output, "Invoice/日本  bob          exclusive")) << all.output;
+    EXPECT_TRUE(contains(all.output, "Größe ändern")) << all.output;
+    EXPECT_FALSE(contains(all.output, "\x1b")) << all.output;
     EXPECT_FALSE(has_lock_id(all.output + run({"ls", "--json"}).output));
-    EXPECT_FALSE(has(run({"ls", "--type", "Order"}).output, "bob"));
-    EXPECT_TRUE(has(run({"ls", "--owner", "alice", "--below"}).output, "tab-1"));
+    EXPECT_FALSE(contains(run({"ls", "--type", "Order"}).output, "bob"));
+    EXPECT_TRUE(contains(run({"ls", "--owner", "alice", "--below"}).output, "tab-1"));
     EXPECT_EQ(run({"ls", "--owner", "alice"}).output, "nothing is locked\n");
     EXPECT_EQ(std::get<HolderPage>(json({"ls", "--limit", "1"})).size(), 1U);
 }
@@ -180,7 +176,7 @@ TEST_F(Command, ReleasesAllOfAnOwner) {
     EXPECT_EQ(run({"release-all", "alice", "--below", "--key", "Order/alice/1"}).output,
               "Order/alice/1 is released\n");
     EXPECT_EQ(std::get<std::vector<Lease>>(json({"release-all", "alice", "--below"})).size(), 1U);
-    EXPECT_TRUE(has(run({"ls"}).output, "bob"));
+    EXPECT_TRUE(contains(run({"ls"}).output, "bob"));
 }
 
 TEST_F(Command, BreaksExactlyWhatWasSeenAndTellsTheHolder) {
@@ -195,9 +191,9 @@ TEST_F(Command, BreaksExactlyWhatWasSeenAndTellsTheHolder) {
     const auto checked =
         run({"check", "Order/1"}, {"LEASEHOLD_LOCK_ID=" + lease.lock_id.to_string()});
     EXPECT_EQ(checked.exit_code, 1);
-    EXPECT_TRUE(has(checked.output, "broken by root: left")) << checked.output;
+    EXPECT_TRUE(contains(checked.output, "broken by root: left")) << checked.output;
     const auto history = run({"history", "Order/1"});
-    EXPECT_TRUE(has(history.output, "broken")) << history.output;
+    EXPECT_TRUE(contains(history.output, "broken")) << history.output;
     EXPECT_EQ(std::get<HistoryPage>(json({"history"})).front().by, "root");
 }
 
@@ -216,7 +212,7 @@ TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
     const auto wrong = [&](std::vector<std::string> arguments, const std::string& answer) {
         const auto finished = run(std::move(arguments));
         EXPECT_EQ(finished.exit_code, 2) << finished.output;
-        EXPECT_TRUE(has(finished.output, answer)) << finished.output;
+        EXPECT_TRUE(contains(finished.output, answer)) << finished.output;
     };
     wrong({}, "--help");
     wrong({"nonsense"}, "there is no command 'nonsense'");
@@ -232,7 +228,7 @@ TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
     wrong({"knock", "Order/1"}, "leasehold serve");
     const auto nowhere = leasehold({"ls"}, {"LEASEHOLD_STORE="});
     EXPECT_EQ(nowhere.exit_code, 2);
-    EXPECT_TRUE(has(nowhere.output, "export LEASEHOLD_STORE=")) << nowhere.output;
+    EXPECT_TRUE(contains(nowhere.output, "export LEASEHOLD_STORE=")) << nowhere.output;
 }
 
 TEST_F(Command, SuggestsTheNameThatWasMisspelt) {
@@ -242,36 +238,38 @@ TEST_F(Command, SuggestsTheNameThatWasMisspelt) {
         return finished.output;
     };
     const std::string wait = "there is no option '--wiat'; did you mean '--wait'?";
-    EXPECT_TRUE(has(answer({"try", "Order/1", "--wiat", "5s"}), wait));
-    EXPECT_TRUE(has(answer({"try", "Order/1", "--wiat=5s"}), wait));
-    EXPECT_TRUE(has(answer({"run", "--wiat", "5s", "nightly", "--", "true"}), wait));
+    EXPECT_TRUE(contains(answer({"try", "Order/1", "--wiat", "5s"}), wait));
+    EXPECT_TRUE(contains(answer({"try", "Order/1", "--wiat=5s"}), wait));
+    EXPECT_TRUE(contains(answer({"run", "--wiat", "5s", "nightly", "--", "true"}), wait));
     // Also where something else is missing.
-    EXPECT_TRUE(has(answer({"who", "--jsn"}), "there is no option '--jsn'; did you mean '--json'"));
-    EXPECT_TRUE(has(answer({"--stroe", "x", "ls"}), "did you mean '--store'?"));
-    EXPECT_TRUE(has(answer({"ls", "--elephant"}), "there is no option '--elephant'\n"));
-    EXPECT_TRUE(has(answer({"relaese"}), "no command 'relaese'; did you mean 'release'?"));
+    EXPECT_TRUE(
+        contains(answer({"who", "--jsn"}), "there is no option '--jsn'; did you mean '--json'"));
+    EXPECT_TRUE(contains(answer({"--stroe", "x", "ls"}), "did you mean '--store'?"));
+    EXPECT_TRUE(contains(answer({"ls", "--elephant"}), "there is no option '--elephant'\n"));
+    EXPECT_TRUE(contains(answer({"relaese"}), "no command 'relaese'; did you mean 'release'?"));
 }
 
 TEST_F(Command, SaysWhereTheDashesOfRunBelong) {
     const auto finished = run({"run", "--wait", "5s", "nightly", "echo", "-n", "hi"});
     EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_TRUE(has(finished.output, "leasehold run --wait 5s nightly -- echo -n hi"))
+    EXPECT_TRUE(contains(finished.output, "leasehold run --wait 5s nightly -- echo -n hi"))
         << finished.output;
 }
 
 TEST_F(Command, NamesEverythingThatBreakNeedsAtOnce) {
     const auto both = run({"break", "Order/1"});
     EXPECT_EQ(both.exit_code, 2);
-    EXPECT_TRUE(has(both.output, "--fence") && has(both.output, "--reason")) << both.output;
-    EXPECT_FALSE(has(run({"break", "Order/1", "--fence", "1"}).output, "--fence"));
+    EXPECT_TRUE(contains(both.output, "--fence") && contains(both.output, "--reason"))
+        << both.output;
+    EXPECT_FALSE(contains(run({"break", "Order/1", "--fence", "1"}).output, "--fence"));
 }
 
 TEST_F(Command, SaysThatNothingWasChangedOnlyWhereSomethingCouldHaveBeen) {
     const std::string nowhere = "postgres://nobody@127.0.0.1:1/nothing";
     const auto read = run({"ls", "--store", nowhere});
     EXPECT_EQ(read.exit_code, 3);
-    EXPECT_FALSE(has(read.output, "nothing was changed")) << read.output;
-    EXPECT_TRUE(has(run({"purge", "--store", nowhere}).output, "nothing was changed"));
+    EXPECT_FALSE(contains(read.output, "nothing was changed")) << read.output;
+    EXPECT_TRUE(contains(run({"purge", "--store", nowhere}).output, "nothing was changed"));
 }
 
 TEST_F(Command, GivesABrokenLeaseNoTimeThatRemains) {
@@ -293,37 +291,37 @@ TEST_F(Command, TakesTheStoreBeforeAndAfterItsName) {
 TEST_F(Command, TakesNoLockThatNobodyElseCanSee) {
     const auto alone = run({"try", "Order/1", "--store", "memory:"});
     EXPECT_EQ(alone.exit_code, 2);
-    EXPECT_TRUE(has(alone.output, "keeps nobody out")) << alone.output;
+    EXPECT_TRUE(contains(alone.output, "keeps nobody out")) << alone.output;
     const auto not_run = run({"run", "--store", "memory:", "nightly", "--", "echo", "started"});
     EXPECT_EQ(not_run.exit_code, 2);
-    EXPECT_FALSE(has(not_run.output, "started")) << not_run.output;
+    EXPECT_FALSE(contains(not_run.output, "started")) << not_run.output;
 }
 
 TEST_F(Command, FindsWhatIsWrongWithAStore) {
     const auto healthy = run({"doctor"});
     EXPECT_EQ(healthy.exit_code, 0);
     for (const char* const about : {"store", "schema", "clock", "durability", "permissions"}) {
-        EXPECT_TRUE(has(healthy.output, std::string{"ok       "} + about)) << healthy.output;
+        EXPECT_TRUE(contains(healthy.output, std::string{"ok       "} + about)) << healthy.output;
     }
-    EXPECT_TRUE(has(run({"doctor", "--store", "memory:"}).output, "warning  durability"));
+    EXPECT_TRUE(contains(run({"doctor", "--store", "memory:"}).output, "warning  durability"));
 
     const auto down = run({"doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing"});
     EXPECT_EQ(down.exit_code, 1);
-    EXPECT_TRUE(has(down.output, "problem  store")) << down.output;
-    EXPECT_TRUE(has(run({"doctor", "--json"}).output, R"("verdict":"ok")"));
+    EXPECT_TRUE(contains(down.output, "problem  store")) << down.output;
+    EXPECT_TRUE(contains(run({"doctor", "--json"}).output, R"("verdict":"ok")"));
 }
 
 TEST_F(Command, SaysWhatASqliteFileNeeds) {
     const auto nowhere = run({"doctor", "--store", "sqlite:" + file("no/locks.db")});
     EXPECT_EQ(nowhere.exit_code, 1);
-    EXPECT_TRUE(has(nowhere.output, "No such file or directory; the folder must exist"))
+    EXPECT_TRUE(contains(nowhere.output, "No such file or directory; the folder must exist"))
         << nowhere.output;
 
     const std::string strange = file("strange.db");
     std::ofstream{strange} << "this is no database, however long one looks at it";
     const auto no_database = run({"doctor", "--store", "sqlite:" + strange});
     EXPECT_EQ(no_database.exit_code, 1);
-    EXPECT_TRUE(has(no_database.output, "may this user write to it")) << no_database.output;
+    EXPECT_TRUE(contains(no_database.output, "may this user write to it")) << no_database.output;
 }
 
 TEST_F(Command, SaysThatAnAnswerCouldNotBeWritten) {
@@ -332,22 +330,22 @@ TEST_F(Command, SaysThatAnAnswerCouldNotBeWritten) {
          .environment = {"LEASEHOLD_STORE=sqlite:" + file("locks.db")}},
         60s);
     EXPECT_EQ(finished.exit_code, 6);
-    EXPECT_TRUE(has(finished.output, "could not be written")) << finished.output;
+    EXPECT_TRUE(contains(finished.output, "could not be written")) << finished.output;
 }
 
 TEST_F(Command, WarnsOfAFileThatEverybodyCanRead) {
     EXPECT_EQ(run({"ls"}).exit_code, 0);
     ASSERT_EQ(::chmod(file("locks.db").c_str(), 0644), 0);
-    EXPECT_TRUE(has(run({"doctor"}).output, "warning  secrets"));
+    EXPECT_TRUE(contains(run({"doctor"}).output, "warning  secrets"));
     ASSERT_EQ(::chmod(file("locks.db").c_str(), 0600), 0);
-    EXPECT_TRUE(has(run({"doctor"}).output, "ok       secrets"));
+    EXPECT_TRUE(contains(run({"doctor"}).output, "ok       secrets"));
 }
 
 // More milliseconds than an int holds, which is what poll() and SQLite take.
 constexpr const char* hundred_days = "io_timeout_ms=8640000000";
 
 std::string with_parameter(const std::string& url, const std::string& parameter) {
-    return url + (has(url, "?") ? "&" : "?") + parameter;
+    return url + (contains(url, "?") ? "&" : "?") + parameter;
 }
 
 TEST_F(Command, AnswersWithAnIoTimeoutOfAHundredDays) {
@@ -368,10 +366,10 @@ TEST_P(CommandOnAServer, WorksAsOnEveryOtherStore) {
     const auto taken = leasehold({"try", "-q", "Order/1", "--owner", "alice"}, environment);
     ASSERT_EQ(taken.exit_code, 0) << taken.output;
     EXPECT_EQ(leasehold({"try", "Order/1"}, environment).exit_code, 1);
-    EXPECT_TRUE(has(leasehold({"ls"}, environment).output, "alice"));
+    EXPECT_TRUE(contains(leasehold({"ls"}, environment).output, "alice"));
     const auto doctor = leasehold({"doctor"}, environment);
     EXPECT_EQ(doctor.exit_code, 0) << doctor.output;
-    EXPECT_TRUE(has(doctor.output, "ok       durability")) << doctor.output;
+    EXPECT_TRUE(contains(doctor.output, "ok       durability")) << doctor.output;
     auto secret = environment;
     secret.push_back("LEASEHOLD_LOCK_ID=" + taken.output.substr(0, 36));
     EXPECT_EQ(leasehold({"release", "Order/1"}, secret).exit_code, 0);
@@ -395,7 +393,7 @@ TEST_P(CommandOnAServer, SaysThatAnEffectIsUnknownWhenTheAnswerIsLost) {
         EXPECT_TRUE(finished.exit_code == 0 || finished.exit_code == 3 || finished.exit_code == 4)
             << finished.output;
         unknown = finished.exit_code == 4;
-        EXPECT_EQ(unknown, has(finished.output, "is unknown")) << finished.output;
+        EXPECT_EQ(unknown, contains(finished.output, "is unknown")) << finished.output;
         if (gate.cuts() == 0) break;
     }
     EXPECT_TRUE(unknown);

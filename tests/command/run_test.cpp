@@ -14,10 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 using faults::eventually;
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 class Run : public ::testing::Test {
 protected:
     testing::Finished run(const std::vector<std::string>& options,
@@ -78,8 +74,8 @@ TEST_F(Run, TellsItsCommandTheKeyAndTheFenceButNotTheSecret) {
     const auto finished = run({}, {"sh", "-c", "echo $LEASEHOLD_TYPE $LEASEHOLD_ID; env"},
                               {"LEASEHOLD_LOCK_ID=00000000-0000-4000-8000-000000000001"});
     EXPECT_TRUE(finished.output.starts_with("dist_lock job\n")) << finished.output;
-    EXPECT_TRUE(has(finished.output, "LEASEHOLD_FENCE=1")) << finished.output;
-    EXPECT_FALSE(has(finished.output, "LEASEHOLD_LOCK_ID")) << finished.output;
+    EXPECT_TRUE(contains(finished.output, "LEASEHOLD_FENCE=1")) << finished.output;
+    EXPECT_FALSE(contains(finished.output, "LEASEHOLD_LOCK_ID")) << finished.output;
 }
 
 TEST_F(Run, GivesTheSecretWhereItIsAskedTo) {
@@ -92,8 +88,8 @@ TEST_F(Run, RefusesWhileSomebodyElseRuns) {
     ASSERT_TRUE(eventually([&] { return is_held(); }));
     const auto second = run({}, {"touch", file("ran")});
     EXPECT_EQ(second.exit_code, 120);
-    EXPECT_TRUE(has(second.output, "is held by")) << second.output;
-    EXPECT_TRUE(has(second.output, "(sleep)")) << second.output;
+    EXPECT_TRUE(contains(second.output, "is held by")) << second.output;
+    EXPECT_TRUE(contains(second.output, "(sleep)")) << second.output;
     EXPECT_EQ(run({"--quiet"}, {"true"}).output, "");
     EXPECT_FALSE(std::filesystem::exists(file("ran")));
 }
@@ -242,7 +238,7 @@ TEST_F(Run, AsksACommandToEndBeforeItKillsIt) {
     EXPECT_TRUE(becomes("asked", "asked\n"));
     host.signal(SIGCONT);
     EXPECT_TRUE(eventually([&] { return host.exit_code() == 121; })) << host.output();
-    EXPECT_TRUE(has(host.output(), "was lost")) << host.output();
+    EXPECT_TRUE(contains(host.output(), "was lost")) << host.output();
 }
 
 }  // namespace

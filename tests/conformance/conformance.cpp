@@ -18,6 +18,10 @@ std::vector<UnderTest<SqlHarness>> every_sql_store() {
             {"mariadb", make_mariadb_harness}};
 }
 
+std::vector<UnderTest<SqlHarness>> only_postgres() {
+    return {{"postgres", make_postgres_harness}};
+}
+
 std::vector<UnderTest<StoreHarness>> every_database() {
     return {{"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},

@@ -31,6 +31,7 @@ struct UnderTest {
 
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_store();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> every_sql_store();
+[[nodiscard]] std::vector<UnderTest<SqlHarness>> only_postgres();
 // The stores that have a schema.
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_database();
 

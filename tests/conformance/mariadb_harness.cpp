@@ -66,8 +66,6 @@ mariadb::Login mariadb_of_the_tests() {
 
 namespace {
 
-using Rows = MariadbConnection::Rows;
-
 class MariadbTransaction final : public CallerTransaction {
 public:
     Result<Lease> guard(const LockKey& key, LockId lock_id) override {
@@ -81,7 +79,7 @@ public:
                         connection_.quoted(text) + ") on duplicate key update text = value(text)");
     }
     std::string read(const std::string& record) override {
-        const Rows rows = connection_.run("select text from app_records where record = " +
+        const auto rows = connection_.run("select text from app_records where record = " +
                                           connection_.quoted(record));
         return rows.empty() ? "" : rows.front().front();
     }

@@ -202,8 +202,7 @@ TEST_P(PatternTables, TheGuardHoldsOffTheProgramToo) {
     EXPECT_TRUE(program_.try_lock(key_, "program-1"));
 }
 
-const std::vector<UnderTest<SqlHarness>> only_postgres{{"postgres", make_postgres_harness}};
-LEASEHOLD_ON(only_postgres, PatternTables);
+LEASEHOLD_ON(only_postgres(), PatternTables);
 
 }  // namespace
 }  // namespace leasehold::conformance

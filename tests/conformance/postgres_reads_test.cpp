@@ -76,8 +76,7 @@ TEST_P(PostgresReads, DoNotGrowWithTheNumberOfKeys) {
     EXPECT_LE(rows_read(0) - before, 4 * requests);
 }
 
-const std::vector<UnderTest<SqlHarness>> only_postgres{{"postgres", make_postgres_harness}};
-LEASEHOLD_ON(only_postgres, PostgresReads);
+LEASEHOLD_ON(only_postgres(), PostgresReads);
 
 }  // namespace
 }  // namespace leasehold::conformance

@@ -12,10 +12,6 @@ bool covers(const std::string& wanted, OwnerScope scope, const std::string& owne
     return scope == OwnerScope::below && owner.substr(0, wanted.size() + 1) == wanted + "/";
 }
 
-std::string expected_something_else(const char* expected, const Outcome& outcome) {
-    return std::string{"expected "} + expected + ", got " + describe(outcome);
-}
-
 }  // namespace
 
 void ReferenceModel::let_pass(Duration duration) {

@@ -99,5 +99,6 @@ private:
 
 [[nodiscard]] std::string describe(const Request& request);
 [[nodiscard]] std::string describe(const Outcome& outcome);
+[[nodiscard]] std::string expected_something_else(const char* expected, const Outcome& outcome);
 
 }  // namespace leasehold::conformance

@@ -14,10 +14,6 @@ using namespace std::chrono_literals;
 // More than a test takes, less than what lies between two expiries.
 constexpr Duration tolerance = 2min;
 
-std::string expected_something_else(const char* expected, const Outcome& outcome) {
-    return std::string{"expected "} + expected + ", got " + describe(outcome);
-}
-
 std::string describe(const Holder& holder) {
     return "'" + holder.owner + "' " + to_string(holder.mode) + " " + std::to_string(holder.fence);
 }
@@ -200,6 +196,10 @@ std::string describe(const Outcome& outcome) {
             }
         },
         outcome);
+}
+
+std::string expected_something_else(const char* expected, const Outcome& outcome) {
+    return std::string{"expected "} + expected + ", got " + describe(outcome);
 }
 
 }  // namespace leasehold::conformance

@@ -484,8 +484,7 @@ TEST_P(PostgresRoundTrips, AreThoseThatTheDocumentationPromises) {
 const std::vector<UnderTest<SqlHarness>> with_shortcuts{{"postgres", make_postgres_harness},
                                                         {"mariadb", make_mariadb_harness}};
 LEASEHOLD_ON(with_shortcuts, Shortcuts);
-const std::vector<UnderTest<SqlHarness>> only_postgres{{"postgres", make_postgres_harness}};
-LEASEHOLD_ON(only_postgres, PostgresRoundTrips);
+LEASEHOLD_ON(only_postgres(), PostgresRoundTrips);
 
 }  // namespace
 }  // namespace leasehold::conformance

@@ -15,7 +15,7 @@
 namespace leasehold::conformance {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using SqliteRows = std::vector<std::vector<std::string>>;
 
 class SqliteConnection {
 public:
@@ -28,7 +28,7 @@ public:
     SqliteConnection& operator=(const SqliteConnection&) = delete;
     ~SqliteConnection() { sqlite3_close(db_); }
 
-    Rows run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
+    SqliteRows run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
         sqlite3_stmt* statement = nullptr;
         if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) fail(sql);
         int index = 0;
@@ -36,7 +36,7 @@ public:
             sqlite3_bind_text(statement, ++index, parameter.data(),
                               static_cast<int>(parameter.size()), SQLITE_TRANSIENT);
         }
-        Rows rows;
+        SqliteRows rows;
         int result = SQLITE_OK;
         while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
             std::vector<std::string> row;
@@ -80,7 +80,7 @@ public:
             {record, text});
     }
     std::string read(const std::string& record) override {
-        const Rows rows =
+        const SqliteRows rows =
             connection_.run("select text from app_records where record = ?", {record});
         return rows.empty() ? "" : rows.front().front();
     }

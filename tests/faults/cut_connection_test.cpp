@@ -10,10 +10,6 @@
 namespace leasehold::faults {
 namespace {
 
-// A client that is cut off notices at once; one whose peer is silent notices after this time.
-constexpr auto io_timeout = 1s;
-constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
-
 Outcome submit(LockManager& locks, Request request) {
     std::promise<Outcome> answer;
     locks.submit(std::move(request),

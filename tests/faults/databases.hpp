@@ -26,6 +26,12 @@ using Cause = StoreFault::Cause;
 
 using Rows = std::vector<std::vector<std::string>>;
 
+// A client that is cut off notices at once; one whose peer is silent notices after this time.
+constexpr auto io_timeout = 1s;
+// A call can wait for an answer once, and for a new connection once; the rest is for a busy
+// machine.
+constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
+
 // A plain connection of somebody else's program, without Leasehold. Not thread-safe.
 class Session {
 public:

@@ -6,11 +6,6 @@
 namespace leasehold::faults {
 namespace {
 
-constexpr auto io_timeout = 1s;
-// A call can wait for an answer once, and for a new connection once; the rest is for a busy
-// machine.
-constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
-
 class PausedServer : public ServerTest {
 protected:
     ~PausedServer() override { database().resume(); }

@@ -37,7 +37,7 @@ bool is_granted(const Request& request, const Outcome& outcome) {
             std::holds_alternative<std::vector<Lease>>(outcome));
 }
 
-Outcome ask(Store& store, const Request& request) {
+Outcome ask_once(Store& store, const Request& request) {
     Outcome outcome;
     try {
         store.apply({&request, 1}, {&outcome, 1});
@@ -80,7 +80,7 @@ void Load::work(const std::stop_token& stop, std::size_t number) {
             continue;
         }
         const Request request = again ? *std::exchange(again, std::nullopt) : client.next();
-        const Outcome outcome = ask(*store, request);
+        const Outcome outcome = ask_once(*store, request);
         if (is_granted(request, outcome)) ++grants_;
         again = client.hear(request, outcome);
     }

@@ -12,8 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using server::Role;
 
-const LockKey order{"Order", "1"};
-
 // Somebody holds the key, others wait for it or are about to be granted it, and the tokens change.
 class ChangedTokens : public ::testing::Test {
 protected:

@@ -204,4 +204,13 @@ std::string message(std::string_view method, std::string_view target, std::strin
     return text.append(fields).append("\r\n").append(body);
 }
 
+std::string lock_token(std::string_view lock_id) {
+    return "Lock-Token: " + std::string{lock_id} + "\r\n";
+}
+
+std::string lock_token_of(const Answer& granted) {
+    const auto lease = granted.json();
+    return lock_token(std::string_view{lease.at("lock_id").as_string()});
+}
+
 }  // namespace leasehold::testing

@@ -85,5 +85,9 @@ private:
 // The bytes that ask() sends.
 [[nodiscard]] std::string message(std::string_view method, std::string_view target,
                                   std::string_view body = {}, std::string_view fields = {});
+// The header line that names a lease.
+[[nodiscard]] std::string lock_token(std::string_view lock_id);
+// The same, of the lease in the answer.
+[[nodiscard]] std::string lock_token_of(const Answer& granted);
 
 }  // namespace leasehold::testing

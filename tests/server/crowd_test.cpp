@@ -21,13 +21,8 @@ bool may_have_files(std::size_t number) {
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= number;
 }
 
-std::string waiting_try(const std::string& id) {
+std::string patient_try(const std::string& id) {
     return message("POST", "/v1/locks/Order/" + id, R"({"wait_ms":60000})");
-}
-
-std::string token_of(const Answer& granted) {
-    const auto lease = granted.json();
-    return "Lock-Token: " + std::string{std::string_view{lease.at("lock_id").as_string()}} + "\r\n";
 }
 
 class CrowdTest : public ::testing::Test {
@@ -45,8 +40,9 @@ protected:
         for (int i = 0; i < 50; ++i) {
             const Answer granted = client.ask("POST", "/v1/locks/Order/worker");
             ASSERT_EQ(granted.status, 201U);
-            ASSERT_EQ(client.ask("DELETE", "/v1/locks/Order/worker", {}, token_of(granted)).status,
-                      200U);
+            ASSERT_EQ(
+                client.ask("DELETE", "/v1/locks/Order/worker", {}, lock_token_of(granted)).status,
+                200U);
         }
     }
 
@@ -69,7 +65,7 @@ TEST_F(CrowdTest, ThousandsWaitForAKeyEachAndEveryOneGetsItsOwn) {
     auto waiters = come(many);
     for (std::size_t i = 0; i < many; ++i) {
         held.push_back(server_.locks().try_lock({"Order", std::to_string(i)}).value());
-        waiters[i].send(waiting_try(std::to_string(i)));
+        waiters[i].send(patient_try(std::to_string(i)));
     }
     ASSERT_TRUE(server_.waits_for(many));
     works();
@@ -92,7 +88,7 @@ TEST_F(CrowdTest, ThousandsWaitForOneKeyAndGetItOneAfterTheOther) {
     ASSERT_TRUE(files_) << "raise the limit of open files";
     const Lease held = server_.locks().try_lock({"Order", "1"}).value();
     auto waiters = come(many);
-    for (Client& waiter : waiters) waiter.send(waiting_try("1"));
+    for (Client& waiter : waiters) waiter.send(patient_try("1"));
     ASSERT_TRUE(server_.waits_for(many));
     works();
     const std::string token = "Lock-Token: " + held.lock_id.to_string() + "\r\n";
@@ -112,7 +108,8 @@ TEST_F(CrowdTest, ThousandsWaitForOneKeyAndGetItOneAfterTheOther) {
         const Fence fence = answer.json().at("fence").as_int64();
         ASSERT_GT(fence, last);
         last = fence;
-        ASSERT_EQ(granted->ask("DELETE", "/v1/locks/Order/1", {}, token_of(answer)).status, 200U);
+        ASSERT_EQ(granted->ask("DELETE", "/v1/locks/Order/1", {}, lock_token_of(answer)).status,
+                  200U);
     }
     waiters.clear();
     EXPECT_TRUE(server_.waits_for(0));

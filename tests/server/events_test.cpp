@@ -15,12 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const LockKey order{"Order", "1"};
-
-std::string token(const std::string& lock_id) {
-    return "Lock-Token: " + lock_id + "\r\n";
-}
-
 class Events : public ::testing::Test {
 protected:
     static std::string take(RunningServer& server, std::string_view target,
@@ -33,7 +27,7 @@ protected:
     }
     static void release(RunningServer& server, const std::string& lock_id,
                         std::string_view target = "/v1/locks/Order/1") {
-        EXPECT_EQ(server.connect().ask("DELETE", target, {}, token(lock_id)).status, 200U);
+        EXPECT_EQ(server.connect().ask("DELETE", target, {}, lock_token(lock_id)).status, 200U);
     }
 
     // The store is asked only where something is amiss.
@@ -61,7 +55,7 @@ TEST_F(Events, TellWhatThisServerDoes) {
 
     Client client = server.connect();
     for (const std::string_view body : {R"({"ttl_ms":90000})", R"({"extend_ms":1000})"}) {
-        EXPECT_EQ(client.ask("PATCH", "/v1/locks/Order/1", body, token(id)).status, 200U);
+        EXPECT_EQ(client.ask("PATCH", "/v1/locks/Order/1", body, lock_token(id)).status, 200U);
         const SentEvent extended = events.next();
         EXPECT_EQ(extended.name, "extended");
         EXPECT_EQ(extended.fence(), granted.fence());
@@ -407,8 +401,8 @@ TEST_F(Events, NeverCarryALockId) {
         const std::string target = "/v1/locks/Order/" + std::to_string(i);
         secrets.push_back(take(server, target, R"({"owner":"alice","ttl_ms":60000})"));
         Client client = server.connect();
-        client.ask("PATCH", target, R"({"ttl_ms":90000})", token(secrets.back()));
-        client.ask("GET", target, {}, token(secrets.back()));
+        client.ask("PATCH", target, R"({"ttl_ms":90000})", lock_token(secrets.back()));
+        client.ask("GET", target, {}, lock_token(secrets.back()));
         if (i % 2 == 0) release(server, secrets.back(), target);
         const auto other = server.locks().try_lock({"Other", std::to_string(i)}, {.ttl = 10s});
         secrets.push_back(other->lock_id.to_string());
@@ -477,7 +471,7 @@ TEST_F(Events, KnowOnlySoManyLeases) {
     EventClient events{server.port()};
     const std::string target = "/v1/locks/Z/1";
     Client client = server.connect();
-    client.ask("PATCH", target, R"({"ttl_ms":90000})", token(last->lock_id.to_string()));
+    client.ask("PATCH", target, R"({"ttl_ms":90000})", lock_token(last->lock_id.to_string()));
     EXPECT_EQ(events.names(1), "extended");
     EXPECT_TRUE(server.locks().release({"Z", "1"}, last->lock_id));
     EXPECT_EQ(events.names(1), "released");

@@ -12,12 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using server::Knocks;
 
-const LockKey order{"Order", "1"};
-
-std::string token(const LockId& lock_id) {
-    return "Lock-Token: " + lock_id.to_string() + "\r\n";
-}
-
 class Knocking : public ServerTest {
 protected:
     Answer knock(std::string_view body = R"({"owner":"bob","message":"May I?"})") {
@@ -64,7 +58,7 @@ TEST_F(Knocking, IsHeardByAHolderThatOnlyAsksForItsLease) {
     const auto held = server_.locks().try_lock(order, {.owner = "alice"});
     Client client = server_.connect();
     const std::string target = "/v1/locks/Order/1";
-    const std::string mine = token(held->lock_id);
+    const std::string mine = lock_token(held->lock_id.to_string());
     EXPECT_FALSE(client.ask("GET", target, {}, mine).json().as_object().contains("knocks"));
     EXPECT_EQ(knock().status, 202U);
     EXPECT_EQ(knock(R"({"message":"Me too"})").status, 202U);
@@ -99,7 +93,7 @@ TEST_F(Knocking, IsHeardByAHolderThatOnlyAsksForItsLease) {
     EXPECT_EQ(client.ask("GET", target).body.find("knocks"), std::string::npos);
     EXPECT_TRUE(server_.locks().release(order, held->lock_id));
     const auto next = server_.locks().try_lock(order, {.owner = "bob"});
-    const Answer fresh = client.ask("GET", target, {}, token(next->lock_id));
+    const Answer fresh = client.ask("GET", target, {}, lock_token(next->lock_id.to_string()));
     EXPECT_EQ(fresh.body.find("knocks"), std::string::npos);
 }
 
@@ -142,10 +136,11 @@ TEST_F(Knocking, SaysWhatIsWrong) {
     }
     Client client = server_.connect();
     EXPECT_EQ(client.ask("GET", "/v1/locks/Order/1/knock").status, 405U);
-    EXPECT_EQ(
-        client.ask("POST", "/v1/locks/Order/1/knock", R"({"message":"a"})", token(LockId::random()))
-            .status,
-        400U);
+    EXPECT_EQ(client
+                  .ask("POST", "/v1/locks/Order/1/knock", R"({"message":"a"})",
+                       lock_token(LockId::random().to_string()))
+                  .status,
+              400U);
     EXPECT_EQ(knock(R"({"message":")" + std::string(1024, 'x') + "\"}").status, 202U);
 }
 

@@ -17,10 +17,6 @@ std::string text_at(const Answer& answer, std::string_view field) {
     return std::string{std::string_view{json.at(field).as_string()}};
 }
 
-std::string token(const std::string& lock_id) {
-    return "Lock-Token: " + lock_id + "\r\n";
-}
-
 class LockRoutes : public ::testing::Test {
 protected:
     Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
@@ -71,8 +67,8 @@ TEST_F(LockRoutes, GrantsWithoutABodyForTheServersDefaultTime) {
 
 TEST_F(LockRoutes, TakesTheLockIdOfWhoAsksSoThatAskingAgainIsSafe) {
     const std::string mine = LockId::random().to_string();
-    const Answer first = ask("POST", "/v1/locks/Order/1", {}, token(mine));
-    const Answer again = ask("POST", "/v1/locks/Order/1", {}, token(mine));
+    const Answer first = ask("POST", "/v1/locks/Order/1", {}, lock_token(mine));
+    const Answer again = ask("POST", "/v1/locks/Order/1", {}, lock_token(mine));
     EXPECT_EQ(text_at(first, "lock_id"), mine);
     EXPECT_EQ(again.status, 201U);
     EXPECT_EQ(first.json().at("fence"), again.json().at("fence"));
@@ -99,12 +95,12 @@ TEST_F(LockRoutes, ShowsWhoHoldsAKeyWithoutSecrets) {
 
 TEST_F(LockRoutes, ChecksALeaseByItsToken) {
     const std::string lock_id = grant("/v1/locks/Order/1", R"({"ttl_ms":1000})");
-    const Answer alive = ask("GET", "/v1/locks/Order/1", {}, token(lock_id));
+    const Answer alive = ask("GET", "/v1/locks/Order/1", {}, lock_token(lock_id));
     EXPECT_EQ(alive.status, 200U);
     EXPECT_EQ(text_at(alive, "lock_id"), lock_id);
-    EXPECT_EQ(ask("GET", "/v1/locks/Order/2", {}, token(lock_id)).status, 410U);
+    EXPECT_EQ(ask("GET", "/v1/locks/Order/2", {}, lock_token(lock_id)).status, 410U);
     clock_.advance(2s);
-    const Answer gone = ask("GET", "/v1/locks/Order/1", {}, token(lock_id));
+    const Answer gone = ask("GET", "/v1/locks/Order/1", {}, lock_token(lock_id));
     EXPECT_EQ(gone.status, 410U);
     EXPECT_EQ(gone.code(), "gone");
     EXPECT_EQ(text_at(gone, "reason"), "expired");
@@ -113,22 +109,23 @@ TEST_F(LockRoutes, ChecksALeaseByItsToken) {
 TEST_F(LockRoutes, ExtendsAndRenews) {
     const std::string lock_id = grant("/v1/locks/Order/1", R"({"ttl_ms":10000})");
     const Answer extended =
-        ask("PATCH", "/v1/locks/Order/1", R"({"extend_ms":5000})", token(lock_id));
+        ask("PATCH", "/v1/locks/Order/1", R"({"extend_ms":5000})", lock_token(lock_id));
     EXPECT_EQ(extended.status, 200U);
     EXPECT_EQ(extended.json().at("remaining_ms").as_int64(), 15'000);
-    const Answer renewed = ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})", token(lock_id));
+    const Answer renewed =
+        ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})", lock_token(lock_id));
     EXPECT_EQ(renewed.json().at("remaining_ms").as_int64(), 60'000);
     clock_.advance(2min);
-    EXPECT_EQ(ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})", token(lock_id)).status,
+    EXPECT_EQ(ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})", lock_token(lock_id)).status,
               410U);
 }
 
 TEST_F(LockRoutes, ReleasingTwiceIsHarmless) {
     const std::string lock_id = grant("/v1/locks/Order/1");
-    const Answer first = ask("DELETE", "/v1/locks/Order/1", {}, token(lock_id));
+    const Answer first = ask("DELETE", "/v1/locks/Order/1", {}, lock_token(lock_id));
     EXPECT_EQ(first.status, 200U);
     EXPECT_EQ(first.json().at("lease").at("lock_id").as_string(), lock_id);
-    const Answer second = ask("DELETE", "/v1/locks/Order/1", {}, token(lock_id));
+    const Answer second = ask("DELETE", "/v1/locks/Order/1", {}, lock_token(lock_id));
     EXPECT_EQ(second.status, 200U);
     EXPECT_EQ(second.json().at("refused").at("reason").as_string(), "released");
 }
@@ -191,7 +188,8 @@ TEST_F(LockRoutes, BreaksExactlyTheLeaseThatWasSeen) {
     EXPECT_EQ(text_at(broken, "owner"), "alice");
     EXPECT_EQ(broken.json().at("remaining_ms").as_int64(), 0);
     EXPECT_FALSE(broken.json().as_object().contains("lock_id"));
-    const Answer lost = ask("GET", "/v1/locks/Order/1", {}, token(text_at(granted, "lock_id")));
+    const Answer lost =
+        ask("GET", "/v1/locks/Order/1", {}, lock_token(text_at(granted, "lock_id")));
     EXPECT_EQ(text_at(lost, "reason"), "broken");
     EXPECT_EQ(text_at(lost, "by"), "admin");
     EXPECT_EQ(text_at(lost, "why"), "gone home");
@@ -200,7 +198,7 @@ TEST_F(LockRoutes, BreaksExactlyTheLeaseThatWasSeen) {
 TEST_F(LockRoutes, TellsWhatHappened) {
     for (int i = 0; i < 3; ++i) {
         const std::string lock_id = grant("/v1/locks/Order/1", R"({"owner":"alice"})");
-        ask("DELETE", "/v1/locks/Order/1", {}, token(lock_id));
+        ask("DELETE", "/v1/locks/Order/1", {}, lock_token(lock_id));
     }
     EXPECT_EQ(ask("GET", "/v1/history").json().at("history").as_array().size(), 3U);
     for (const auto* path : {"/v1/history", "/v1/history?type=Order&id=none", "/v1/locks"}) {
@@ -254,7 +252,7 @@ struct Bad {
 };
 
 TEST_F(LockRoutes, SaysWhatIsWrong) {
-    const std::string uuid = token(LockId::random().to_string());
+    const std::string uuid = lock_token(LockId::random().to_string());
     const Bad bad[]{
         {"POST", "/v1/locks/Order/1", R"({"ttl":5})", "", 400, "\"ttl\" is not known here"},
         {"POST", "/v1/locks/Order/1", R"({"owner":"a","owner":"b"})", "", 400, "given twice"},

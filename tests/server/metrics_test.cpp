@@ -54,11 +54,6 @@ private:
     RunningServer server_;
 };
 
-std::string token_of(const Answer& granted) {
-    const auto lease = granted.json();
-    return "Lock-Token: " + std::string{std::string_view{lease.at("lock_id").as_string()}} + "\r\n";
-}
-
 class MetricsTest : public ::testing::Test {
 protected:
     MeteredServer server_{memory::open()};
@@ -106,7 +101,7 @@ TEST_F(MetricsTest, CountRequestsByWhatWasAskedAndAnswered) {
 
 TEST_F(MetricsTest, CountWhatBecomesOfLeases) {
     const Answer granted = client_.ask("POST", order_, R"({"owner":"alice"})");
-    const std::string token = token_of(granted);
+    const std::string token = lock_token_of(granted);
     client_.ask("POST", order_, R"({"owner":"alice"})");  // the same owner again: renewed
     client_.ask("PATCH", order_, R"({"extend_ms":1000})", token);
     client_.ask("PATCH", order_, R"({"ttl_ms":600000})", token);
@@ -121,7 +116,7 @@ TEST_F(MetricsTest, CountWhatBecomesOfLeases) {
     client_.ask(
         "POST", order_ + "/break",
         R"({"by":"admin","fence":)" + boost::json::serialize(carol.json().at("fence")) + "}");
-    client_.ask("GET", order_, {}, token_of(carol));
+    client_.ask("GET", order_, {}, lock_token_of(carol));
 
     const Exposition seen = server_.scrape();
     EXPECT_EQ(seen.sum("leasehold_leases_granted_total"), 4);
@@ -186,10 +181,10 @@ TEST_F(MetricsTest, NameNothingThatIsLockedAndNobody) {
     const Answer granted =
         client_.ask("POST", "/v1/locks/Kind4711/Number4711", R"({"owner":"alice4711"})");
     client_.ask("GET", "/secret4711");
-    client_.ask("GET", "/v1/locks/Kind4711/Number4711", {}, token_of(granted));
+    client_.ask("GET", "/v1/locks/Kind4711/Number4711", {}, lock_token_of(granted));
     const std::string text = client_.ask("GET", "/metrics").body;
     EXPECT_EQ(text.find("4711"), std::string::npos) << text;
-    EXPECT_EQ(text.find(token_of(granted).substr(12, 36)), std::string::npos);
+    EXPECT_EQ(text.find(lock_token_of(granted).substr(12, 36)), std::string::npos);
     const Exposition seen{text};
     for (const auto& [label, values] : seen.labels()) EXPECT_LT(values.size(), 40U) << label;
 }

@@ -42,12 +42,6 @@ protected:
         EXPECT_EQ(event.name, name);
         answered_.insert("get /v1/events 200");
     }
-    static std::string token_of(const Answer& granted) {
-        const auto lease = granted.json();
-        return "Lock-Token: " + std::string{std::string_view{lease.at("lock_id").as_string()}} +
-               "\r\n";
-    }
-
     std::unique_ptr<FaultyStore> faulty_ = std::make_unique<FaultyStore>(memory::open());
     FaultyStore& store_ = *faulty_;
     const server::Metrics metrics_{"1"};
@@ -73,7 +67,7 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     const Answer granted = lock(
         "POST", 201,
         R"({"owner":"alice","mode":"exclusive","ttl_ms":60000.5,"note":"n","max_hold_ms":99000})");
-    const std::string token = token_of(granted);
+    const std::string token = lock_token_of(granted);
     const std::string fence = json::serialize(granted.json().at("fence"));
     lock("POST", 409, R"({"owner":"bob","wait_ms":1})");
     lock("POST", 400, R"({"ttl_ms":1})");
@@ -123,7 +117,7 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/v1/events", "/v1/events", {}, "Accept: text/html\r\n", 406);
     EventClient events{server_.port(), {}, "Last-Event-ID: unknown\r\n"};
     hear(events, "reset");
-    const std::string last = token_of(lock("POST", 201, R"({"ttl_ms":60000})"));
+    const std::string last = lock_token_of(lock("POST", 201, R"({"ttl_ms":60000})"));
     hear(events, "granted");
     lock("PATCH", 200, R"({"extend_ms":1000})", last);
     hear(events, "extended");

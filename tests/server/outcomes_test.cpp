@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 using server::Answered;
 using server::Told;
 
-const LockKey order{"Order", "1"};
-
 class Recorder final : public server::Observer {
 public:
     void sending(const Request&) override { ++sent; }

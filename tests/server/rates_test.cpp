@@ -13,49 +13,45 @@ using server::Buckets;
 using server::Rate;
 using server::Role;
 
-constexpr Buckets::Moment start{};
+constexpr Buckets::Moment opened_at{};
 
 TEST(Buckets, FillWithTheirRateUpToWhatMayComeAtOnce) {
     Buckets buckets{10};
     const Rate rate{.per_second = 2, .at_once = 3};
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(buckets.take("a", rate, 1, start));
-    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, start)->count(), 0.5);
-    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, start + 250ms)->count(), 0.25);
-    EXPECT_FALSE(buckets.take("a", rate, 1, start + 500ms));
-    EXPECT_TRUE(buckets.take("a", rate, 1, start + 500ms));
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(buckets.take("a", rate, 1, start + 1h));
-    EXPECT_TRUE(buckets.take("a", rate, 1, start + 1h));
-    EXPECT_FALSE(buckets.take("b", rate, 1, start));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(buckets.take("a", rate, 1, opened_at));
+    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, opened_at)->count(), 0.5);
+    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, opened_at + 250ms)->count(), 0.25);
+    EXPECT_FALSE(buckets.take("a", rate, 1, opened_at + 500ms));
+    EXPECT_TRUE(buckets.take("a", rate, 1, opened_at + 500ms));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(buckets.take("a", rate, 1, opened_at + 1h));
+    EXPECT_TRUE(buckets.take("a", rate, 1, opened_at + 1h));
+    EXPECT_FALSE(buckets.take("b", rate, 1, opened_at));
 }
 
 TEST(Buckets, LetALargeAmountThroughAndCollectTheDebt) {
     Buckets buckets{10};
     const Rate rate{.per_second = 1, .at_once = 1};
-    EXPECT_FALSE(buckets.take("a", rate, 10, start));
-    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, start)->count(), 10);
-    EXPECT_TRUE(buckets.take("a", rate, 1, start + 9s));
-    EXPECT_FALSE(buckets.take("a", rate, 1, start + 10s));
+    EXPECT_FALSE(buckets.take("a", rate, 10, opened_at));
+    EXPECT_DOUBLE_EQ(buckets.take("a", rate, 1, opened_at)->count(), 10);
+    EXPECT_TRUE(buckets.take("a", rate, 1, opened_at + 9s));
+    EXPECT_FALSE(buckets.take("a", rate, 1, opened_at + 10s));
 }
 
 TEST(Buckets, TakeBoundedMemoryHoweverManyComeAndForgetTheOldFirst) {
     Buckets buckets{100};
     const Rate rate{.per_second = 1, .at_once = 2};
-    for (int i = 0; i < 10'000; ++i) (void)buckets.take(std::to_string(i), rate, 1, start);
+    for (int i = 0; i < 10'000; ++i) (void)buckets.take(std::to_string(i), rate, 1, opened_at);
     EXPECT_LE(buckets.size(), 101U);
     // Newcomers share what there is.
-    EXPECT_TRUE(buckets.take("another", rate, 1, start));
-    EXPECT_FALSE(buckets.take("0", rate, 1, start));
+    EXPECT_TRUE(buckets.take("another", rate, 1, opened_at));
+    EXPECT_FALSE(buckets.take("0", rate, 1, opened_at));
     // Those that were not seen for a while make room.
-    EXPECT_FALSE(buckets.take("another", rate, 1, start + 1min));
+    EXPECT_FALSE(buckets.take("another", rate, 1, opened_at + 1min));
     EXPECT_EQ(buckets.size(), 1U);
 }
 
 // So slow that nothing comes back while a test runs.
 constexpr Rate three_in_all{.per_second = 1e-9, .at_once = 3};
-
-std::string lock_token_of(const Answer& granted) {
-    return "Lock-Token: " + std::string{granted.json().at("lock_id").as_string()} + "\r\n";
-}
 
 TEST(RateLimits, ATokenThatAsksTooOftenIsToldWhenToComeAgain) {
     RunningServer server{memory::open(),

@@ -16,7 +16,7 @@ namespace {
 using server::Role;
 using server::Roles;
 
-const std::string lock_token = "Lock-Token: " + LockId::random().to_string() + "\r\n";
+const std::string token_of_no_lease = "Lock-Token: " + LockId::random().to_string() + "\r\n";
 
 struct Asked {
     std::string method;
@@ -31,10 +31,10 @@ const std::vector<Asked> routes{
     {"POST", "/v1/locks/{type}/{id}", "use", "/v1/locks/Order/1", "{}"},
     {"GET", "/v1/locks/{type}/{id}", "see", "/v1/locks/Order/1"},
     {"HEAD", "/v1/locks/{type}/{id}", "see", "/v1/locks/Order/1"},
-    {"GET", "/v1/locks/{type}/{id}", "use or see", "/v1/locks/Order/1", "", lock_token},
+    {"GET", "/v1/locks/{type}/{id}", "use or see", "/v1/locks/Order/1", "", token_of_no_lease},
     {"PATCH", "/v1/locks/{type}/{id}", "use", "/v1/locks/Order/1", R"({"ttl_ms":1000})",
-     lock_token},
-    {"DELETE", "/v1/locks/{type}/{id}", "use", "/v1/locks/Order/1", "", lock_token},
+     token_of_no_lease},
+    {"DELETE", "/v1/locks/{type}/{id}", "use", "/v1/locks/Order/1", "", token_of_no_lease},
     {"POST", "/v1/locks/{type}/{id}/break", "break", "/v1/locks/Order/1/break", R"({"fence":1})"},
     {"POST", "/v1/locks/{type}/{id}/knock", "use", "/v1/locks/Order/1/knock",
      R"({"owner":"bob","message":"m"})"},
@@ -55,7 +55,7 @@ const std::vector<Asked> routes{
     {"GET", "/client/{file}", "", "/client/leasehold.js"},
 };
 
-struct Request {
+struct RoleRequest {
     std::string op;
     std::string needs;
     std::string rest;
@@ -63,7 +63,7 @@ struct Request {
 
 const std::string a_lock_id = R"("lock_id":")" + LockId::random().to_string() + "\"";
 
-const std::vector<Request> requests{
+const std::vector<RoleRequest> requests{
     {"try", "use", R"("type":"A","id":"1")"},
     {"try_all", "use", R"("keys":[{"type":"A","id":"2"}])"},
     {"check", "use or see", a_lock_id},
@@ -154,7 +154,7 @@ TEST_F(RoleByRole, NoRouteOfTheDescriptionIsForgotten) {
 }
 
 TEST_F(RoleByRole, EveryRequestOfABatchNeedsItsOwnAndTheWholeIsRefused) {
-    for (const Request& request : requests) {
+    for (const RoleRequest& request : requests) {
         const std::string one = R"({"op":")" + request.op + "\"," + request.rest + "}";
         for (const auto& [name, role] : roles) {
             const Asked alone{"POST", "", "", "/v1/batch", R"({"requests":[)" + one + "]}"};
@@ -178,7 +178,7 @@ TEST_F(RoleByRole, EveryRequestOfABatchNeedsItsOwnAndTheWholeIsRefused) {
 
 TEST_F(RoleByRole, NoRequestOfTheDescriptionIsForgotten) {
     std::set<std::string> known;
-    for (const Request& request : requests) known.insert(request.op);
+    for (const RoleRequest& request : requests) known.insert(request.op);
     const OpenApi api{client_.ask("GET", "/openapi.json").json()};
     const auto& schemas = api.document().at("components").at("schemas").as_object();
     std::set<std::string> described;

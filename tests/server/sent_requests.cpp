@@ -21,7 +21,7 @@ std::optional<std::string_view> field(std::string_view header, std::string_view 
     return value;
 }
 
-std::optional<std::size_t> number(std::string_view text, int base) {
+std::optional<std::size_t> length_in(std::string_view text, int base) {
     std::size_t value = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
@@ -64,7 +64,7 @@ void SentRequests::take_body(std::string_view header, DescribedRequest& request)
     if (field(header, "transfer-encoding")) return take_chunks(request);
     const auto length = field(header, "content-length");
     if (!length) return;
-    const auto bytes = number(*length, 10);
+    const auto bytes = length_in(*length, 10);
     if (!bytes) {
         lost_ = true;
         return;
@@ -80,7 +80,7 @@ void SentRequests::take_chunks(DescribedRequest& request) {
     for (;;) {
         const std::size_t end = unread_.find(line_end);
         const auto bytes =
-            number(std::string_view{unread_}.substr(0, std::min(end, unread_.size())), 16);
+            length_in(std::string_view{unread_}.substr(0, std::min(end, unread_.size())), 16);
         if (!bytes || unread_.size() - end < 2 * line_end.size() + *bytes) {
             lost_ = true;
             return;

@@ -14,6 +14,8 @@
 
 namespace leasehold::testing {
 
+inline const LockKey order{"Order", "1"};
+
 // A server that runs on a port of its own, in a thread of this process, until this ends.
 class RunningServer {
 public:

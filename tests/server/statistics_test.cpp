@@ -57,29 +57,29 @@ TEST(Statistics, AsksForACountOnceAMinute) {
     EXPECT_FALSE(older.count_is_due());
 }
 
-LockKey order(std::size_t number) {
+LockKey numbered_order(std::size_t number) {
     return {"Order", std::to_string(number)};
 }
 
 TEST(HotKeys, FindsTheHottestAmongVeryMany) {
     HotKeys keys{start};
     for (std::size_t i = 0; i < 100'000; ++i) {
-        keys.tried(order(1000 + i), HotKeys::Answer::granted, start);
-        if (i % 10 == 0) keys.tried(order(1), HotKeys::Answer::refused, start);
-        if (i % 20 == 0) keys.tried(order(2), HotKeys::Answer::granted, start);
+        keys.tried(numbered_order(1000 + i), HotKeys::Answer::granted, start);
+        if (i % 10 == 0) keys.tried(numbered_order(1), HotKeys::Answer::refused, start);
+        if (i % 20 == 0) keys.tried(numbered_order(2), HotKeys::Answer::granted, start);
     }
     const auto hottest = keys.hottest(2, start);
     ASSERT_EQ(hottest.size(), 2U);
-    EXPECT_EQ(hottest[0].key, order(1));
+    EXPECT_EQ(hottest[0].key, numbered_order(1));
     EXPECT_GE(hottest[0].tries, 10'000U);
     EXPECT_EQ(hottest[0].refusals, 10'000U);
-    EXPECT_EQ(hottest[1].key, order(2));
+    EXPECT_EQ(hottest[1].key, numbered_order(2));
     EXPECT_EQ(hottest[1].refusals, 0U);
 }
 
 TEST(HotKeys, CoolDownAndAreForgotten) {
     HotKeys keys{start};
-    for (int i = 0; i < 8; ++i) keys.tried(order(1), HotKeys::Answer::refused, start);
+    for (int i = 0; i < 8; ++i) keys.tried(numbered_order(1), HotKeys::Answer::refused, start);
     EXPECT_EQ(keys.hottest(9, start + HotKeys::half_life).front().tries, 4U);
     EXPECT_TRUE(keys.hottest(9, start + 5 * HotKeys::half_life).empty());
     EXPECT_TRUE(keys.hottest(9, start + 24h * 365).empty());
@@ -89,23 +89,23 @@ constexpr Time noon{std::chrono::hours{12}};
 
 TEST(RefusedTries, WhoAsksAgainAndAgainIsOneEntryForAWhile) {
     RefusedTries tries{100};
-    for (int i = 0; i < 30; ++i) tries.add(order(1), "bob", noon + i * 500ms);
-    tries.add(order(1), "carol", noon + 1s);
-    tries.add(order(2), "bob", noon + 2s);
-    const auto all = tries.latest(order(1), 10);
+    for (int i = 0; i < 30; ++i) tries.add(numbered_order(1), "bob", noon + i * 500ms);
+    tries.add(numbered_order(1), "carol", noon + 1s);
+    tries.add(numbered_order(2), "bob", noon + 2s);
+    const auto all = tries.latest(numbered_order(1), 10);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].owner, "carol");
     EXPECT_EQ(all[1].owner, "bob");
     EXPECT_EQ(all[1].tries, 10U);
     EXPECT_EQ(all[2].tries, 20U);
     EXPECT_EQ(all[2].last - all[2].first, 9500ms);
-    EXPECT_EQ(tries.latest({}, 1).front().key, order(2));
+    EXPECT_EQ(tries.latest({}, 1).front().key, numbered_order(2));
 }
 
 TEST(RefusedTries, AreBounded) {
     RefusedTries tries{10};
     for (std::size_t i = 0; i < 1000; ++i) {
-        tries.add(order(i % 20), "bob", noon + std::chrono::seconds{i});
+        tries.add(numbered_order(i % 20), "bob", noon + std::chrono::seconds{i});
     }
     const auto all = tries.latest({}, 1000);
     ASSERT_EQ(all.size(), 10U);

@@ -43,7 +43,7 @@ protected:
     RunningServer server_{memory::open(), {.identity = identity(certificate_)}};
 };
 
-std::string waiting_try(const std::string& owner) {
+std::string try_over_tls(const std::string& owner) {
     return message("POST", "/v1/locks/Order/1", R"({"wait_ms":20000,"owner":")" + owner + "\"}");
 }
 
@@ -134,12 +134,12 @@ TEST_F(TlsTest, AWaiterWhoseConnectionIsGoneIsNeverGranted) {
         "Lock-Token: " + std::string{held.json().at("lock_id").as_string()} + "\r\n";
     {
         Client gone = connect();
-        gone.send(waiting_try("gone"));
+        gone.send(try_over_tls("gone"));
         ASSERT_TRUE(server_.waits_for(1));
     }
     ASSERT_TRUE(server_.waits_for(0));
     Client patient = connect();
-    patient.send(waiting_try("bob"));
+    patient.send(try_over_tls("bob"));
     ASSERT_TRUE(server_.waits_for(1));
     // Bytes that arrive in the meantime are kept for later.
     patient.send(message("GET", "/healthz"));
@@ -166,7 +166,7 @@ TEST_F(TlsTest, StopsAsGracefullyAsAPlainServer) {
     EXPECT_EQ(idle.ask("GET", "/healthz").status, 200U);
     Client waiting = connect();
     (void)server_.locks().try_lock({"Order", "1"}, {.owner = "alice"});
-    waiting.send(waiting_try("bob"));
+    waiting.send(try_over_tls("bob"));
     ASSERT_TRUE(server_.waits_for(1));
     server_.begin_stop();
     EXPECT_EQ(waiting.receive().status, 503U);

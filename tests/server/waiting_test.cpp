@@ -15,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const LockKey order{"Order", "1"};
-
 std::string waiting_try(std::string_view owner, std::string_view more = {}) {
     return message(
         "POST", "/v1/locks/Order/1",

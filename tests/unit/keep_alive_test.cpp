@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const LockKey key{"Job", "nightly"};
+const LockKey nightly{"Job", "nightly"};
 
 // Hears of losses.
 class Ear {
@@ -74,7 +74,7 @@ protected:
     void take(Duration wanted_ttl) {
         ttl = wanted_ttl;
         asked_at = SteadyClock::now();
-        lease = locks.try_lock(key, {.owner = "alice", .ttl = ttl}).value();
+        lease = locks.try_lock(nightly, {.owner = "alice", .ttl = ttl}).value();
     }
 
     [[nodiscard]] KeepAlive::Options options() { return {.ttl = ttl, .on_lost = ear.on_lost()}; }
@@ -100,7 +100,7 @@ protected:
     GatedStore* gate = nullptr;
     LockManager locks;
     Ear ear;
-    Lease lease{.key = key};
+    Lease lease{.key = nightly};
     SteadyClock::time_point asked_at;
     Duration ttl{};
 
@@ -127,7 +127,7 @@ TEST_F(KeepAliveTest, RenewsALeaseBeyondItsTime) {
     }
     EXPECT_FALSE(keep_alive.lost());
     EXPECT_FALSE(keep_alive.stop_token().stop_requested());
-    const auto kept = locks.check(key, lease.lock_id);
+    const auto kept = locks.check(nightly, lease.lock_id);
     ASSERT_TRUE(kept);
     EXPECT_GT(kept->store_now, lease.expires_at + ttl);
     EXPECT_EQ(ear.count(), 0U);
@@ -162,7 +162,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOfEveryRenewal) {
 TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
     take(1h);
     const KeepAlive keep_alive{locks, lease, often()};
-    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    ASSERT_TRUE(locks.release(nightly, lease.lock_id));
     ASSERT_TRUE(ear.wait_for_loss());
     const auto loss = ear.loss();
     ASSERT_TRUE(std::holds_alternative<Refusal>(loss));
@@ -177,7 +177,7 @@ TEST_F(KeepAliveTest, TellsItsHolderOnceThatTheLeaseWasReleased) {
 TEST_F(KeepAliveTest, TellsItsHolderWhoBrokeTheLeaseAndWhy) {
     take(1h);
     const KeepAlive keep_alive{locks, lease, often()};
-    ASSERT_TRUE(locks.break_lock(key, lease.fence, "root", "on holiday"));
+    ASSERT_TRUE(locks.break_lock(nightly, lease.fence, "root", "on holiday"));
     ASSERT_TRUE(ear.wait_for_loss());
     const auto loss = ear.loss();
     ASSERT_TRUE(std::holds_alternative<Refusal>(loss));
@@ -193,7 +193,7 @@ TEST_F(KeepAliveTest, TellsItsHolderWhoTookTheKey) {
     ASSERT_TRUE(gate->wait_until_held());
     manual.advance(1h);  // the store's clock is ahead of ours
     std::array<Request, 1> take_over{
-        TryLock{.key = key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}};
+        TryLock{.key = nightly, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}};
     std::array<Outcome, 1> outcome;
     faults->inner().apply(take_over, outcome);
     ASSERT_TRUE(std::holds_alternative<Lease>(outcome[0]));
@@ -208,7 +208,7 @@ TEST_F(KeepAliveTest, TellsItsHolderWhoTookTheKey) {
 TEST_F(KeepAliveTest, ALostLeaseIsNotValidAnyMore) {
     take(24h);
     const KeepAlive keep_alive{locks, lease, often()};
-    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    ASSERT_TRUE(locks.release(nightly, lease.lock_id));
     ASSERT_TRUE(ear.wait_for_loss());
     EXPECT_LE(keep_alive.valid_until(), SteadyClock::now());
 }
@@ -238,7 +238,7 @@ TEST_F(KeepAliveTest, TheStopTokenStopsTheWork) {
     std::atomic<bool> stopped{false};
     const std::stop_callback work{keep_alive.stop_token(), [&] { stopped = true; }};
     EXPECT_FALSE(stopped);
-    ASSERT_TRUE(locks.release(key, lease.lock_id));
+    ASSERT_TRUE(locks.release(nightly, lease.lock_id));
     EXPECT_TRUE(eventually([&] { return stopped.load(); }));
 }
 
@@ -252,7 +252,7 @@ TEST_F(KeepAliveTest, SurvivesFaultsThatPass) {
         EXPECT_TRUE(renewed(keep_alive, 2));
         EXPECT_FALSE(keep_alive.lost());
     }
-    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_TRUE(locks.check(nightly, lease.lock_id));
     EXPECT_EQ(ear.count(), 0U);
 }
 
@@ -290,8 +290,9 @@ TEST_F(KeepAliveTest, ASlowAnswerShortensTheHoldersTime) {
 TEST_F(KeepAliveTest, TheFirstAnswersSlownessCountsToo) {
     ttl = 1h;
     gate->close();
-    auto grant = std::async(std::launch::async,
-                            [&] { return locks.try_lock(key, {.owner = "alice", .ttl = ttl}); });
+    auto grant = std::async(std::launch::async, [&] {
+        return locks.try_lock(nightly, {.owner = "alice", .ttl = ttl});
+    });
     ASSERT_TRUE(gate->wait_until_held());
     const auto asked_before = SteadyClock::now();
     ASSERT_TRUE(eventually([&] { return SteadyClock::now() > asked_before + 200ms; }));
@@ -315,7 +316,7 @@ TEST_F(KeepAliveTest, ALeaseThatIsOverAlreadyIsLostAtOnce) {
 TEST_F(KeepAliveTest, ALeaseThatNoManagerAnsweredWithCountsAsLost) {
     take(1h);
     gate->close();
-    const Lease made{.key = key, .lock_id = lease.lock_id, .expires_at = never};
+    const Lease made{.key = nightly, .lock_id = lease.lock_id, .expires_at = never};
     const KeepAlive keep_alive{locks, made, options()};
     EXPECT_TRUE(ear.wait_for_loss());
     gate->open();
@@ -349,7 +350,7 @@ TEST_F(KeepAliveTest, MayBeDestroyedWhileARenewalIsUnderWay) {
         ASSERT_TRUE(gate->wait_until_held());
     }
     gate->open();
-    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_TRUE(locks.check(nightly, lease.lock_id));
     EXPECT_EQ(ear.count(), 0U);
 }
 
@@ -363,7 +364,7 @@ TEST_F(KeepAliveTest, BeingDestroyedIsNoLossAndReleasesNothing) {
     }
     EXPECT_FALSE(token.stop_requested());
     EXPECT_EQ(ear.count(), 0U);
-    EXPECT_TRUE(locks.check(key, lease.lock_id));
+    EXPECT_TRUE(locks.check(nightly, lease.lock_id));
 }
 
 TEST_F(KeepAliveTest, RefusesOptionsThatCannotWork) {

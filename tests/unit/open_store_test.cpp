@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-const LockKey key{"Order", "1"};
+const LockKey stored_key{"Order", "1"};
 
 class OpenStoreTest : public ::testing::Test {
 protected:
@@ -34,7 +34,7 @@ protected:
     fs::path folder;
 };
 
-std::string problem(const std::string& url) {
+std::string problem_of_opening(const std::string& url) {
     try {
         (void)open_store(url);
     } catch (const BadRequest& bad) {
@@ -46,16 +46,16 @@ std::string problem(const std::string& url) {
 // How a refusal explains the end of a lease after somebody else has taken the key.
 Gone told_after_the_next_grant(const std::string& url) {
     LockManager locks{open_store(url)};
-    const auto alice = locks.try_lock(key, {.owner = "alice"});
-    (void)locks.release(key, alice.value().lock_id);
-    (void)locks.try_lock(key, {.owner = "bob"}).value();
-    return locks.check(key, alice->lock_id).error().reason;
+    const auto alice = locks.try_lock(stored_key, {.owner = "alice"});
+    (void)locks.release(stored_key, alice.value().lock_id);
+    (void)locks.try_lock(stored_key, {.owner = "bob"}).value();
+    return locks.check(stored_key, alice->lock_id).error().reason;
 }
 
 TEST_F(OpenStoreTest, OpensAStoreInMemory) {
     LockManager locks{open_store("memory:")};
     EXPECT_EQ(locks.status().name, "memory");
-    EXPECT_TRUE(locks.try_lock(key));
+    EXPECT_TRUE(locks.try_lock(stored_key));
 }
 
 TEST_F(OpenStoreTest, OpensAnSqliteFileAndMakesItsTables) {
@@ -63,24 +63,24 @@ TEST_F(OpenStoreTest, OpensAnSqliteFileAndMakesItsTables) {
     {
         LockManager locks{open_store(sqlite_url())};
         EXPECT_TRUE(locks.status().name.starts_with("sqlite ")) << locks.status().name;
-        alices = locks.try_lock(key, {.owner = "alice"}).value().lock_id;
+        alices = locks.try_lock(stored_key, {.owner = "alice"}).value().lock_id;
     }
     LockManager again{open_store(sqlite_url())};
-    EXPECT_TRUE(again.check(key, alices));
-    EXPECT_FALSE(again.try_lock(key, {.owner = "bob"}));
+    EXPECT_TRUE(again.check(stored_key, alices));
+    EXPECT_FALSE(again.try_lock(stored_key, {.owner = "bob"}));
 }
 
 TEST_F(OpenStoreTest, RefusesAKindItDoesNotHaveAndNamesThoseItHas) {
-    const std::string text = problem("oracle://host/db");
+    const std::string text = problem_of_opening("oracle://host/db");
     EXPECT_TRUE(text.starts_with("no store for 'oracle:'; this build has memory:, sqlite:path"))
         << text;
-    EXPECT_NE(problem("SQLITE:a.db"), "");
+    EXPECT_NE(problem_of_opening("SQLITE:a.db"), "");
 }
 
 TEST_F(OpenStoreTest, RefusesAUrlItCannotRead) {
     for (const char* bad : {"", "memory", "sqlite:", "memory:?history=maybe", "memory:?colour=red",
                             "sqlite:a.db?retention_s=soon", "sqlite:%"}) {
-        EXPECT_NE(problem(bad), "") << bad;
+        EXPECT_NE(problem_of_opening(bad), "") << bad;
     }
 }
 
@@ -119,12 +119,12 @@ TEST_F(OpenStoreTest, WithoutHistoryAnEndingIsToldOnlyUntilTheNextGrant) {
 TEST_F(OpenStoreTest, TheRetentionSaysHowLongEndedLeasesAreRemembered) {
     for (const std::string& url : {std::string{"memory:"}, sqlite_url()}) {
         LockManager locks{open_store(url + "?retention_s=1")};
-        const auto lease = locks.try_lock(key, {.owner = "alice"});
-        ASSERT_TRUE(locks.release(key, lease.value().lock_id));
-        EXPECT_EQ(locks.history({.key = key}).size(), 1U) << url;
+        const auto lease = locks.try_lock(stored_key, {.owner = "alice"});
+        ASSERT_TRUE(locks.release(stored_key, lease.value().lock_id));
+        EXPECT_EQ(locks.history({.key = stored_key}).size(), 1U) << url;
         EXPECT_TRUE(eventually([&] {
             locks.purge();
-            return locks.history({.key = key}).empty();
+            return locks.history({.key = stored_key}).empty();
         })) << url;
     }
 }

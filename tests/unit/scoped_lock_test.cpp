@@ -12,12 +12,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const LockKey key{"Order", "1"};
+const LockKey guarded_key{"Order", "1"};
 
 class ScopedLockTest : public ::testing::Test {
 protected:
-    [[nodiscard]] Lease take() { return locks.try_lock(key, {.owner = "alice"}).value(); }
-    [[nodiscard]] bool held() { return !locks.holders(key).empty(); }
+    [[nodiscard]] Lease take() { return locks.try_lock(guarded_key, {.owner = "alice"}).value(); }
+    [[nodiscard]] bool held() { return !locks.holders(guarded_key).empty(); }
 
     ManualClock clock;
     FaultyStore* store = new FaultyStore{memory_store_on(clock)};
@@ -36,7 +36,7 @@ TEST_F(ScopedLockTest, ReleasesAtTheEndOfTheScope) {
         EXPECT_TRUE(held());
     }
     EXPECT_FALSE(held());
-    EXPECT_EQ(locks.check(key, lease.lock_id).error().reason, Gone::released);
+    EXPECT_EQ(locks.check(guarded_key, lease.lock_id).error().reason, Gone::released);
 }
 
 TEST_F(ScopedLockTest, ReleasesWhenAnExceptionLeavesTheScope) {
@@ -61,12 +61,12 @@ TEST_F(ScopedLockTest, AMovedOneReleasesOnce) {
 }
 
 TEST_F(ScopedLockTest, AKeptLeaseOutlivesTheScope) {
-    Lease kept{.key = key};
+    Lease kept{.key = guarded_key};
     {
         ScopedLock hold{locks, take()};
         kept = std::move(hold).keep();
     }
-    EXPECT_TRUE(locks.check(key, kept.lock_id));
+    EXPECT_TRUE(locks.check(guarded_key, kept.lock_id));
 }
 
 TEST_F(ScopedLockTest, ALeaseThatEndedMeanwhileIsLeftAlone) {
@@ -74,9 +74,9 @@ TEST_F(ScopedLockTest, ALeaseThatEndedMeanwhileIsLeftAlone) {
     {
         const ScopedLock hold{locks, alice};
         clock.advance(1h);
-        ASSERT_TRUE(locks.try_lock(key, {.owner = "bob"}));
+        ASSERT_TRUE(locks.try_lock(guarded_key, {.owner = "bob"}));
     }
-    const auto holders = locks.holders(key);
+    const auto holders = locks.holders(guarded_key);
     ASSERT_EQ(holders.size(), 1U);
     EXPECT_EQ(holders[0].owner, "bob");
 }

@@ -11,7 +11,8 @@
 namespace leasehold::testing {
 namespace {
 
-std::string problem(std::string_view text, Lines lines = Lines::one, std::size_t max_bytes = 100) {
+std::string problem_of_text(std::string_view text, Lines lines = Lines::one,
+                            std::size_t max_bytes = 100) {
     return text_problem("the text", text, max_bytes, lines).value_or("");
 }
 
@@ -19,37 +20,37 @@ TEST(Text, GoodTextHasNoProblem) {
     for (const char* good :
          {"", "plain", "with space ", "ümläut", "日本語", "\U0001F512", "\u007E",
           "\u00A0 and \u07FF", "\u0800 and \uFFFF", "\U00010000 and \U0010FFFF"}) {
-        EXPECT_EQ(problem(good), "") << good;
+        EXPECT_EQ(problem_of_text(good), "") << good;
     }
 }
 
 TEST(Text, TheLimitCountsBytes) {
-    EXPECT_EQ(problem(std::string(100, 'x')), "");
-    EXPECT_EQ(problem(std::string(101, 'x')),
+    EXPECT_EQ(problem_of_text(std::string(100, 'x')), "");
+    EXPECT_EQ(problem_of_text(std::string(101, 'x')),
               "the text is 101 bytes long; at most 100 are allowed");
     std::string umlauts;
     for (int i = 0; i < 50; ++i) umlauts += "ü";
-    EXPECT_EQ(problem(umlauts), "");
-    EXPECT_NE(problem(umlauts + "x"), "");
+    EXPECT_EQ(problem_of_text(umlauts), "");
+    EXPECT_NE(problem_of_text(umlauts + "x"), "");
 }
 
 TEST(Text, ControlCharactersAreRefusedWithTheirPlace) {
-    EXPECT_EQ(problem("ab\x01"), "the text contains a control character at byte 2");
-    EXPECT_EQ(problem(std::string_view{"a\0b", 3}),
+    EXPECT_EQ(problem_of_text("ab\x01"), "the text contains a control character at byte 2");
+    EXPECT_EQ(problem_of_text(std::string_view{"a\0b", 3}),
               "the text contains a control character at byte 1");
-    EXPECT_EQ(problem("\x7F"), "the text contains a control character at byte 0");
-    EXPECT_EQ(problem("a\u0085"), "the text contains a control character at byte 1");
-    EXPECT_EQ(problem("\x1F"), "the text contains a control character at byte 0");
-    EXPECT_EQ(problem("ü\n"), "the text contains a control character at byte 2");
+    EXPECT_EQ(problem_of_text("\x7F"), "the text contains a control character at byte 0");
+    EXPECT_EQ(problem_of_text("a\u0085"), "the text contains a control character at byte 1");
+    EXPECT_EQ(problem_of_text("\x1F"), "the text contains a control character at byte 0");
+    EXPECT_EQ(problem_of_text("ü\n"), "the text contains a control character at byte 2");
 }
 
 TEST(Text, ManyLinesMayHaveTabsAndLineBreaksButNothingElse) {
-    EXPECT_EQ(problem("a\tb\r\nc\n", Lines::many), "");
-    EXPECT_NE(problem("a\tb"), "");
-    EXPECT_NE(problem("a\rb"), "");
-    EXPECT_NE(problem(std::string_view{"a\0b", 3}, Lines::many), "");
-    EXPECT_NE(problem("a\x1B[31mb", Lines::many), "");
-    EXPECT_NE(problem("a\x7F", Lines::many), "");
+    EXPECT_EQ(problem_of_text("a\tb\r\nc\n", Lines::many), "");
+    EXPECT_NE(problem_of_text("a\tb"), "");
+    EXPECT_NE(problem_of_text("a\rb"), "");
+    EXPECT_NE(problem_of_text(std::string_view{"a\0b", 3}, Lines::many), "");
+    EXPECT_NE(problem_of_text("a\x1B[31mb", Lines::many), "");
+    EXPECT_NE(problem_of_text("a\x7F", Lines::many), "");
 }
 
 TEST(Text, IllFormedUtf8IsRefused) {
@@ -76,9 +77,10 @@ TEST(Text, IllFormedUtf8IsRefused) {
              "\xE2\x82(",
              "\xF0\x9F\x94(",
          }) {
-        EXPECT_EQ(problem(bad), "the text is not valid UTF-8 at byte 0")
+        EXPECT_EQ(problem_of_text(bad), "the text is not valid UTF-8 at byte 0")
             << ::testing::PrintToString(bad);
-        EXPECT_EQ(problem("ok " + std::string{bad}), "the text is not valid UTF-8 at byte 3");
+        EXPECT_EQ(problem_of_text("ok " + std::string{bad}),
+                  "the text is not valid UTF-8 at byte 3");
     }
 }
 

@@ -11,7 +11,7 @@
 namespace customers {
 namespace {
 
-leasehold::LockKey the_key() {
+leasehold::LockKey counter_key() {
     return key_of<Counter>(invoice_numbers);
 }
 
@@ -26,20 +26,21 @@ bool is_taken_already(Visit& visit, std::optional<std::int64_t> number) {
 
 web::Response ShowCounter::process(Visit& visit) {
     const auto used = web::integer_from(visit.request.query.get("used"));
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()).items,
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(counter_key()).items,
                                {.text = answers::news(visit), .used = used});
 }
 
 web::Response OpenCounter::process(Visit& visit) {
-    if (visit.is_reload() && !visit.work.counters().is_open(the_key(), leasehold::Access::read)) {
+    if (visit.is_reload() &&
+        !visit.work.counters().is_open(counter_key(), leasehold::Access::read)) {
         return web::see_other("/counter");
     }
     visit.work.start_new();
-    auto opened = visit.work.counters().open(the_key(), leasehold::Access::read);
+    auto opened = visit.work.counters().open(counter_key(), leasehold::Access::read);
     if (!opened) {
         return answers::refused(
             visit,
-            {.key = the_key(),
+            {.key = counter_key(),
              .title = std::string{web::in(visit.request.language(), "Invoice numbers")},
              .open_path = "/counter/open",
              .view_path = "/counter"},
@@ -63,12 +64,12 @@ web::Response TakeNumber::process(Visit& visit) {
     if (is_taken_already(visit, number)) {
         return web::see_other("/counter?used=" + std::to_string(*number));
     }
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(the_key()).items,
+    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(counter_key()).items,
                                {.problem = "Not used: your lock on the counter had expired."}, 409);
 }
 
 web::Response PutNumberBack::process(Visit& visit) {
-    visit.work.abandon(the_key(),
+    visit.work.abandon(counter_key(),
                        BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
     return web::see_other("/counter");
 }

@@ -8,7 +8,8 @@ namespace {
 
 using leasehold::Access;
 
-web::Response refused(Visit& visit, const leasehold::Refusal& refusal, const std::string& id) {
+web::Response customer_refused(Visit& visit, const leasehold::Refusal& refusal,
+                               const std::string& id) {
     const auto customer = visit.work.customers().look(id);
     if (!customer) return answers::not_found(visit);
     return answers::refused(visit,
@@ -27,7 +28,7 @@ web::Response edit(Visit& visit, const leasehold::LockKey& member) {
     }
     visit.work.start_new();
     auto opened = visit.work.customers().open(member, Access::write);
-    if (!opened) return refused(visit, opened.error(), id);
+    if (!opened) return customer_refused(visit, opened.error(), id);
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
     return web::pages::customer_form(visit.viewer(),

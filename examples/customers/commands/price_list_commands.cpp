@@ -10,14 +10,14 @@ namespace {
 using leasehold::Access;
 using leasehold::Mode;
 
-leasehold::LockKey the_key() {
+leasehold::LockKey price_list_key() {
     return key_of<PriceList>(standard_prices);
 }
 
-web::Response refused(const Visit& visit, const leasehold::Refusal& refusal, Mode mode,
-                      const std::string& open_path) {
+web::Response price_list_refused(const Visit& visit, const leasehold::Refusal& refusal, Mode mode,
+                                 const std::string& open_path) {
     return answers::refused(visit,
-                            {.key = the_key(),
+                            {.key = price_list_key(),
                              .mode = mode,
                              .title = std::string{web::in(visit.request.language(), "Price list")},
                              .open_path = open_path,
@@ -28,29 +28,30 @@ web::Response refused(const Visit& visit, const leasehold::Refusal& refusal, Mod
 }  // namespace
 
 web::Response ShowPriceList::process(Visit& visit) {
-    return web::pages::price_list(visit.viewer(), visit.desk.locks.holders(the_key()).items,
+    return web::pages::price_list(visit.viewer(), visit.desk.locks.holders(price_list_key()).items,
                                   answers::news(visit));
 }
 
 web::Response ReadPriceList::process(Visit& visit) {
-    if (visit.is_reload() && !visit.work.price_lists().is_open(the_key(), Access::read)) {
+    if (visit.is_reload() && !visit.work.price_lists().is_open(price_list_key(), Access::read)) {
         return web::see_other("/price-list");
     }
     visit.work.start_new();
-    auto opened = visit.work.price_lists().open(the_key(), Access::read);
-    if (!opened) return refused(visit, opened.error(), Mode::shared, "/price-list/read");
+    auto opened = visit.work.price_lists().open(price_list_key(), Access::read);
+    if (!opened) return price_list_refused(visit, opened.error(), Mode::shared, "/price-list/read");
     if (!opened->object) return answers::not_found(visit);
     return web::pages::price_list_read(visit.viewer(), *opened->object,
                                        visit.page_lock(*opened->lease, "/price-list/read"));
 }
 
 web::Response EditPriceList::process(Visit& visit) {
-    if (visit.is_reload() && !visit.work.price_lists().is_open(the_key(), Access::write)) {
+    if (visit.is_reload() && !visit.work.price_lists().is_open(price_list_key(), Access::write)) {
         return web::see_other("/price-list");
     }
     visit.work.start_new();
-    auto opened = visit.work.price_lists().open(the_key(), Access::write);
-    if (!opened) return refused(visit, opened.error(), Mode::exclusive, "/price-list/edit");
+    auto opened = visit.work.price_lists().open(price_list_key(), Access::write);
+    if (!opened)
+        return price_list_refused(visit, opened.error(), Mode::exclusive, "/price-list/edit");
     if (!opened->object) return answers::not_found(visit);
     const web::Fields fields = web::fields_of(*opened->object);
     return web::pages::price_list_form(
@@ -63,7 +64,7 @@ web::Response EditPriceList::process(Visit& visit) {
 web::Response ReopenPriceList::process(Visit& visit) {
     visit.work.start_new();
     const web::Fields& typed = visit.request.form;
-    auto opened = visit.work.price_lists().open(the_key(), Access::write);
+    auto opened = visit.work.price_lists().open(price_list_key(), Access::write);
     if (!opened) {
         auto form = answers::draft(visit, standard_prices, typed,
                                    "Somebody else has the lock at the moment.");
@@ -82,7 +83,7 @@ web::Response SavePriceList::process(Visit& visit) {
     const auto lock_id = BusinessTransaction::continue_with(typed.get("lock_id"));
     const auto list = web::price_list_from(typed, standard_prices);
     if (!list) {
-        auto form = answers::unsaved(visit, standard_prices, typed, the_key());
+        auto form = answers::unsaved(visit, standard_prices, typed, price_list_key());
         form.problems.emplace_back("A price is a number like 4.50.");
         return web::pages::price_list_form(visit.viewer(), form, 422);
     }
@@ -95,13 +96,13 @@ web::Response SavePriceList::process(Visit& visit) {
     if (answers::is_saved_already(visit, web::fields_of(*list), latest, now->revision)) {
         return web::see_other("/price-list?saved");
     }
-    auto form = answers::not_saved(visit, standard_prices, typed, saved.error(), the_key());
+    auto form = answers::not_saved(visit, standard_prices, typed, saved.error(), price_list_key());
     answers::tell_changes(form, latest, now->revision);
     return web::pages::price_list_form(visit.viewer(), form, 409);
 }
 
 web::Response LeavePriceList::process(Visit& visit) {
-    visit.work.abandon(the_key(),
+    visit.work.abandon(price_list_key(),
                        BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
     return web::see_other("/price-list");
 }

@@ -12,7 +12,7 @@
 namespace customers::web {
 namespace {
 
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t longest_segment = 64;
 
 struct Entry {
     std::string_view method;
@@ -59,7 +59,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     if (wanted.size() != given.size()) return std::nullopt;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted[i] == "*" && !given[i].empty() && given[i].size() <= longest_name) {
+        if (wanted[i] == "*" && !given[i].empty() && given[i].size() <= longest_segment) {
             names.push_back(given[i]);
         } else if (wanted[i] != given[i]) {
             return std::nullopt;

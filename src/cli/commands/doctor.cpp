@@ -270,7 +270,7 @@ std::string in_column(std::string text) {
     return text;
 }
 
-void print(const std::vector<Finding>& findings) {
+void print_findings(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
         const auto verdict = static_cast<std::size_t>(finding.verdict);
         const std::string word = verdicts[verdict];
@@ -313,7 +313,7 @@ void add_doctor(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(doctor.findings());
         else
-            print(doctor.findings());
+            print_findings(doctor.findings());
         const bool problem = std::ranges::any_of(
             doctor.findings(), [](const Finding& f) { return f.verdict == Verdict::problem; });
         return static_cast<int>(problem ? refused : done);

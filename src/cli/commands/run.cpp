@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration shortest_ttl = 1s;
 
-struct Options {
+struct RunFlags {
     std::string name, type, owner, note;
     std::optional<Duration> wait, ttl, at_least_for, grace;
     bool shared = false, pass_lock_id = false, quiet = false;
@@ -25,7 +25,7 @@ std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-RunOptions checked(Invocation& call, const Options& options) {
+RunOptions checked(Invocation& call, const RunFlags& options) {
     if (call.after_dashes.empty() || call.after_dashes.front().empty()) {
         throw BadRequest{
             "the command to run is missing; write `--` and the command after the name:\n"
@@ -58,7 +58,7 @@ RunOptions checked(Invocation& call, const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Invocation& call) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RunFlags>();
     Subcommand command{
         app, "run", "Run a command while holding a lock",
         "  leasehold run nightly-report -- ./report.sh --all\n"

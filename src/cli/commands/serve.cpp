@@ -7,7 +7,7 @@
 namespace leasehold::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
     CommandLine line;
     bool print_config = false;
     bool banner = false;
@@ -16,7 +16,7 @@ struct Options {
 }  // namespace
 
 void add_serve(CLI::App& app, Invocation& call) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ServeOptions>();
     Subcommand command{
         app, "serve", "Serve a store over HTTP",
         "  leasehold serve\n"

@@ -13,7 +13,7 @@
 namespace leasehold::cli {
 namespace {
 
-struct Options {
+struct TokenOptions {
     std::string name, roles, owner, token_file;
     std::optional<std::int64_t> rate;
 };
@@ -43,7 +43,7 @@ server::Roles roles_in(const std::string& text) {
 }  // namespace
 
 void add_token(CLI::App& app, Invocation& call) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<TokenOptions>();
     Subcommand command{
         app, "token", "Make a token for the server's token file",
         "  leasehold token shop --roles use,see --owner shop >> tokens.toml\n"

@@ -12,7 +12,7 @@
 namespace leasehold::cli {
 namespace {
 
-struct Options {
+struct TryOptions {
     std::vector<std::string> keys;
     std::string type, owner, note, lock_id_file;
     std::optional<Duration> ttl, wait;
@@ -34,7 +34,7 @@ Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKe
     });
 }
 
-void print(const std::vector<Lease>& leases, const Options& options) {
+void print_leases(const std::vector<Lease>& leases, const TryOptions& options) {
     for (const Lease& lease : leases) {
         if (options.quiet) {
             if (options.lock_id_file.empty()) std::cout << lease.lock_id.to_string() << '\n';
@@ -46,7 +46,7 @@ void print(const std::vector<Lease>& leases, const Options& options) {
     }
 }
 
-int run(Invocation& call, const Options& options) {
+int take(Invocation& call, const TryOptions& options) {
     std::vector<LockKey> keys;
     for (const std::string& key : options.keys) keys.push_back(key_from(key, options.type));
     const bool several = keys.size() > 1;
@@ -66,7 +66,7 @@ int run(Invocation& call, const Options& options) {
     if (!leases) return refuse(call, leases.error());
     if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id.to_string());
     if (!call.json)
-        print(*leases, options);
+        print_leases(*leases, options);
     else if (several)
         print_json(*leases);
     else
@@ -77,7 +77,7 @@ int run(Invocation& call, const Options& options) {
 }  // namespace
 
 void add_try(CLI::App& app, Invocation& call) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<TryOptions>();
     Subcommand command{app, "try", "Take a lock, or say who has it",
                        "  leasehold try Order/1 --owner alice --ttl 10m\n"
                        "  leasehold try Order/1 Invoice/7          # both or none\n"
@@ -100,7 +100,7 @@ void add_try(CLI::App& app, Invocation& call) {
         .type(options->type)
         .store(call)
         .json(call);
-    command.does(call, [&call, options] { return run(call, *options); });
+    command.does(call, [&call, options] { return take(call, *options); });
 }
 
 }  // namespace leasehold::cli

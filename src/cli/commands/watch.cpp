@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 // More leases do not fit on any screen.
 constexpr std::size_t most_shown = 1000;
 
-struct Options {
+struct WatchOptions {
     Selection selection;
     std::optional<Duration> every;
 };
@@ -166,7 +166,7 @@ std::vector<std::string> picture_of(const Source& source, const std::string& tro
     return lines;
 }
 
-int watch_on_screen(const Invocation& call, const Options& options, Duration every) {
+int watch_on_screen(const Invocation& call, const WatchOptions& options, Duration every) {
     Source source{call, options.selection};
     source.ask();  // fails before the screen changes if the store cannot be opened
     const TerminalSignals signals;
@@ -206,7 +206,7 @@ void print_changes(const HolderPage& before, const HolderPage& now) {
     std::cout.flush();
 }
 
-int watch_as_lines(const Invocation& call, const Options& options, Duration every) {
+int watch_as_lines(const Invocation& call, const WatchOptions& options, Duration every) {
     Source source{call, options.selection};
     const TerminalSignals signals;
     HolderPage before;
@@ -229,7 +229,7 @@ int watch_as_lines(const Invocation& call, const Options& options, Duration ever
 }  // namespace
 
 void add_watch(CLI::App& app, Invocation& call) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<WatchOptions>();
     Subcommand command{app, "watch", "Show who holds what, live; q ends it",
                        "  leasehold watch\n"
                        "  leasehold watch --type Order --every 250ms\n"

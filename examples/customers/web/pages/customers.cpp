@@ -54,7 +54,7 @@ Html address_inputs(Language language, const Fields& filled) {
     return inputs;
 }
 
-Html buttons(const Viewer& viewer, const Form& form) {
+Html customer_buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
@@ -137,7 +137,7 @@ Response customer_form(const Viewer& viewer, const Form& form, int status) {
         text_input(language, "email", "E-mail", form.filled.get("email"), "email"),
         text_input(language, "phone", "Phone", form.filled.get("phone"), "tel"),
         in(language, "Note"), form.filled.get("note"), in(language, "Addresses"),
-        address_inputs(language, form.filled), buttons(viewer, form));
+        address_inputs(language, form.filled), customer_buttons(viewer, form));
     Html body = setback(viewer, form);
     body += form.lock ? signed_out(viewer) : Html{};
     body += form.lock ? guarded(viewer, *form.lock, inputs) : inputs;

@@ -24,7 +24,7 @@ Html price_inputs(Language language, const Fields& filled) {
     return rows;
 }
 
-Html buttons(const Viewer& viewer, const Form& form) {
+Html price_list_buttons(const Viewer& viewer, const Form& form) {
     const Language language = viewer.language;
     if (form.lock) {
         return html(R"(<button class="main">{}</button>
@@ -101,7 +101,8 @@ Response price_list_form(const Viewer& viewer, const Form& form, int status) {
              in(language, "Price list"), session_fields(viewer),
              hidden("version", form.filled.get("version")), hidden("loaded", form.loaded.print()),
              form.lock ? hidden("lock_id", form.lock->lock_id) : Html{}, in(language, "Item"),
-             in(language, "Price"), price_inputs(language, form.filled), buttons(viewer, form));
+             in(language, "Price"), price_inputs(language, form.filled),
+             price_list_buttons(viewer, form));
     Html body = setback(viewer, form);
     body += form.lock ? signed_out(viewer) : Html{};
     body += form.lock ? guarded(viewer, *form.lock, inputs) : inputs;
