@@ -19,9 +19,9 @@ namespace {
 
 // In the order of the help.
 constexpr std::array subcommands{
-    add_try,   add_check,  add_extend,  add_renew, add_release, add_release_all,
-    add_who,   add_ls,     add_history, add_watch, add_break,   add_knock,
-    add_purge, add_doctor, add_run,     add_serve, add_token,   add_completion,
+    add_try, add_check,   add_extend, add_renew,      add_release, add_release_all, add_who,
+    add_ls,  add_history, add_watch,  add_break,      add_knock,   add_purge,       add_doctor,
+    add_run, add_serve,   add_token,  add_completion, add_manual,
 };
 
 constexpr const char* overview_examples = R"(Examples:

@@ -112,6 +112,7 @@ void add_extend(CLI::App& app, Invocation& call);
 void add_history(CLI::App& app, Invocation& call);
 void add_knock(CLI::App& app, Invocation& call);
 void add_ls(CLI::App& app, Invocation& call);
+void add_manual(CLI::App& app, Invocation& call);
 void add_purge(CLI::App& app, Invocation& call);
 void add_release(CLI::App& app, Invocation& call);
 void add_release_all(CLI::App& app, Invocation& call);
