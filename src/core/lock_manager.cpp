@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/batcher.hpp"
+#include "core/dots.hpp"
 #include "core/durations.hpp"
 #include "core/grant.hpp"
 #include "core/text.hpp"
@@ -21,6 +22,7 @@ public:
     explicit Bounds(const Limits& limits) : limits_{limits} {}
 
     void operator()(const TryLock& r) const {
+        grantable(r.key);
         lock_id(r.lock_id);
         terms(r);
     }
@@ -28,6 +30,7 @@ public:
         if (r.keys.empty()) throw BadRequest{"try_lock_all needs at least one key"};
         at_most("the number of keys", r.keys.size(), limits_.keys_at_once);
         if (r.lock_ids.size() != r.keys.size()) throw BadRequest{"each key needs a lock id"};
+        for (const LockKey& key : r.keys) grantable(key);
         for (const LockId& id : r.lock_ids) lock_id(id);
         if (std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
             throw BadRequest{"the keys must be sorted and different"};
@@ -78,6 +81,13 @@ private:
         for_each_field(requested_texts, [&](const auto& field) {
             text("the " + std::string{field.name}, field.of(r), field.max_bytes);
         });
+    }
+    // Every other request takes such a key, so that leases of older versions can be ended.
+    static void grantable(const LockKey& key) {
+        if (!has_dots(key)) return;
+        throw BadRequest{
+            "the key's type and id cannot be '.' or '..': browsers and proxies remove them from a "
+            "URL, and the request would reach another route"};
     }
     static void lock_id(LockId id) {
         if (id.is_nil()) throw BadRequest{"the nil lock id names no lease"};

@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace leasehold {
 namespace {
@@ -36,7 +37,74 @@ bool begins_with_control(std::string_view text, Lines lines) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
+// The character that a valid UTF-8 sequence encodes.
+char32_t character_in(std::string_view sequence) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+    if (sequence.size() == 1) return byte(0);
+    char32_t character = byte(0) & (0xFFU >> (sequence.size() + 1));
+    for (std::size_t i = 1; i < sequence.size(); ++i)
+        character = character << 6 | (byte(i) & 0x3FU);
+    return character;
+}
+
+void append_escape(std::string& out, char32_t unit) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += "\\u";
+    for (unsigned shift = 16; shift > 0; shift -= 4) out += digits[unit >> (shift - 4) & 15U];
+}
+
+void append_escaped(std::string& out, char32_t character) {
+    if (character < 0x10000) return append_escape(out, character);
+    append_escape(out, 0xD800 + ((character - 0x10000) >> 10));
+    append_escape(out, 0xDC00 + ((character - 0x10000) & 0x3FFU));
+}
+
+// Copies the text; `replace` appends something instead of a character that acts on a terminal.
+template <class Replace>
+std::string with_replacements(std::string_view text, Replace replace) {
+    constexpr char32_t not_a_character = 0xFFFD;
+    std::string result;
+    while (!text.empty()) {
+        const std::size_t length = sequence_length(text);
+        const std::string_view sequence = text.substr(0, std::max<std::size_t>(length, 1));
+        const char32_t character = length == 0 ? not_a_character : character_in(sequence);
+        if (length == 0 || acts_on_terminal(character))
+            replace(result, character);
+        else
+            result += sequence;
+        text.remove_prefix(sequence.size());
+    }
+    return result;
+}
+
 }  // namespace
+
+bool acts_on_terminal(char32_t character) noexcept {
+    struct Range {
+        char32_t first, last;
+    };
+    constexpr std::array<Range, 10> ranges{{{0x00, 0x1F},
+                                            {0x7F, 0x9F},
+                                            {0x061C, 0x061C},    // Arabic letter mark
+                                            {0x200E, 0x200F},    // direction marks
+                                            {0x2028, 0x202E},    // line ends, embeddings, overrides
+                                            {0x2060, 0x206F},    // invisible operators, isolates
+                                            {0xFEFF, 0xFEFF},    // byte order mark
+                                            {0xFFF9, 0xFFFB},    // annotations
+                                            {0xE0000, 0xE0FFF},  // tags, variation selectors
+                                            {0xF0000, 0x10FFFF}}};  // private use
+    return std::ranges::any_of(ranges, [character](const Range& range) {
+        return character >= range.first && character <= range.last;
+    });
+}
+
+std::string harmless(std::string_view text) {
+    return with_replacements(text, [](std::string& out, char32_t) { out += ' '; });
+}
+
+std::string harmless_json(std::string_view json) {
+    return with_replacements(json, append_escaped);
+}
 
 std::optional<std::string> text_problem(std::string_view what, std::string_view text,
                                         std::size_t max_bytes, Lines lines) {

@@ -113,6 +113,40 @@ TEST_F(LockManagerTest, RefusesKeysOutOfBounds) {
     expect_bad([&] { (void)locks.try_lock_all({key}, {.lock_id = LockId::random()}); }, text);
 }
 
+TEST_F(LockManagerTest, GrantsNoKeyThatAUrlCannotName) {
+    const std::string said =
+        "the key's type and id cannot be '.' or '..': browsers and proxies remove them from a URL, "
+        "and the request would reach another route";
+    for (const LockKey& dots :
+         {LockKey{"Order", "."}, LockKey{"Order", ".."}, LockKey{".", "1"}, LockKey{"..", "1"}}) {
+        expect_bad([&] { (void)locks.try_lock(dots); }, said);
+        expect_bad([&] { (void)locks.try_lock_all({key, dots}); }, said);
+    }
+    EXPECT_TRUE(locks.try_lock({"Order", "..."}));
+    EXPECT_TRUE(locks.try_lock({"a.b", "../.."}));
+}
+
+TEST_F(LockManagerTest, ALeaseThatAnOlderVersionGrantedOnSuchAKeyCanBeEnded) {
+    const LockKey dots{"Order", ".."};
+    const auto grant = [&] {
+        const Request request =
+            TryLock{.key = dots, .lock_id = LockId::random(), .owner = "alice", .ttl = 1min};
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        return std::get<Lease>(outcome);
+    };
+    const Lease first = grant();
+    EXPECT_EQ(locks.list().size(), 1U);
+    EXPECT_EQ(locks.holders(dots).size(), 1U);
+    EXPECT_TRUE(locks.check(dots, first.lock_id));
+    EXPECT_TRUE(locks.renew(dots, first.lock_id, 1min));
+    EXPECT_TRUE(locks.release(dots, first.lock_id));
+    EXPECT_TRUE(locks.break_lock(dots, grant().fence, "root", "old"));
+    (void)grant();
+    EXPECT_EQ(locks.release_all("alice").value().size(), 1U);
+    EXPECT_EQ(locks.history({.key = dots}).size(), 3U);
+}
+
 TEST_F(LockManagerTest, ASubmittedRequestOutOfBoundsIsRefusedAndGetsNoReply) {
     bool replied = false;
     const auto submit = [&](Request request) {

@@ -137,5 +137,21 @@ TEST(LockKey, IsOrderedByTypeThenId) {
     EXPECT_LT((LockKey{"A", "z"}), (LockKey{"A", "ü"}));  // by bytes, not by signed characters
 }
 
+TEST(Harmless, LeavesNothingThatActsOnATerminal) {
+    EXPECT_EQ(harmless("Größe 日本 👩‍💻"), "Größe 日本 👩‍💻");
+    EXPECT_EQ(harmless("a\nb\tc\x1b[31m\x7f"), "a b c [31m ");
+    EXPECT_EQ(harmless("a\u202Eb\u2066c\u2028d\u009B\uFEFF\u200F"), "a b c d   ");
+    EXPECT_EQ(harmless("a\xFF\xC3"), "a  ");
+    EXPECT_EQ(harmless("\U000E0041"), " ");
+    EXPECT_EQ(harmless(""), "");
+}
+
+TEST(Harmless, JsonMeansTheSame) {
+    EXPECT_EQ(harmless_json("{\"a\":\"Größe 日本\"}"), "{\"a\":\"Größe 日本\"}");
+    EXPECT_EQ(harmless_json("\"a\u202Eb\x7f\u009B\U000E0041\""),
+              "\"a\\u202eb\\u007f\\u009b\\udb40\\udc41\"");
+    EXPECT_EQ(harmless_json("\"\xFF\""), "\"\\ufffd\"");
+}
+
 }  // namespace
 }  // namespace leasehold::testing

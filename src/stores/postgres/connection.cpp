@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "stores/postgres/conninfo.hpp"
+
 namespace leasehold::postgres {
 namespace {
 
@@ -153,7 +155,9 @@ void Connection::Finish::operator()(::pg_conn* connection) const noexcept {
 
 Connection::Connection(std::string conninfo, Duration io_timeout,
                        std::function<void(::pg_conn*)> greet)
-    : conninfo_{std::move(conninfo)}, io_timeout_{io_timeout}, greet_{std::move(greet)} {}
+    : conninfo_{std::move(conninfo)}, io_timeout_{io_timeout}, greet_{std::move(greet)} {
+    require_readable(conninfo_);
+}
 
 Connection::~Connection() = default;
 
