@@ -20,7 +20,7 @@
 namespace leasehold {
 namespace {
 
-[[noreturn]] void refuse_scheme(const std::string& scheme) {
+[[noreturn]] void refuse_scheme(const StoreUrl& url) {
     std::string known = "memory:";
 #ifdef LEASEHOLD_WITH_SQLITE
     known += ", sqlite:path";
@@ -37,7 +37,9 @@ namespace {
 #ifdef LEASEHOLD_WITH_HTTP
     known += ", http://host:port, https://host";
 #endif
-    throw BadRequest{"no store for '" + scheme + ":'; this build has " + known};
+    throw BadRequest{
+        (url.may_hold_a_secret() ? "no store of that kind" : "no store for '" + url.scheme + ":'") +
+        "; this build has " + known};
 }
 
 #ifdef LEASEHOLD_WITH_ETCD
@@ -82,7 +84,10 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
                               .user = url.user(),
                               .password = url.password(),
                               .database = url.database(),
-                              .socket = url.parameter("socket")},
+                              .socket = url.parameter("socket"),
+                              .tls = url.verifies_tls() ? mariadb::Login::Tls::verify_full
+                                                        : mariadb::Login::Tls::off,
+                              .ca_file = url.parameter("ca_file")},
                              url.options);
     }
 #endif
@@ -94,7 +99,7 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
         return http::open(server_at(url), url.options);
     }
 #endif
-    refuse_scheme(url.scheme);
+    refuse_scheme(url);
 }
 
 }  // namespace leasehold

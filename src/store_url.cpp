@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "core/text.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -32,20 +34,15 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
-[[noreturn]] void refuse_value(std::string_view name, const std::string& value,
-                               std::string_view right) {
-    throw BadRequest{"the store's URL says " + std::string{name} + "=" + value + "; it takes " +
-                     std::string{right}};
-}
+constexpr std::chrono::hours hundred_years{24 * 365 * 100};
 
 template <class Unit>
-Duration number_of(std::string_view name, const std::string& text) {
+std::optional<Duration> number_of(const std::string& text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    constexpr auto most =
-        std::chrono::duration_cast<Unit>(std::chrono::hours{24} * 365 * 100).count();
+    constexpr auto most = std::chrono::duration_cast<Unit>(hundred_years).count();
     if (error != std::errc{} || end != text.data() + text.size() || number <= 0 || number > most) {
-        refuse_value(name, text, "a whole number from 1 to " + std::to_string(most));
+        return std::nullopt;
     }
     return Unit{number};
 }
@@ -54,7 +51,7 @@ using Names = std::span<const std::string_view>;
 
 // The parameters of one store, in addition to the common ones. PostgreSQL's are its driver's.
 Names parameters_of(std::string_view scheme) {
-    static constexpr std::array<std::string_view, 1> mariadb{"socket"};
+    static constexpr std::array<std::string_view, 3> mariadb{"socket", "tls", "ca_file"};
     static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",
                                                           "key_file"};
     static constexpr std::array<std::string_view, 2> http{"token_file", "ca_file"};
@@ -64,10 +61,39 @@ Names parameters_of(std::string_view scheme) {
     return {};
 }
 
-[[noreturn]] void refuse_parameter(const std::string& name, Names own) {
+std::string with_common(Names own) {
     std::string known = "durability, history, retention_s, max_clock_leap_ms, io_timeout_ms";
     for (const std::string_view one : own) known.append(", ").append(one);
-    throw BadRequest{"the store's URL has an unknown parameter '" + name + "'; known are " + known};
+    return known;
+}
+
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
+// Hosts, ports and prefixes end up in the header of a request.
+std::string plain(std::string text) {
+    if (std::ranges::any_of(text, is_control)) {
+        throw BadRequest{"the store's URL has a control character in its host or path"};
+    }
+    return text;
+}
+
+constexpr std::string_view how_to_encode =
+    "; in a user, a password or a parameter write '@' as %40, '/' as %2F and '?' as %3F";
+
+// Throws unless a driver would read the same user and password as this parser does: a part of an
+// unencoded password must not be taken for a host, a database or a parameter.
+void require_sound_authority(std::string_view rest) {
+    rest.remove_prefix(2);
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+    const std::size_t at = rest.find('@');
+    if (at == std::string_view::npos) return;
+    if (at >= authority.size() || rest.find('@', at + 1) != std::string_view::npos) {
+        throw BadRequest{
+            std::string{"the store's URL has an '@' that does not end its user and password"}
+                .append(how_to_encode)};
+    }
 }
 
 // user:password@host:port/name, still encoded
@@ -82,6 +108,7 @@ struct Authority {
         if (slash != std::string_view::npos) name = rest.substr(slash + 1);
         if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
             const std::string_view who = place.substr(0, at);
+            is_somebody = true;
             place.remove_prefix(at + 1);
             const std::size_t colon = who.find(':');
             user = who.substr(0, colon);
@@ -109,10 +136,11 @@ struct Authority {
     };
 
     std::string_view user, password, places, host, port, name;
+    bool is_somebody = false;  // a user or a password is given
 };
 
 std::string host_from(std::string_view encoded) {
-    std::string host = decoded(encoded);
+    std::string host = plain(decoded(encoded));
     return host.empty() ? "127.0.0.1" : host;
 }
 
@@ -129,6 +157,9 @@ std::uint16_t port_from(std::string_view text, std::uint16_t otherwise) {
 }  // namespace
 
 StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
+    if (std::ranges::any_of(text, is_control)) {
+        throw BadRequest{"the store's URL has a control character"};
+    }
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0) {
         throw BadRequest{
@@ -137,13 +168,17 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     }
     StoreUrl url;
     url.scheme = text.substr(0, colon);
+    url.may_hold_a_secret_ = text.contains('@') || lower(text).contains("pass");
     url.options = defaults;
-    std::string_view rest = text.substr(colon + 1);
+    const std::string_view rest = text.substr(colon + 1);
+    if (rest.starts_with("//")) require_sound_authority(rest);
     const std::size_t question = rest.find('?');
     url.rest_ = rest.substr(0, question);
-    if (question == std::string_view::npos) return url;
+    if (question != std::string_view::npos) url.take_parameters(rest.substr(question + 1));
+    return url;
+}
 
-    std::string_view query = rest.substr(question + 1);
+void StoreUrl::take_parameters(std::string_view query) {
     while (!query.empty()) {
         const std::size_t end = query.find('&');
         const std::string_view parameter = query.substr(0, end);
@@ -153,15 +188,35 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
         }
         const std::string name{parameter.substr(0, equals)};
         const std::string_view value = parameter.substr(equals + 1);
-        if (!url.take_option(name, decoded(value))) url.parameters_.emplace_back(name, value);
+        if (!take_option(name, decoded(value))) parameters_.emplace_back(name, value);
         query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
     }
-    if (url.scheme == "postgres" || url.scheme == "postgresql") return url;
-    const Names own = parameters_of(url.scheme);
-    for (const auto& [name, value] : url.parameters_) {
-        if (std::ranges::find(own, name) == own.end()) refuse_parameter(name, own);
+    if (scheme == "postgres" || scheme == "postgresql") return;
+    const Names own = parameters_of(scheme);
+    for (const auto& [name, value] : parameters_) {
+        if (std::ranges::find(own, name) != own.end()) continue;
+        throw BadRequest{"the store's URL has an unknown parameter" +
+                         (may_hold_a_secret_ ? "" : " '" + name + "'") + "; known are " +
+                         with_common(own)};
     }
-    return url;
+}
+
+void StoreUrl::refuse_value(std::string_view name, const std::string& value,
+                            std::string_view right) const {
+    std::string said = "the store's URL ";
+    if (may_hold_a_secret_)
+        said.append("has a wrong value for ").append(name);
+    else
+        said.append("says ").append(name).append("=").append(value);
+    throw BadRequest{said.append("; it takes ").append(right)};
+}
+
+template <class Unit>
+Duration StoreUrl::duration(std::string_view name, const std::string& value) const {
+    if (const auto read = number_of<Unit>(value)) return *read;
+    refuse_value(name, value,
+                 "a whole number from 1 to " +
+                     std::to_string(std::chrono::duration_cast<Unit>(hundred_years).count()));
 }
 
 bool StoreUrl::take_option(std::string_view name, const std::string& value) {
@@ -180,11 +235,11 @@ bool StoreUrl::take_option(std::string_view name, const std::string& value) {
         else
             refuse_value(name, value, "on or off");
     } else if (name == "retention_s") {
-        options.retention = number_of<std::chrono::seconds>(name, value);
+        options.retention = duration<std::chrono::seconds>(name, value);
     } else if (name == "max_clock_leap_ms") {
-        options.max_clock_leap = number_of<std::chrono::milliseconds>(name, value);
+        options.max_clock_leap = duration<std::chrono::milliseconds>(name, value);
     } else if (name == "io_timeout_ms") {
-        options.io_timeout = number_of<std::chrono::milliseconds>(name, value);
+        options.io_timeout = duration<std::chrono::milliseconds>(name, value);
     } else {
         return false;
     }
@@ -192,6 +247,9 @@ bool StoreUrl::take_option(std::string_view name, const std::string& value) {
 }
 
 std::string StoreUrl::path() const {
+    if (rest_.starts_with("//") && may_hold_a_secret_ && Authority{rest_}.is_somebody) {
+        throw BadRequest{"sqlite: takes the path of a file, not a user and a host"};
+    }
     std::string path = decoded(rest_);
     if (path.starts_with("//")) path.erase(0, 2);
     if (path.empty()) throw BadRequest{"the store's URL names no file: sqlite:path/to/file.db"};
@@ -206,7 +264,7 @@ std::string StoreUrl::password() const {
     return decoded(Authority{rest_}.password);
 }
 std::string StoreUrl::database() const {
-    return decoded(Authority{rest_}.name);
+    return plain(decoded(Authority{rest_}.name));
 }
 
 std::string StoreUrl::host() const {
@@ -235,6 +293,16 @@ bool StoreUrl::flag(std::string_view name) const {
     return value == "on";
 }
 
+bool StoreUrl::verifies_tls() const {
+    const std::string value = parameter("tls");
+    if (value.empty() || value == "off") return false;
+    if (value != "verify-full") refuse_value("tls", value, "verify-full or off");
+    if (!parameter("socket").empty()) {
+        throw BadRequest{"the store's URL has both socket and tls; TLS is for a host"};
+    }
+    return true;
+}
+
 std::string StoreUrl::parameter(std::string_view name) const {
     for (const auto& [known, value] : parameters_) {
         if (known == name) return decoded(value);
@@ -242,12 +310,37 @@ std::string StoreUrl::parameter(std::string_view name) const {
     return {};
 }
 
+bool StoreUrl::names_a_user() const {
+    return Authority{rest_}.is_somebody;
+}
+
 std::string StoreUrl::without_our_options() const {
+    (void)Authority{rest_};  // a driver may take a text without '//' for a database's name
     std::string url = scheme + ':' + rest_;
     char separator = '?';
     for (const auto& [name, value] : parameters_) {
         url.append(1, separator).append(name).append(1, '=').append(value);
         separator = '&';
+    }
+    return url;
+}
+
+std::string without_secrets(std::string_view text) {
+    constexpr std::string_view hidden = "***";
+    std::string url{text};
+    const bool is_path = url.starts_with("sqlite:/") &&
+                         (!url.starts_with("sqlite://") || url.starts_with("sqlite:///"));
+    if (is_path) return url;
+    const std::size_t scheme = url.find(':');
+    const std::size_t at = url.rfind('@');
+    if (at != std::string::npos && scheme < at) {
+        const bool has_host = url.substr(scheme, 3) == "://";
+        const std::size_t colon = has_host ? url.find(':', scheme + 1) : scheme;
+        if (colon < at) url.replace(colon + 1, at - colon - 1, hidden);
+    }
+    const std::size_t query = std::min(url.find('?'), url.size());
+    if (const std::size_t name = lower(url).find("pass", query); name != std::string::npos) {
+        url.erase(std::min(url.find('=', name), url.size() - 1) + 1).append(hidden);
     }
     return url;
 }

@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/secret_file.hpp"
+
 namespace leasehold::net {
 namespace {
 
@@ -32,6 +34,14 @@ StoreFault unreachable(const std::string& name, StoreFault::Effect effect,
 
 StoreFault misconfigured(const std::string& problem) {
     return {StoreFault::Effect::none, StoreFault::Cause::configuration, problem};
+}
+
+std::string pem_in(const std::string& path) {
+    constexpr std::size_t most_bytes = 1 << 20;
+    auto content = read_regular_file(path, most_bytes);
+    if (content) return *std::move(content);
+    throw misconfigured("our certificate or its key cannot be read: '" + path +
+                        "': " + content.error());
 }
 
 }  // namespace
@@ -96,11 +106,11 @@ private:
             throw misconfigured("the certificates to trust cannot be read: " + error.message());
         }
         if (!peer.cert_file.empty()) {
-            tls_context_->use_certificate_chain_file(peer.cert_file, error);
+            const std::string chain = pem_in(peer.cert_file);
+            const std::string key = peer.key_file.empty() ? chain : pem_in(peer.key_file);
+            tls_context_->use_certificate_chain(asio::buffer(chain), error);
             if (!error) {
-                tls_context_->use_private_key_file(
-                    peer.key_file.empty() ? peer.cert_file : peer.key_file, asio::ssl::context::pem,
-                    error);
+                tls_context_->use_private_key(asio::buffer(key), asio::ssl::context::pem, error);
             }
             if (error) {
                 throw misconfigured("our certificate or its key cannot be read: " +

@@ -1,12 +1,18 @@
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/open_store.hpp>
 #include <string>
+#include <thread>
 
+#include "server_url.hpp"
 #include "unit/waiting.hpp"
 
 namespace leasehold::testing {
@@ -82,6 +88,83 @@ TEST_F(OpenStoreTest, RefusesAUrlItCannotRead) {
                             "sqlite:a.db?retention_s=soon", "sqlite:%"}) {
         EXPECT_NE(problem_of_opening(bad), "") << bad;
     }
+}
+
+// Everything that opening the store says.
+std::string said_about(const std::string& url) {
+    try {
+        (void)open_store(url, {.io_timeout = 100ms});
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST_F(OpenStoreTest, NoErrorOfADriverQuotesAPassword) {
+    for (const char* bad :
+         {"postgres://app:hunter2%@127.0.0.1:1/x", "postgres://app:hunter2@[::1/x",
+          "postgres://127.0.0.1:1/x?password=a&hunter2=b",
+          "postgres://127.0.0.1:1/x?password=a&hunter2", "postgres:/app:hunter2@127.0.0.1/x",
+          "postgres//app:hunter2@127.0.0.1/x", "postgres://app:a@hunter2@127.0.0.1/x",
+          "mariadb://app:1/hunter2@127.0.0.1/x", "http://app:hunter2@127.0.0.1:1/x",
+          "sqlite://app:hunter2@db/x"}) {
+        const std::string said = said_about(bad);
+        EXPECT_NE(said, "") << bad;
+        EXPECT_FALSE(said.contains("hunter2")) << said;
+    }
+    const std::string why = said_about("postgres://app:hunter2%@127.0.0.1:1/x");
+    EXPECT_TRUE(why.contains("invalid percent-encoded token")) << why;
+}
+
+// The flags of the login that a client sends to a server that says it is MariaDB.
+std::uint32_t flags_of_login(const std::string& parameters) {
+    using namespace std::string_literals;
+    const std::string greeting = "\x0a"s + "5.5.5-10.11.6-MariaDB\0"s + "\1\0\0\0"s +
+                                 "abcdefgh\0"s + "\xff\xf7\x08\x02\0\xff\x81\x15"s +
+                                 std::string(10, '\0') + "ijklmnopqrst\0"s +
+                                 "mysql_native_password\0"s;
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener, name, size) != 0 || ::listen(listener, 1) != 0 ||
+        ::getsockname(listener, name, &size) != 0) {
+        throw std::runtime_error{"no listener"};
+    }
+    std::array<unsigned char, 8> login{};
+    std::thread server{[&] {
+        const int client = ::accept(listener, nullptr, nullptr);
+        const std::string packet = std::string{static_cast<char>(greeting.size())} + "\0\0\0"s;
+        (void)!::send(client, (packet + greeting).data(), greeting.size() + 4, MSG_NOSIGNAL);
+        (void)!::recv(client, login.data(), login.size(), MSG_WAITALL);
+        ::close(client);
+    }};
+    (void)said_about("mariadb://app:hunter2@127.0.0.1:" + std::to_string(ntohs(address.sin_port)) +
+                     "/x" + parameters);
+    server.join();
+    ::close(listener);
+    return static_cast<std::uint32_t>(login[4]) | static_cast<std::uint32_t>(login[5]) << 8;
+}
+
+TEST_F(OpenStoreTest, AMariadbServerCannotAskForFilesOfTheClient) {
+    constexpr std::uint32_t speaks_protocol_41 = 0x200;
+    constexpr std::uint32_t sends_local_files = 0x80;
+    const std::uint32_t flags = flags_of_login("");
+    EXPECT_NE(flags & speaks_protocol_41, 0U) << flags;
+    EXPECT_EQ(flags & sends_local_files, 0U) << flags;
+}
+
+TEST_F(OpenStoreTest, NoPasswordIsSentToAMariadbServerWithoutTls) {
+    // This server does not offer TLS: the client must leave without a login.
+    EXPECT_EQ(flags_of_login("?tls=verify-full"), 0U);
+}
+
+TEST_F(OpenStoreTest, AServersPathIsSentEncoded) {
+    EXPECT_TRUE(said_about("http://127.0.0.1:1/a%0D%0AX:%20y").contains("control character"));
+    EXPECT_EQ(server_at(StoreUrl::parse("http://h/a%20b%3F/c/", {})).prefix, "/a%20b%3F/c");
+    EXPECT_EQ(server_at(StoreUrl::parse("http://h/", {})).prefix, "");
 }
 
 TEST_F(OpenStoreTest, AFileThatCannotBeOpenedIsAFaultThatNamesIt) {

@@ -102,7 +102,7 @@ TEST(StoreUrl, RefusesParametersNobodyKnows) {
         "retention_s, max_clock_leap_ms, io_timeout_ms";
     EXPECT_EQ(problem_of("memory:?colour=red"), known);
     EXPECT_EQ(problem_of("sqlite:a.db?colour=red"), known);
-    EXPECT_EQ(problem_of("mariadb://host/db?colour=red"), known + ", socket");
+    EXPECT_EQ(problem_of("mariadb://host/db?colour=red"), known + ", socket, tls, ca_file");
     EXPECT_EQ(problem_of("etcd://host?colour=red"), known + ", tls, ca_file, cert_file, key_file");
     EXPECT_EQ(problem_of("http://host?colour=red"), known + ", token_file, ca_file");
 }
@@ -129,6 +129,18 @@ TEST(StoreUrl, AMariadbUrlHasItsParts) {
 
 TEST(StoreUrl, BothNamesOfMariadbTakeTheSameParameters) {
     EXPECT_EQ(parse("mysql://app@db/shop?socket=/run/s").parameter("socket"), "/run/s");
+}
+
+TEST(StoreUrl, AMariadbUrlMayDemandTls) {
+    EXPECT_FALSE(parse("mariadb://db/shop").verifies_tls());
+    EXPECT_FALSE(parse("mariadb://db/shop?tls=off").verifies_tls());
+    EXPECT_TRUE(parse("mariadb://db/shop?tls=verify-full&ca_file=/a").verifies_tls());
+    EXPECT_EQ(problem([] { (void)parse("mariadb://db/shop?tls=on").verifies_tls(); }),
+              "the store's URL says tls=on; it takes verify-full or off");
+    EXPECT_NE(problem([] {
+                  (void)parse("mariadb:///shop?tls=verify-full&socket=/run/s").verifies_tls();
+              }),
+              "");
 }
 
 TEST(StoreUrl, PartsThatAreNotGivenHaveTheirDefaults) {
@@ -189,7 +201,11 @@ TEST(StoreUrl, APathMayBeEncoded) {
 TEST(StoreUrl, NoMessageRepeatsAPassword) {
     for (const char* bad :
          {"mariadb://app:hunter2@db/shop?colour=red", "mariadb:app:hunter2@db/shop",
-          "mariadb://app:hunter2@db:x/shop", "mariadb://app:hunter2%@db/shop"}) {
+          "mariadb://app:hunter2@db:x/shop", "mariadb://app:hunter2%@db/shop",
+          "mariadb://app:x?hunter2=x@db/shop", "mariadb://app:x?history=hunter2@db/shop",
+          "mariadb://app:12/hunter2@db/shop", "mariadb://app:x@hunter2@db/shop",
+          "mariadb://app:x@db/shop?hunter2=x", "mariadb://db/shop?password=x&hunter2=y",
+          "mariadb://app:x@db/shop?io_timeout_ms=hunter2"}) {
         const std::string text = problem([&] {
             const StoreUrl url = parse(bad);
             (void)url.password();
@@ -198,6 +214,46 @@ TEST(StoreUrl, NoMessageRepeatsAPassword) {
         EXPECT_NE(text, "") << bad;
         EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
     }
+}
+
+TEST(StoreUrl, RefusesAnAtThatADriverCouldTakeForTheEndOfThePassword) {
+    const std::string said = problem_of("postgres://app:p@ss@db/shop");
+    EXPECT_TRUE(said.contains("write '@' as %40")) << said;
+    EXPECT_NE(problem_of("postgres://app:p/ss@db/shop"), "");
+    EXPECT_NE(problem_of("postgres://app:p?ss@db/shop"), "");
+    EXPECT_NE(problem_of("postgres://db/shop?user=me@here"), "");
+    EXPECT_EQ(problem_of("postgres://app:p%40s%2Fs%3F@db/shop?user=me%40here"), "");
+    EXPECT_EQ(problem_of("sqlite:/home/me@work/a.db"), "");
+}
+
+TEST(StoreUrl, NeedsAHostBeforeADriverReadsIt) {
+    // libpq would take the whole text for the name of a database, and the server would log it.
+    EXPECT_NE(problem([] { (void)parse("postgres:/app:hunter2@db/x").without_our_options(); }), "");
+    EXPECT_NE(problem([] { (void)parse("sqlite://app:hunter2@db/x").path(); }), "");
+}
+
+TEST(StoreUrl, RefusesControlCharacters) {
+    EXPECT_NE(problem_of("http://host/a\r\nX: y"), "");
+    EXPECT_NE(problem_of("mariadb://host/a\x7f"), "");
+    for (const char* bad : {"http://host/a%0D%0AX:%20y", "http://host/%00", "http://host/%7F"}) {
+        EXPECT_NE(problem([&] { (void)parse(bad).database(); }), "") << bad;
+    }
+    EXPECT_NE(problem([] { (void)parse("http://ho%0Dst/").host(); }), "");
+    EXPECT_NE(problem([] { (void)parse("etcd://one,ho%0Dst/").places(1); }), "");
+    EXPECT_EQ(parse("mariadb://app:%0D%0A@db").password(), "\r\n");
+}
+
+TEST(StoreUrl, IsShownWithoutItsSecrets) {
+    EXPECT_EQ(without_secrets("postgres://app:hunter2@db:1/shop?sslmode=require"),
+              "postgres://app:***@db:1/shop?sslmode=require");
+    EXPECT_EQ(without_secrets("postgres://app@db:1/shop"), "postgres://app@db:1/shop");
+    EXPECT_EQ(without_secrets("postgres://db/shop?sslmode=require&password=hun&ter=2"),
+              "postgres://db/shop?sslmode=require&password=***");
+    EXPECT_EQ(without_secrets("postgres://app:hun/te@r?2@db"), "postgres://app:***@db");
+    EXPECT_EQ(without_secrets("app:hunter2@db"), "app:***@db");
+    EXPECT_EQ(without_secrets("sqlite:/home/me@work/a:b@c.db"), "sqlite:/home/me@work/a:b@c.db");
+    EXPECT_EQ(without_secrets("http://127.0.0.1:7470"), "http://127.0.0.1:7470");
+    EXPECT_EQ(without_secrets("memory:"), "memory:");
 }
 
 }  // namespace

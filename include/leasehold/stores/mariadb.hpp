@@ -20,6 +20,12 @@ struct Login {
     std::string password{};
     std::string database{};
     std::string socket{};  // a path; if set, host and port are not used
+
+    // verify_full: TLS 1.2 or later, or no connection. The server's certificate must have the
+    // host's name, and must be signed by an authority that `ca_file` or the system names.
+    enum class Tls : std::uint8_t { off, verify_full };
+    Tls tls = Tls::off;
+    std::string ca_file{};
 };
 
 // Leases in a MariaDB database, 10.11 or later.

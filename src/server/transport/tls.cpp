@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
 #include <new>
 
 #include <leasehold/errors.hpp>
+
+#include "core/secret_file.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -29,9 +29,11 @@ std::string why() {
     throw BadRequest{what + " '" + file + "' cannot be used: " + why};
 }
 
+constexpr std::size_t most_pem_bytes = 1 << 20;
+
 void require_readable(const std::string& what, const std::string& file) {
-    const std::ifstream in{file};
-    if (!in) refuse(what, file, std::strerror(errno));
+    const auto content = read_regular_file(file, most_pem_bytes);
+    if (!content) refuse(what, file, content.error());
 }
 
 int no_passphrase(char*, int, int, void*) {

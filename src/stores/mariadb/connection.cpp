@@ -288,6 +288,10 @@ Link::Handle Link::open() const {
     set(MYSQL_OPT_READ_TIMEOUT, &io_timeout_s_);
     set(MYSQL_OPT_WRITE_TIMEOUT, &io_timeout_s_);
     set(MYSQL_SET_CHARSET_NAME, "binary");
+    // The server must not be able to ask for the files of this machine.
+    constexpr unsigned no_local_files = 0;
+    set(MYSQL_OPT_LOCAL_INFILE, &no_local_files);
+    demand_tls(handle.get());
     const bool by_socket = !login_.socket.empty();
     if (mysql_real_connect(handle.get(), by_socket ? "localhost" : login_.host.c_str(),
                            login_.user.c_str(), login_.password.c_str(),
@@ -295,6 +299,9 @@ Link::Handle Link::open() const {
                            by_socket ? login_.socket.c_str() : nullptr,
                            CLIENT_MULTI_STATEMENTS) == nullptr) {
         throw error_of(handle.get(), Effect::none);
+    }
+    if (login_.tls == Login::Tls::verify_full && mysql_get_ssl_cipher(handle.get()) == nullptr) {
+        refuse("the connection is not encrypted, although tls=verify-full demands it");
     }
     if (mariadb_connection(handle.get()) == 0 ||
         mysql_get_server_version(handle.get()) < oldest_version) {
@@ -319,6 +326,17 @@ Link::Handle Link::open() const {
         .add("set eq_range_index_dive_limit = 1, in_predicate_conversion_threshold = 0");
     (void)mariadb::run(handle.get(), settings.text());
     return handle;
+}
+
+void Link::demand_tls(::st_mysql* connection) const {
+    if (login_.tls == Login::Tls::off) return;
+    constexpr my_bool yes = 1;
+    mysql_optionsv(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+    mysql_optionsv(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+    mysql_optionsv(connection, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+    if (!login_.ca_file.empty()) {
+        mysql_optionsv(connection, MYSQL_OPT_SSL_CA, login_.ca_file.c_str());
+    }
 }
 
 std::vector<ResultSet> Link::run(const Script& script) {

@@ -154,6 +154,7 @@ private:
     using Handle = std::unique_ptr<::st_mysql, Close>;
 
     [[nodiscard]] Handle open() const;
+    void demand_tls(::st_mysql* connection) const;
     std::vector<ResultSet> run(std::string_view text, std::size_t statements, Last last);
     bool run(Statement& statement, std::span<const Value> values, Last last);
     void require_connection() const;

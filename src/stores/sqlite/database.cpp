@@ -1,13 +1,13 @@
 #include "stores/sqlite/database.hpp"
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
+
+#include "core/secret_file.hpp"
 
 namespace leasehold::sqlite {
 
@@ -39,12 +39,15 @@ void Statement::Finalize::operator()(::sqlite3_stmt* statement) const noexcept {
 
 namespace {
 
-// A new file gets the mode 0600, because it holds lock ids. The files that SQLite puts beside it
-// get the same mode. An existing file keeps its mode.
+// A new file is private, because it holds lock ids. The files that SQLite puts beside it get the
+// same mode. An existing file keeps its mode.
 void make_private(const std::string& path) {
     if (path.empty() || path.front() == ':') return;
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (file >= 0) ::close(file);
+    create_private_file(path);
+    struct stat about{};
+    if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
+        throw BadRequest{"sqlite: \"" + path + "\" is not a regular file"};
+    }
 }
 
 // SQLite's own message does not name the reason.
