@@ -157,7 +157,7 @@ insert_before("try { return connection_.exchange(message, deadlines); } catch (c
 
 bug("the answers of a message go to the wrong requests" stores/http)
 at(answer)
-swap("[i])" "[BUG ? outcomes.size() - 1 - i : i])")
+swap("outcomes[i]" "outcomes[BUG ? outcomes.size() - 1 - i : i]")
 
 bug("a release counts as a request that only reads" stores/http)
 at(only-reads)

@@ -51,5 +51,50 @@ TEST(HttpAnswers, AProxyThatAnswersInItsOwnWordsIsUnderstoodByItsStatus) {
     EXPECT_EQ(fault_of(200, page).cause(), Cause::internal);
 }
 
+bool fits(const Request& request, const Outcome& outcome) {
+    try {
+        require_fit(request, outcome);
+        return true;
+    } catch (const BadRequest&) {
+        return false;
+    }
+}
+
+TEST(HttpAnswers, ALeaseOfAnotherKeyIsNoAnswer) {
+    const LockKey one{"Order", "1"};
+    const LockKey two{"Order", "2"};
+    const LockId id = LockId::random();
+    const auto lease = [](const LockKey& key, LockId lock_id) {
+        return Lease{.key = key, .lock_id = lock_id};
+    };
+    EXPECT_TRUE(fits(TryLock{.key = one, .lock_id = id}, lease(one, id)));
+    // The owner's own lease, which another request took.
+    EXPECT_TRUE(fits(TryLock{.key = one, .lock_id = id}, lease(one, LockId::random())));
+    EXPECT_FALSE(fits(TryLock{.key = one, .lock_id = id}, lease(two, id)));
+    EXPECT_TRUE(fits(Renew{.key = one, .lock_id = id}, lease(one, id)));
+    EXPECT_FALSE(fits(Renew{.key = one, .lock_id = id}, lease(two, id)));
+    EXPECT_FALSE(fits(Renew{.key = one, .lock_id = id}, lease(one, LockId::random())));
+    EXPECT_TRUE(fits(Check{.key = {}, .lock_id = id}, lease(two, id)));
+    EXPECT_FALSE(fits(Check{.key = {}, .lock_id = id}, lease(two, LockId::random())));
+
+    const TryLockAll both{.keys = {one, two}, .lock_ids = {id, LockId::random()}};
+    EXPECT_TRUE(fits(both, std::vector{lease(two, id), lease(one, id)}));
+    EXPECT_FALSE(fits(both, std::vector{lease(one, id)}));
+    EXPECT_FALSE(fits(both, std::vector{lease(one, id), lease(one, id)}));
+
+    EXPECT_TRUE(fits(Holders{one}, HolderPage{.items = {Holder{.key = one}}}));
+    EXPECT_FALSE(fits(Holders{one}, HolderPage{.items = {Holder{.key = two}}}));
+    EXPECT_FALSE(
+        fits(TryLock{.key = one, .lock_id = id}, Refusal{.holders = {Holder{.key = two}}}));
+    EXPECT_TRUE(fits(TryLock{.key = one, .lock_id = id}, Refusal{.kind = Refusal::Kind::gone}));
+}
+
+TEST(HttpAnswers, NoUrlNamesAKeyOfDots) {
+    EXPECT_EQ(path_of({"Order", "..."}), "/v1/locks/Order/...");
+    for (const LockKey& key : {LockKey{"Order", ".."}, LockKey{".", "1"}}) {
+        EXPECT_THROW((void)path_of(key), BadRequest);
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::http

@@ -2,6 +2,11 @@
 
 #include <boost/json/object.hpp>
 
+#include <algorithm>
+#include <variant>
+
+#include "core/dots.hpp"
+#include "core/request_traits.hpp"
 #include "wire/json.hpp"
 #include "wire/url.hpp"
 
@@ -33,6 +38,7 @@ StoreFault::Cause cause_of(unsigned status) {
 }  // namespace
 
 std::string path_of(const LockKey& key) {
+    if (has_dots(key)) throw BadRequest{"a URL cannot name a key whose type or id is '.' or '..'"};
     std::string path = "/v1/locks/";
     wire::append_encoded(path, key.type());
     path += '/';
@@ -71,6 +77,29 @@ json::value understood(const std::string& server, const Response& response,
                            field_of(problem, "code") == "overloaded";
     throw StoreFault{untouched ? StoreFault::Effect::none : effect, cause_of(response.status),
                      said};
+}
+
+void require_fit(const Request& request, const Outcome& outcome) {
+    const auto keys = keys_of(request);
+    const LockId* const lock_id = lock_id_of(request);
+    const auto asked_for = [&](const LockKey& key) {
+        return !keys || std::ranges::find(*keys, key) != keys->end();
+    };
+    const auto fits = [&](const Lease& lease) {
+        return asked_for(lease.key) && (lock_id == nullptr || lease.lock_id == *lock_id);
+    };
+    bool fine = true;
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        fine = fits(*lease);
+    } else if (const auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
+        fine = std::ranges::all_of(*leases, fits) &&
+               (!keys || std::ranges::is_permutation(*leases, *keys, {}, &Lease::key));
+    } else if (const auto* page = std::get_if<HolderPage>(&outcome)) {
+        fine = std::ranges::all_of(page->items, asked_for, &Holder::key);
+    } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+        fine = std::ranges::all_of(refusal->holders, asked_for, &Holder::key);
+    }
+    if (!fine) throw BadRequest{"a lease of another key or lock id than was asked for"};
 }
 
 StoreFault not_understood(const std::string& server, StoreFault::Effect effect,

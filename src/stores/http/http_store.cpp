@@ -90,8 +90,8 @@ private:
         if (refused && count > 1) {
             send_one_by_one(requests.first(count), outcomes.first(count));
         } else {
-            take_answers(understood(connection_.server(), response, effect), outcomes.first(count),
-                         effect);
+            take_answers(understood(connection_.server(), response, effect), requests,
+                         outcomes.first(count), effect);
         }
         return count;
     }
@@ -111,8 +111,8 @@ private:
         }
     }
 
-    void take_answers(const json::value& message, std::span<Outcome> outcomes,
-                      StoreFault::Effect effect) const {
+    void take_answers(const json::value& message, std::span<const Request> requests,
+                      std::span<Outcome> outcomes, StoreFault::Effect effect) const {
         try {
             wire::Fields fields{message, "the server's answer"};
             const json::value& answers = fields.required("answers");
@@ -120,7 +120,9 @@ private:
                 throw BadRequest{"not as many answers as requests"};
             }
             for (std::size_t i = 0; i < outcomes.size(); ++i) {
-                outcomes[i] = wire::outcome_from(answers.get_array()[i]);  // lab: answer
+                Outcome outcome = wire::outcome_from(answers.get_array()[i]);
+                require_fit(requests[i], outcome);
+                outcomes[i] = std::move(outcome);  // lab: answer
             }
         } catch (const BadRequest& bad) {
             throw not_understood(connection_.server(), effect, bad.what());

@@ -28,8 +28,9 @@ std::expected<HolderPage, KnockRefused> knock(const ServerAddress& target, Durat
                 return std::unexpected{std::move(refused)};
             }
         }
-        return std::get<HolderPage>(
-            wire::outcome_from(understood(connection.server(), response, effect)));
+        Outcome outcome = wire::outcome_from(understood(connection.server(), response, effect));
+        require_fit(Holders{key}, outcome);
+        return std::get<HolderPage>(std::move(outcome));
     } catch (const BadRequest& bad) {
         throw not_understood(connection.server(), effect, bad.what());
     }

@@ -33,7 +33,7 @@ std::optional<Duration> longest_wait_in(const Response& response) {
     return wire::Fields{problem, "the server's answer"}.optional_duration("longest_wait_ms");
 }
 
-Result<Lease> lease_in(const std::string& server, const Response& response) {
+Result<Lease> lease_in(const std::string& server, const TryLock& wanted, const Response& response) {
     json::object answer;
     if (response.status == 409 || response.status == 410) {
         json::value problem = problem_in(response);
@@ -43,6 +43,7 @@ Result<Lease> lease_in(const std::string& server, const Response& response) {
     }
     if (answer.empty()) answer["lease"] = understood(server, response, effect);
     Outcome outcome = wire::outcome_from(std::move(answer));
+    require_fit(wanted, outcome);
     if (auto* refusal = std::get_if<Refusal>(&outcome)) return std::unexpected{std::move(*refusal)};
     return std::get<Lease>(std::move(outcome));
 }
@@ -62,7 +63,8 @@ Result<Lease> Line::try_lock(const TryLock& wanted, Duration patience,
                                       .effect_once_sent = effect},
                                      wait, ended);
             const auto longest = longest_wait_in(response);
-            if (!longest || *longest >= wait) return lease_in(connection_.server(), response);
+            if (!longest || *longest >= wait)
+                return lease_in(connection_.server(), wanted, response);
             longest_wait_ = *longest;
         }
     } catch (const BadRequest& bad) {
