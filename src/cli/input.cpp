@@ -9,10 +9,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 
 #include "core/durations.hpp"
+#include "core/secret_file.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -31,9 +31,11 @@ std::unexpected<std::string> not_a_duration(std::string_view text) {
                            "as in 250ms, 90s, 5m, 1h30m, 1d"};
 }
 
-std::string first_line(std::istream& in, const std::string& where) {
-    std::string line;
-    std::getline(in, line);
+// A lock id has 36 letters.
+constexpr std::size_t most_lock_id_bytes = 4096;
+
+std::string first_line(const std::string& text, const std::string& where) {
+    std::string line = text.substr(0, text.find('\n'));
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (line.empty()) throw BadRequest{where + " does not hold a lock id"};
     return line;
@@ -41,11 +43,20 @@ std::string first_line(std::istream& in, const std::string& where) {
 
 std::string lock_id_text(const LockIdSource& source) {
     if (!source.file.empty()) {
-        std::ifstream file{source.file};
-        if (!file) throw BadRequest{"the lock id file '" + source.file + "' cannot be read"};
-        return first_line(file, "the lock id file '" + source.file + "'");
+        if (LockId::parse(source.file)) {
+            throw BadRequest{
+                "--lock-id-file takes the name of a file that holds the lock id, not the lock id"};
+        }
+        const std::string what = "the lock id file '" + source.file + "'";
+        const auto content = read_regular_file(source.file, most_lock_id_bytes);
+        if (!content) throw BadRequest{what + " cannot be read: " + content.error()};
+        return first_line(*content, what);
     }
-    if (source.option == "-") return first_line(std::cin, "standard input");
+    if (source.option == "-") {
+        std::string line(most_lock_id_bytes, '\0');
+        std::cin.getline(line.data(), static_cast<std::streamsize>(line.size()));
+        return first_line(line.c_str(), "standard input");
+    }
     if (!source.option.empty()) return source.option;
     if (const char* text = std::getenv("LEASEHOLD_LOCK_ID"); text != nullptr && *text != '\0') {
         return text;

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <iostream>
 #include <vector>
 
 #include "cli/output.hpp"
@@ -44,15 +43,15 @@ int fail(const Invocation& call, const StoreFault& fault) {
     return fault.cause() == StoreFault::Cause::not_allowed ? not_allowed : store_failed;
 }
 
-bool written() {
-    std::cout.flush();
-    if (!std::cout) complain("the answer could not be written to standard output");
-    return static_cast<bool>(std::cout);
+bool is_written() {
+    const bool written = flush_output();
+    if (!written) complain("the answer could not be written to standard output");
+    return written;
 }
 
-int complain_of_usage(const std::string& problem, const std::string& command) {
-    complain(problem);
-    std::cerr << "See leasehold " << (command.empty() ? "" : command + " ") << "--help.\n";
+int complain_of_usage(const WrongUsage& wrong, const std::string& command) {
+    complain(wrong);
+    advise("See leasehold " + (command.empty() ? "" : command + " ") + "--help.");
     return wrong_usage;
 }
 
@@ -64,17 +63,20 @@ int run(const std::vector<std::string>& given) {
     take_command_to_run(arguments, call);
     const std::string wanted = subcommand_of(arguments);
     if (!wanted.empty() && !has_subcommand(app, wanted) && given.front() == wanted) {
-        return complain_of_usage(unknown_command(app, wanted), {});
+        return complain_of_usage({unknown_command(app, wanted), {}}, {});
     }
     try {
         std::ranges::reverse(arguments);  // as CLI11 wants it
         app.parse(std::move(arguments));
-        return written() ? call.exit_code : not_written;
+        return is_written() ? call.exit_code : not_written;
     } catch (const CLI::Success& shown) {
         return app.exit(shown);
     } catch (const CLI::ParseError& error) {
         return complain_of_usage(explained(error, app, given),
                                  has_subcommand(app, wanted) ? wanted : "");
+    } catch (const WrongUsage& wrong) {
+        complain(wrong);
+        return wrong_usage;
     } catch (const BadRequest& error) {
         complain(error.what());
         return wrong_usage;

@@ -12,7 +12,9 @@
 #include <limits>
 
 #include "cli/input.hpp"
+#include "core/text.hpp"
 #include "server_url.hpp"
+#include "wire/json.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::cli {
@@ -41,10 +43,8 @@ Glyph first_glyph(std::string_view text) {
     const bool decoded = size > 0 && size <= text.size();
     const int columns = decoded ? ::wcwidth(character) : -1;
     ::uselocale(before);
-    // Marks that change the writing direction would let one cell rewrite the line.
-    const bool turns = (character >= 0x202A && character <= 0x202E) ||
-                       (character >= 0x2066 && character <= 0x2069);
-    if (!decoded || columns < 0 || turns) return {text.substr(0, decoded ? size : 1), 1, false};
+    const bool acts = acts_on_terminal(static_cast<char32_t>(character));
+    if (!decoded || columns < 0 || acts) return {text.substr(0, decoded ? size : 1), 1, false};
     return {text.substr(0, size), static_cast<std::size_t>(columns), true};
 }
 
@@ -150,7 +150,7 @@ std::vector<std::string> Table::lines(std::size_t columns) const {
 
 void Table::print() const {
     for (const std::string& line : lines(std::numeric_limits<std::size_t>::max())) {
-        std::cout << line << '\n';
+        print_as_is(line + '\n');
     }
 }
 
@@ -179,8 +179,12 @@ Table table_of(const HolderPage& holders) {
     return table;
 }
 
+void print_json(const boost::json::value& value) {
+    print_as_is(harmless_json(wire::print(value)) + '\n');
+}
+
 void print_json(const Outcome& outcome) {
-    std::cout << wire::print(wire::to_json(outcome)) << '\n';
+    print_json(wire::to_json(outcome));
 }
 
 int refuse(const Invocation& call, const Refusal& refusal) {
@@ -197,15 +201,15 @@ std::string described(const Refusal& refusal) {
     std::string text;
     for (const Holder& holder : refusal.holders) {
         if (!text.empty()) text += "; ";
-        text.append(fitted(holder.key.to_string()))
+        text.append(holder.key.to_string())
             .append(holder.mode == Mode::shared ? " is shared by " : " is held by ")
-            .append(fitted(named(holder.owner)))
+            .append(named(holder.owner))
             .append(" since ")
             .append(local_time(holder.granted_at))
             .append(", ")
             .append(time_left(holder.expires_at, refusal.store_now).text);
         if (holder.expires_at != never) text += " left";
-        if (!holder.note.empty()) text += " (" + fitted(holder.note) + ")";
+        if (!holder.note.empty()) text += " (" + holder.note + ")";
     }
     return text;
 }
@@ -231,8 +235,37 @@ std::string described(const Invocation& call, const StoreFault& fault) {
     return text;
 }
 
+void say(std::string_view line) {
+    print_as_is(harmless(line) + '\n');
+}
+
+void say(std::initializer_list<Cell> cells) {
+    std::string line;
+    for (const Cell& cell : cells) line += painted(harmless(cell.text), cell.colour);
+    print_as_is(line + '\n');
+}
+
+void print_as_is(std::string_view ours) {
+    std::cout << ours;
+}
+
+bool flush_output() {
+    std::cout.flush();
+    return static_cast<bool>(std::cout);
+}
+
 void complain(std::string_view text) {
-    std::cerr << painted("leasehold:", Colour::bold, STDERR_FILENO) << ' ' << text << '\n';
+    std::cerr << painted("leasehold:", Colour::bold, STDERR_FILENO) << ' ' << harmless(text)
+              << '\n';
+}
+
+void complain(const WrongUsage& wrong) {
+    complain(wrong.what());
+    for (const std::string& example : wrong.examples()) advise("  " + example);
+}
+
+void advise(std::string_view line) {
+    std::cerr << harmless(line) << '\n';
 }
 
 }  // namespace leasehold::cli

@@ -1,17 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/json/fwd.hpp>
 
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/request.hpp>
 
 #include "cli/subcommand.hpp"
 
-// Prints what people and scripts read.
+// Prints what people and scripts read. Everything that the command prints goes through here: texts
+// from a server or from other users are made harmless, so that they cannot act on a terminal or
+// pretend to be another line.
 namespace leasehold::cli {
 
 enum class Colour : std::uint8_t { none, bold, dim, red, green, yellow };
@@ -56,8 +61,18 @@ private:
 // Key, owner, mode, time left, start, fence and note of each holder.
 [[nodiscard]] Table table_of(const HolderPage& holders);
 
+// A line on standard output.
+void say(std::string_view line);
+// The same, painted part by part.
+void say(std::initializer_list<Cell> cells);
+// On standard output without any change: only for texts of this program, such as its help.
+void print_as_is(std::string_view ours);
+// False if standard output could not be written.
+[[nodiscard]] bool flush_output();
+
 // One line of JSON on standard output.
 void print_json(const Outcome& outcome);
+void print_json(const boost::json::value& value);
 
 // The refusal in a sentence, with times as people read them.
 [[nodiscard]] std::string described(const Refusal& refusal);
@@ -72,5 +87,9 @@ int refuse(const Invocation& call, const Refusal& refusal);
 
 // "leasehold: ..." on standard error.
 void complain(std::string_view text);
+// The same, followed by the examples.
+void complain(const WrongUsage& wrong);
+// A further line on standard error.
+void advise(std::string_view line);
 
 }  // namespace leasehold::cli

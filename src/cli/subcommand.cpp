@@ -214,10 +214,9 @@ std::string named_store(const Invocation& call) {
     if (!call.store.empty()) return call.store;
     const char* const url = std::getenv("LEASEHOLD_STORE");
     if (url != nullptr && *url != '\0') return url;
-    throw BadRequest{
-        "which store? give --store URL or set LEASEHOLD_STORE, for instance\n"
-        "  export LEASEHOLD_STORE=sqlite:/var/lib/app/locks.db\n"
-        "  export LEASEHOLD_STORE=postgres://user@host/database"};
+    throw WrongUsage{"which store? give --store URL or set LEASEHOLD_STORE, for instance",
+                     {"export LEASEHOLD_STORE=sqlite:/var/lib/app/locks.db",
+                      "export LEASEHOLD_STORE=postgres://user@host/database"}};
 }
 
 std::string owner_from(Invocation& call, const std::string& option) {

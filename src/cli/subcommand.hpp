@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <leasehold/errors.hpp>
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/store.hpp>
 
@@ -24,6 +26,17 @@ enum Exit : int {
     effect_unknown = 4,  // the store failed, and may have made the change
     not_allowed = 5,     // the server does not know the token, or the token may not do this
     not_written = 6      // the store answered, and the answer could not be written
+};
+
+// A mistake in the command line, with lines that show how to write it.
+class WrongUsage : public BadRequest {
+public:
+    WrongUsage(const std::string& what, std::vector<std::string> examples)
+        : BadRequest{what}, examples_{std::move(examples)} {}
+    [[nodiscard]] const std::vector<std::string>& examples() const noexcept { return examples_; }
+
+private:
+    std::vector<std::string> examples_;
 };
 
 // Whether a subcommand can change what the store holds.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/suggestion.hpp"
+#include "store_url.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -36,7 +37,7 @@ std::vector<std::string> left_over(const CLI::App& app, const std::vector<std::s
 }
 
 // `run NAME echo hi`: the command line with the two dashes that are missing.
-std::string with_dashes(const std::vector<std::string>& arguments, const std::string& first) {
+WrongUsage with_dashes(const std::vector<std::string>& arguments, const std::string& first) {
     std::string line = "leasehold";
     bool placed = false;
     for (const std::string& argument : arguments) {
@@ -44,9 +45,9 @@ std::string with_dashes(const std::vector<std::string>& arguments, const std::st
             line += " --";
             placed = true;
         }
-        line += " " + argument;
+        line += " " + without_secrets(argument);
     }
-    return "write `--` between the options and the command to run:\n  " + line;
+    return {"write `--` between the options and the command to run:", {line}};
 }
 
 }  // namespace
@@ -56,13 +57,13 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
         names.push_back(command->get_name());
     }
-    return "there is no command '" + name + "'" + suggestion(name, names);
+    return "there is no command '" + without_secrets(name) + "'" + suggestion(name, names);
 }
 
-std::string explained(const CLI::ParseError& error, const CLI::App& app,
-                      const std::vector<std::string>& arguments) {
+WrongUsage explained(const CLI::ParseError& error, const CLI::App& app,
+                     const std::vector<std::string>& arguments) {
     const std::vector<std::string> extra = left_over(app, arguments);
-    if (extra.empty()) return error.what();
+    if (extra.empty()) return {error.what(), {}};
     const auto chosen = app.get_subcommands();
     const CLI::App& command = chosen.empty() ? app : *chosen.front();
     const std::string& first = extra.front();
@@ -72,8 +73,8 @@ std::string explained(const CLI::ParseError& error, const CLI::App& app,
     }
     const auto option =
         std::ranges::find_if(extra, [](const auto& word) { return word.starts_with('-'); });
-    if (option != extra.end()) return unknown_option(command, *option);
-    return "'" + first + "' is one argument too many";
+    if (option != extra.end()) return {unknown_option(command, *option), {}};
+    return {"'" + without_secrets(first) + "' is one argument too many", {}};
 }
 
 }  // namespace leasehold::cli

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/subcommand.hpp"
+
 namespace CLI {
 class App;
 class ParseError;
@@ -16,7 +18,7 @@ namespace leasehold::cli {
 
 // For a command line that the option parser refused. Names the first option that does not exist, or
 // the first argument that has no place; otherwise says what the parser said.
-[[nodiscard]] std::string explained(const CLI::ParseError& error, const CLI::App& app,
-                                    const std::vector<std::string>& arguments);
+[[nodiscard]] WrongUsage explained(const CLI::ParseError& error, const CLI::App& app,
+                                   const std::vector<std::string>& arguments);
 
 }  // namespace leasehold::cli

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 namespace leasehold::cli {
 namespace {
 
@@ -25,6 +29,25 @@ TEST(Fitted, LeavesNothingThatCouldActOnATerminal) {
     EXPECT_EQ(fitted("a\nb\tc"), "a b c");
     EXPECT_EQ(fitted("a\x1b[31mb"), "a [31mb");
     EXPECT_EQ(fitted("a\u202Eb"), "a b");
+}
+
+TEST(Output, IsPrintedInOnePlace) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::path{LEASEHOLD_SOURCES} / "src/cli";
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator{folder}) {
+        const std::string name = entry.path().filename();
+        if (!name.ends_with(".cpp") || name == "output.cpp") continue;
+        // The completion script and the manual page consist of this program's own words.
+        if (name == "completion.cpp" || name == "manual.cpp") continue;
+        ++files;
+        std::ifstream source{entry.path()};
+        const std::string text{std::istreambuf_iterator<char>{source}, {}};
+        for (const char* printing : {"std::cout", "std::cerr", "std::clog", "printf(", "puts("}) {
+            EXPECT_FALSE(text.contains(printing)) << entry.path() << " uses " << printing;
+        }
+    }
+    EXPECT_GT(files, 30U);
 }
 
 TEST(Tables, AreAlignedByWhatATerminalShows) {

@@ -79,7 +79,8 @@ TEST_F(Run, TellsItsCommandTheKeyAndTheFenceButNotTheSecret) {
 }
 
 TEST_F(Run, GivesTheSecretWhereItIsAskedTo) {
-    const auto finished = run({"--pass-lock-id"}, {LEASEHOLD_COMMAND, "check", "job"});
+    const auto finished =
+        run({"--pass-lock-id", "--pass-store"}, {LEASEHOLD_COMMAND, "check", "job"});
     EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 

@@ -1,7 +1,5 @@
 #include <leasehold/errors.hpp>
 
-#include <iostream>
-
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "core/grant.hpp"
@@ -49,8 +47,7 @@ void add_break(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(HolderPage{.items = {holder_of(*broken)}, .store_now = broken->store_now});
         else
-            std::cout << "the lease of " << fitted(owner) << " on " << fitted(key.to_string())
-                      << " is broken\n";
+            say("the lease of " + owner + " on " + key.to_string() + " is broken");
         return static_cast<int>(done);
     });
 }

@@ -4,18 +4,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <expected>
 #include <functional>
-#include <iostream>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
-#include "store_url.hpp"
-#include "wire/json.hpp"
+#include "server_url.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -233,21 +229,23 @@ private:
     }
 
     void examine_secrets() {
-        if (url_.scheme == "sqlite") return examine_file(url_.path());
+        for (const NamedFile& file : secret_files_of(url_)) examine_file(file);
+        if (url_.scheme == "sqlite") return;
         if (call_.store.empty() || url_.is_bare()) return;
         if (url_.password().empty() && url_.parameter("password").empty()) return;
         add({Verdict::warning, "secrets", "the URL on the command line holds a password",
              "put the URL into LEASEHOLD_STORE: everybody on this host can see command lines"});
     }
 
-    void examine_file(const std::string& path) {
-        struct stat file{};
-        if (::stat(path.c_str(), &file) != 0) return;
-        if ((file.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-            add({Verdict::warning, "secrets", "everybody on this host can read " + path,
-                 "it holds lock ids: chmod o-rw '" + path + "'*"});
-        } else {
-            add({Verdict::ok, "secrets", "the file is not open to everybody"});
+    void examine_file(const NamedFile& file) {
+        if (file.path.empty()) return;
+        const auto found = exposures_of(file);
+        for (const Exposure& exposure : found) {
+            add({Verdict::warning, "secrets", exposure.text + ": " + exposure.path,
+                 exposure.advice});
+        }
+        if (found.empty()) {
+            add({Verdict::ok, "secrets", "only its owner and its group can reach " + file.what});
         }
     }
 
@@ -261,30 +259,20 @@ private:
     std::vector<Finding> findings_;
 };
 
-// Indents the further lines of a text.
-std::string in_column(std::string text) {
-    for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
-        const auto rest = std::min(text.find_first_not_of(" \t\n", at), text.size());
-        text.replace(at, rest - at, "\n" + std::string(22, ' '));
-    }
-    return text;
-}
-
 void print_findings(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
         const auto verdict = static_cast<std::size_t>(finding.verdict);
         const std::string word = verdicts[verdict];
-        std::cout << painted(word, colours[verdict]) << std::string(9 - word.size(), ' ')
-                  << finding.about << std::string(13 - finding.about.size(), ' ')
-                  << in_column(finding.text) << '\n';
+        say({{word, colours[verdict]},
+             {std::string(9 - word.size(), ' ') + finding.about +
+              std::string(13 - finding.about.size(), ' ') + finding.text}});
         if (!finding.advice.empty()) {
-            std::cout << std::string(22, ' ') << painted("→ " + finding.advice, Colour::dim)
-                      << '\n';
+            say({{std::string(22, ' ')}, {"→ " + finding.advice, Colour::dim}});
         }
     }
 }
 
-void print_json(const std::vector<Finding>& findings) {
+void print_as_json(const std::vector<Finding>& findings) {
     boost::json::array list;
     for (const Finding& finding : findings) {
         boost::json::object one;
@@ -294,7 +282,7 @@ void print_json(const std::vector<Finding>& findings) {
         one["advice"] = finding.advice;
         list.emplace_back(std::move(one));
     }
-    std::cout << wire::print(boost::json::object{{"findings", std::move(list)}}) << '\n';
+    print_json(boost::json::object{{"findings", std::move(list)}});
 }
 
 }  // namespace
@@ -311,7 +299,7 @@ void add_doctor(CLI::App& app, Invocation& call) {
         Doctor doctor{call, owner_from(call, *owner)};
         doctor.examine();
         if (call.json)
-            print_json(doctor.findings());
+            print_as_json(doctor.findings());
         else
             print_findings(doctor.findings());
         const bool problem = std::ranges::any_of(

@@ -1,7 +1,6 @@
 #include <leasehold/errors.hpp>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 
 #include "cli/input.hpp"
@@ -62,7 +61,7 @@ void add_history(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(past);
         else if (past.empty())
-            std::cout << "no lease has ended\n";
+            say("no lease has ended");
         else
             table_of(past).print();
         return static_cast<int>(done);

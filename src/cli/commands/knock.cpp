@@ -2,14 +2,11 @@
 
 #include <leasehold/errors.hpp>
 
-#include <iostream>
-
 #include <boost/json/object.hpp>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "server_url.hpp"
-#include "wire/json.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -25,9 +22,7 @@ StoreUrl server_named(const Invocation& call, const LockKey& key) {
 
 int refuse_knock(const Invocation& call, const http::KnockRefused& no) {
     if (call.json) {
-        std::cout << wire::print(boost::json::object{
-                         {"refused", {{"code", no.code}, {"detail", no.detail}}}})
-                  << '\n';
+        print_json(boost::json::object{{"refused", {{"code", no.code}, {"detail", no.detail}}}});
     } else {
         complain(no.detail);
     }
@@ -66,8 +61,7 @@ void add_knock(CLI::App& app, Invocation& call) {
             return done;
         }
         for (const Holder& holder : *asked) {
-            std::cout << fitted(named(holder.owner)) << " is asked for " << fitted(key.to_string())
-                      << '\n';
+            say(named(holder.owner) + " is asked for " + key.to_string());
         }
         return done;
     });

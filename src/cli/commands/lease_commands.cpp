@@ -1,7 +1,5 @@
 #include "cli/commands/lease_commands.hpp"
 
-#include <iostream>
-
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
@@ -22,7 +20,7 @@ void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease)
 }
 
 std::string described(const Lease& lease, const std::string& done) {
-    std::string text = fitted(lease.key.to_string()) + " " + done;
+    std::string text = lease.key.to_string() + " " + done;
     if (const auto left = lease.remaining(); left && !lease.ended) {
         text += " until " + local_time(lease.expires_at) + " (" + in_words(*left) + ")";
     }
@@ -34,7 +32,7 @@ int answer(const Invocation& call, const Result<Lease>& result, const std::strin
     if (call.json)
         print_json(*result);
     else
-        std::cout << described(*result, done_to_it) << '\n';
+        say(described(*result, done_to_it));
     return done;
 }
 

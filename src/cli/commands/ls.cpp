@@ -1,7 +1,5 @@
 #include <leasehold/errors.hpp>
 
-#include <iostream>
-
 #include "cli/listing.hpp"
 #include "cli/output.hpp"
 
@@ -29,7 +27,7 @@ void add_ls(CLI::App& app, Invocation& call) {
             return static_cast<int>(done);
         }
         if (holders.empty())
-            std::cout << "nothing is locked\n";
+            say("nothing is locked");
         else
             table_of(holders).print();
         if (holders.size() == most) complain("there may be more; see --limit");

@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
@@ -15,8 +13,8 @@ void add_purge(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(Purged{.forgotten = forgotten, .complete = true});
         else
-            std::cout << "forgot " << forgotten
-                      << (forgotten == 1 ? " ended lease\n" : " ended leases\n");
+            say("forgot " + std::to_string(forgotten) +
+                (forgotten == 1 ? " ended lease" : " ended leases"));
         return static_cast<int>(done);
     });
 }

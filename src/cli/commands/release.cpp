@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
 
@@ -20,7 +18,7 @@ void add_release(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(*released);
         else
-            std::cout << fitted(released->key.to_string()) << " is released\n";
+            say(released->key.to_string() + " is released");
         return static_cast<int>(done);
     });
 }

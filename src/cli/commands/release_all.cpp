@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 
@@ -31,9 +29,9 @@ void add_release_all(CLI::App& app, Invocation& call) {
             print_json(*released);
             return static_cast<int>(done);
         }
-        if (released->empty()) std::cout << fitted(options->owner) << " holds nothing\n";
+        if (released->empty()) say(options->owner + " holds nothing");
         for (const Lease& lease : *released) {
-            std::cout << fitted(lease.key.to_string()) << " is released\n";
+            say(lease.key.to_string() + " is released");
         }
         return static_cast<int>(done);
     });

@@ -18,7 +18,7 @@ constexpr Duration shortest_ttl = 1s;
 struct RunFlags {
     std::string name, type, owner, note;
     std::optional<Duration> wait, ttl, at_least_for, grace;
-    bool shared = false, pass_lock_id = false, quiet = false;
+    bool shared = false, pass_lock_id = false, pass_store = false, quiet = false;
 };
 
 std::string file_name(const std::string& path) {
@@ -27,9 +27,9 @@ std::string file_name(const std::string& path) {
 
 RunOptions checked(Invocation& call, const RunFlags& options) {
     if (call.after_dashes.empty() || call.after_dashes.front().empty()) {
-        throw BadRequest{
-            "the command to run is missing; write `--` and the command after the name:\n"
-            "  leasehold run nightly-report -- ./report.sh"};
+        throw WrongUsage{
+            "the command to run is missing; write `--` and the command after the name:",
+            {"leasehold run nightly-report -- ./report.sh"}};
     }
     const Duration ttl = options.ttl.value_or(60s);
     if (ttl < shortest_ttl) {
@@ -52,6 +52,7 @@ RunOptions checked(Invocation& call, const RunFlags& options) {
             .at_least_for = options.at_least_for.value_or(Duration::zero()),
             .grace = grace,
             .pass_lock_id = options.pass_lock_id,
+            .pass_store = options.pass_store,
             .quiet = options.quiet};
 }
 
@@ -85,6 +86,8 @@ void add_run(CLI::App& app, Invocation& call) {
         .flag("--shared", options->shared, "share the lock with others who share it")
         .flag("--pass-lock-id", options->pass_lock_id,
               "give the command the lock id, as LEASEHOLD_LOCK_ID")
+        .flag("--pass-store", options->pass_store,
+              "give the command LEASEHOLD_STORE and the token, which it does not get otherwise")
         .flag("-q,--quiet", options->quiet, "print nothing when refused")
         .type(options->type)
         .store(call)

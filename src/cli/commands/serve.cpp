@@ -1,7 +1,8 @@
 #include "cli/serve/serve.hpp"
 
-#include <iostream>
+#include <sstream>
 
+#include "cli/output.hpp"
 #include "cli/subcommand.hpp"
 
 namespace leasehold::cli {
@@ -54,7 +55,9 @@ void add_serve(CLI::App& app, Invocation& call) {
         // `leasehold --store URL serve`
         if (!call.store.empty()) options->line.options.try_emplace("store", call.store);
         if (options->print_config) {
-            EffectiveConfig{options->line}.print(std::cout);
+            std::ostringstream text;
+            EffectiveConfig{options->line}.print(text);
+            print_as_is(text.view());
             return static_cast<int>(done);
         }
         return serve(options->line, options->banner ? Greeting::banner : Greeting::none);

@@ -2,13 +2,13 @@
 
 #include <sys/random.h>
 
-#include <iostream>
 #include <sstream>
 #include <system_error>
 
-#include "cli/secret_file.hpp"
+#include "cli/output.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
+#include "core/secret_file.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -67,16 +67,21 @@ void add_token(CLI::App& app, Invocation& call) {
         required(check_token_name(token.name));
         if (!options->owner.empty()) required(check_token_owner(token.owner = options->owner));
         if (options->rate) token.rate = required(rate_from(*options->rate));
-        const SecretFile file{"the token file", options->token_file};
+        const SecretFile file{{.what = "the token file", .path = options->token_file}};
         const std::string secret = draw_token();
         token.digest = server::digest_of(secret);
         if (options->token_file.empty()) {
-            std::cerr << "The token, shown only now:\n\n  " << secret
-                      << "\n\nIts entry for the file that `leasehold serve --tokens` reads:\n\n";
+            for (const std::string& line :
+                 {std::string{"The token, shown only now:"}, std::string{}, "  " + secret,
+                  std::string{},
+                  std::string{"Its entry for the file that `leasehold serve --tokens` reads:"},
+                  std::string{}}) {
+                advise(line);
+            }
         } else {
             file.write(secret);
         }
-        std::cout << token_entry(token) << '\n';
+        print_as_is(token_entry(token) + '\n');
         return static_cast<int>(done);
     });
 }

@@ -1,13 +1,12 @@
 #include <leasehold/errors.hpp>
 
-#include <iostream>
 #include <optional>
 
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
 #include "cli/patience.hpp"
 #include "cli/place_in_line.hpp"
-#include "cli/secret_file.hpp"
+#include "core/secret_file.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -37,12 +36,12 @@ Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKe
 void print_leases(const std::vector<Lease>& leases, const TryOptions& options) {
     for (const Lease& lease : leases) {
         if (options.quiet) {
-            if (options.lock_id_file.empty()) std::cout << lease.lock_id.to_string() << '\n';
+            if (options.lock_id_file.empty()) say(lease.lock_id.to_string());
             continue;
         }
-        std::cout << described(lease, "is yours") << '\n';
+        say(described(lease, "is yours"));
         if (options.lock_id_file.empty())
-            std::cout << "  lock id " << lease.lock_id.to_string() << "  (keep it secret)\n";
+            say("  lock id " + lease.lock_id.to_string() + "  (keep it secret)");
     }
 }
 
@@ -54,7 +53,7 @@ int take(Invocation& call, const TryOptions& options) {
         throw BadRequest{"--lock-id-file takes one key: several keys have several lock ids"};
     }
     if (several && options.since) throw BadRequest{"--since takes one key"};
-    const SecretFile secret{"the lock id file", options.lock_id_file};
+    const SecretFile secret{{.what = "the lock id file", .path = options.lock_id_file}};
     const auto leases = take(
         call, keys,
         {.owner = options.owner.empty() ? unique_owner(owner_from(call, {}), "try") : options.owner,

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <iostream>
 #include <iterator>
 
 #include "cli/input.hpp"
@@ -189,8 +188,8 @@ int watch_on_screen(const Invocation& call, const WatchOptions& options, Duratio
 
 void print_changes(const HolderPage& before, const HolderPage& now) {
     const auto tell = [time = now.store_now](const Holder& holder, const char* what) {
-        std::cout << to_string(time) << ' ' << what << ' ' << fitted(holder.key.to_string())
-                  << " fence " << holder.fence << ' ' << fitted(named(holder.owner)) << '\n';
+        say(to_string(time) + ' ' + what + ' ' + holder.key.to_string() + " fence " +
+            std::to_string(holder.fence) + ' ' + named(holder.owner));
     };
     const auto has = [](const HolderPage& list, const Holder& one) {
         return std::ranges::any_of(list, [&one](const Holder& other) {
@@ -203,7 +202,6 @@ void print_changes(const HolderPage& before, const HolderPage& now) {
     for (const Holder& holder : now) {
         if (!has(before, holder)) tell(holder, "held");
     }
-    std::cout.flush();
 }
 
 int watch_as_lines(const Invocation& call, const WatchOptions& options, Duration every) {
@@ -214,10 +212,11 @@ int watch_as_lines(const Invocation& call, const WatchOptions& options, Duration
     for (;;) {
         print_changes(before, source.holders());
         before = source.holders();
+        (void)flush_output();
         pollfd ready{signals.file(), POLLIN, 0};
         ::poll(&ready, 1,
                static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(every).count()));
-        if (signals.end() || !std::cout) return done;
+        if (signals.end() || !flush_output()) return done;
         try {
             source.ask();
         } catch (const StoreFault& fault) {

@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 
@@ -24,7 +22,7 @@ void add_who(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(holders);
         else if (holders.empty())
-            std::cout << "nobody holds " << fitted(key.to_string()) << '\n';
+            say("nobody holds " + key.to_string());
         else
             table_of(holders).print();
         return static_cast<int>(done);

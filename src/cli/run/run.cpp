@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <iostream>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -357,7 +356,7 @@ int run_granted(const RunOptions& options, Granted granted, Supervisor& supervis
     const int code = run.finish();
     if (code != lease_lost) return code;
     // A store that does not answer must not delay the end.
-    std::cout.flush();
+    (void)flush_output();
     supervisor.dismiss();
     ::_exit(code);
 }
@@ -383,6 +382,7 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
     Supervisor supervisor{{.arguments = options.command,
                            .type = std::string{options.key.type()},
                            .id = std::string{options.key.id()},
+                           .store = options.pass_store ? PassStore::yes : PassStore::no,
                            .grace = options.grace}};
     const ForwardedSignals signals;
     Acquisition acquisition{call, options};

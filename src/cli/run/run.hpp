@@ -31,6 +31,7 @@ struct RunOptions {
     Duration at_least_for{};
     Duration grace{};
     bool pass_lock_id = false;
+    bool pass_store = false;
     bool quiet = false;
 };
 

@@ -146,6 +146,10 @@ private:
         ::setenv("LEASEHOLD_TYPE", command_.type.c_str(), 1);
         ::setenv("LEASEHOLD_ID", command_.id.c_str(), 1);
         ::setenv("LEASEHOLD_FENCE", std::to_string(order.fence).c_str(), 1);
+        if (command_.store == PassStore::no) {
+            for (const char* name : {"LEASEHOLD_STORE", "LEASEHOLD_TOKEN", "LEASEHOLD_TOKEN_FILE"})
+                ::unsetenv(name);
+        }
         if (order.lock_id[0] != '\0')
             ::setenv("LEASEHOLD_LOCK_ID", order.lock_id.data(), 1);
         else

@@ -19,6 +19,9 @@ struct Deadline {
     SteadyClock::time_point kill_at = SteadyClock::time_point::max();
 };
 
+// Whether the command gets the variables that let it ask the store: its URL and the token.
+enum class PassStore : std::uint8_t { no, yes };
+
 enum class Foreground : std::uint8_t { no, yes };  // of the terminal
 
 // A message to the supervisor process.
@@ -59,6 +62,7 @@ public:
         std::vector<std::string> arguments{};  // the program comes first
         std::string type{};
         std::string id{};
+        PassStore store = PassStore::no;
         // The time from SIGTERM to SIGKILL, unless the deadline is earlier.
         Duration grace{};
     };

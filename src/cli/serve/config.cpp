@@ -10,6 +10,7 @@
 #include "cli/serve/open_files.hpp"
 #include "cli/subcommand.hpp"
 #include "server/http/site.hpp"
+#include "store_url.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -51,10 +52,9 @@ std::string toml_text(std::string_view text) {
 
 EffectiveConfig::EffectiveConfig(const CommandLine& line) {
     for (const Setting& setting : settings()) origins_.emplace(setting.name, "default");
-    const std::string file =
-        line.config_file.empty() ? variable("LEASEHOLD_CONFIG") : line.config_file;
-    if (!file.empty()) {
-        for (const Given& given : read_config_file(file)) take(given);
+    file_ = line.config_file.empty() ? variable("LEASEHOLD_CONFIG") : line.config_file;
+    if (!file_.empty()) {
+        for (const Given& given : read_config_file(file_)) take(given);
     }
     for (const Setting& setting : settings()) {
         const std::string name = setting.variable();
@@ -135,7 +135,8 @@ void EffectiveConfig::print(std::ostream& out) const {
     std::string_view group;
     for (const Setting& setting : settings()) {
         if (setting.group != group) out << "\n# " << (group = setting.group) << ".\n";
-        const std::string value = setting.show(values_);
+        const std::string shown = setting.show(values_);
+        const std::string value = setting.name == "store" ? without_secrets(shown) : shown;
         const std::string line = std::string{setting.name} + " = " +
                                  (setting.form == Form::text ? toml_text(value) : value);
         out << std::left << std::setw(values_width) << line << " # " << origin(setting.name)

@@ -84,6 +84,9 @@ public:
     // Where the setting's value comes from: "default", or Given::origin.
     [[nodiscard]] const std::string& origin(std::string_view name) const;
 
+    // The configuration file; empty where there is none.
+    [[nodiscard]] const std::string& file() const { return file_; }
+
     // Prints all settings as a configuration file.
     void print(std::ostream& out) const;
 
@@ -94,6 +97,7 @@ private:
     void check_together() const;
 
     Config values_;
+    std::string file_;
     std::map<std::string, std::string, std::less<>> origins_;
 };
 

@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <functional>
-#include <iostream>
 #include <mutex>
 #include <system_error>
 
@@ -21,6 +20,7 @@
 #include "server/monitoring/metrics.hpp"
 #include "server/store/observed_store.hpp"
 #include "server/transport/tls.hpp"
+#include "server_url.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -28,15 +28,10 @@ namespace {
 using server::Log;
 using server::Server;
 
-// The store's URL without its password and parameters, which may be secret.
-std::string public_url(std::string url) {
-    url.erase(std::min(url.find('?'), url.size()));
-    const std::size_t begin = url.find("//");
-    const std::size_t at = url.rfind('@');
-    if (begin == std::string::npos || at == std::string::npos || at < begin) return url;
-    const std::size_t colon = url.find(':', begin);
-    if (colon < at) url.erase(colon, at - colon);
-    return url;
+// The store's URL for people: without its password and its parameters.
+std::string public_url(const std::string& store) {
+    const std::string shown = without_secrets(store);
+    return shown.substr(0, shown.find('?'));
 }
 
 std::string place_of(const std::string& address, std::uint16_t port) {
@@ -61,6 +56,20 @@ void prepare_files(Log& log, std::size_t connections) {
         {{"files", open_files_allowed()}, {"connections", connections}});
 }
 
+void warn_of_exposure(Log& log, const NamedFile& file) {
+    for (const Exposure& exposure : exposures_of(file)) {
+        log.warning(exposure.text + "; " + exposure.advice, {{"file", exposure.path}});
+    }
+}
+
+// A configuration file is secret if it names the store's password.
+void warn_of_open_config(Log& log, const EffectiveConfig& config) {
+    const bool names_store = config.origin("store").starts_with(config.file() + ':');
+    if (names_store && StoreUrl::parse(config.values().store, {}).may_hold_a_secret()) {
+        warn_of_exposure(log, {"the configuration file", config.file()});
+    }
+}
+
 void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
     log.info("store opened", {{"version", version()},
                               {"store", public_url(config.store)},
@@ -69,6 +78,8 @@ void tell_of_store(Log& log, const Config& config, const StoreStatus& status) {
     for (const std::string& warning : status.warnings) {
         log.warning("store", {{"warning", warning}});
     }
+    const StoreUrl url = StoreUrl::parse(config.store, {});
+    for (const NamedFile& file : secret_files_of(url)) warn_of_exposure(log, file);
 }
 
 // The names of the settings whose values differ, except log_level.
@@ -85,10 +96,7 @@ std::shared_ptr<const server::Tokens> tokens_of(const Config& config, Log& log) 
     if (config.tokens.empty()) return nullptr;
     auto tokens = std::make_shared<const server::Tokens>(read_token_file(config.tokens));
     log.info("tokens read", {{"file", config.tokens}, {"tokens", tokens->size()}});
-    if (is_open_to_others(config.tokens)) {
-        log.warning("everybody on this host can read or change the token file; chmod o-rw it",
-                    {{"file", config.tokens}});
-    }
+    warn_of_exposure(log, {"the token file", config.tokens});
     return tokens;
 }
 
@@ -103,14 +111,13 @@ std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log
         log.warning("the certificate has expired: clients will refuse it",
                     {{"file", config.tls_certificate}});
     }
-    if (is_open_to_others(config.tls_key)) {
-        log.warning("everybody on this host can read or change the key; chmod o-rw it",
-                    {{"file", config.tls_key}});
-    }
+    warn_of_exposure(log, {"the key", config.tls_key});
     return identity;
 }
 
-server::ServerOptions options_of(const Config& config, Log& log) {
+server::ServerOptions options_of(const EffectiveConfig& effective, Log& log) {
+    const Config& config = effective.values();
+    warn_of_open_config(log, effective);
     server::ServerOptions options = config.server;
     const auto per_second = static_cast<double>(config.token_rate);
     options.rate = {.per_second = per_second, .at_once = per_second};
@@ -125,7 +132,7 @@ public:
         : line_{line},
           config_{config.values()},
           log_{config_.log_level, config_.log_format},
-          options_{options_of(config_, log_)},
+          options_{options_of(config, log_)},
           signals_{{.stop = [this](int number) { stop(number); }, .reload = [this] { reload(); }}},
           locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), observers_),
                  config_.limits} {}
@@ -146,10 +153,10 @@ public:
         const std::string url = (secure ? "https://" : "http://") + place;
         log_.info("ready", {{"url", url}});
         if (greeting == Greeting::banner) {
-            std::cout << banner(
-                             url, public_url(config_.store),
-                             config_.tokens.empty() ? Admission::everybody : Admission::with_token)
-                      << std::flush;
+            print_as_is(
+                banner(url, public_url(config_.store),
+                       config_.tokens.empty() ? Admission::everybody : Admission::with_token));
+            (void)flush_output();
         }
         notify_manager("READY=1\n");
         try {

@@ -3,8 +3,6 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/limits.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -202,11 +200,6 @@ std::vector<Token> read_token_file(const std::string& path) {
                          " tokens"};
     }
     return tokens;
-}
-
-bool is_open_to_others(const std::string& path) {
-    struct stat file{};
-    return ::stat(path.c_str(), &file) == 0 && (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
 }
 
 std::string token_entry(const Token& token) {

@@ -13,9 +13,6 @@ namespace leasehold::cli {
 // Throws BadRequest, with file and line, for a file with a mistake.
 [[nodiscard]] std::vector<server::Token> read_token_file(const std::string& path);
 
-// Whether users besides its owner and group can read or change the file.
-[[nodiscard]] bool is_open_to_others(const std::string& path);
-
 // The token's entry in the file.
 [[nodiscard]] std::string token_entry(const server::Token& token);
 
