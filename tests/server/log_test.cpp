@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -64,6 +65,24 @@ TEST(ALog, TellsTheSizeOfAFloodWhenItEnds) {
     }
     EXPECT_NE(standard_error.text().find("\"requests\":1"), std::string::npos);
     EXPECT_NE(standard_error.text().find("\"requests\":2"), std::string::npos);
+}
+
+TEST(ALog, HoldsNothingThatActsOnATerminal) {
+    for (const auto format : {server::LogFormat::json, server::LogFormat::text}) {
+        const StandardError standard_error;
+        {
+            Log log{server::LogLevel::info, format};
+            log.warning("store", {{"warning", "a\x1b[2Jb\nc\u202Ed\u009Be"}});
+            log.store_failed({StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                              "f\x1b]0;g\x07h\u202Ei"});
+        }
+        const std::string text = standard_error.text();
+        EXPECT_TRUE(text.contains("\\u202e")) << text;
+        EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
+        for (const char* raw : {"\x1b", "\x07", "\u202E", "\u009B"}) {
+            EXPECT_FALSE(text.contains(raw)) << text;
+        }
+    }
 }
 
 TEST(ALog, TellsAllFaultsBeforeItSaysThatTheStoreAnswersAgain) {

@@ -26,6 +26,7 @@
 #include <leasehold/lock_id.hpp>
 
 #include "core/enum_table.hpp"
+#include "core/text.hpp"
 #include "server/monitoring/names.hpp"
 
 namespace leasehold::server {
@@ -77,16 +78,21 @@ bool is_plain(std::string_view text) {
     });
 }
 
+// In quotes. Nothing in it acts on a terminal that shows the log.
+std::string json_text(std::string_view text) {
+    return harmless_json(json::serialize(json::string{text}));
+}
+
 std::string json_of(const Log::Field& field) {
     if (const auto* number = std::get_if<std::uint64_t>(&field.value)) {
         return std::to_string(*number);
     }
-    return json::serialize(json::string{std::get<std::string_view>(field.value)});
+    return json_text(std::get<std::string_view>(field.value));
 }
 
 // "message  key=value  key="two words""
 std::string as_text(std::string_view message, Log::Fields fields) {
-    std::string line{message};
+    std::string line = harmless(message);
     for (const Log::Field& field : fields) {
         line.append("  ").append(field.name).append("=");
         const auto* text = std::get_if<std::string_view>(&field.value);
@@ -97,7 +103,7 @@ std::string as_text(std::string_view message, Log::Fields fields) {
 
 // The members of the object after time and level.
 std::string as_json(std::string_view message, Log::Fields fields) {
-    std::string line = "\"message\":" + json::serialize(json::string{message});
+    std::string line = "\"message\":" + json_text(message);
     for (const Log::Field& field : fields) {
         line.append(",\"").append(field.name).append("\":").append(json_of(field));
     }

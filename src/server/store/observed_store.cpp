@@ -20,6 +20,25 @@ bool is_failure(const StoreFault& fault) {
     return fault.cause() != StoreFault::Cause::lock_id_in_use;
 }
 
+// The fault as clients read it. A database's own words name its host and its user, so they are only
+// in the log.
+StoreFault public_fault(const StoreFault& fault) {
+    const auto says = [&](const char* what) {
+        return StoreFault{fault.effect(), fault.cause(),
+                          std::string{what} + "; the server's log says why"};
+    };
+    switch (fault.cause()) {
+        case StoreFault::Cause::unavailable: return says("the store does not answer");
+        case StoreFault::Cause::configuration: return says("the store cannot be used as it is");
+        case StoreFault::Cause::not_allowed: return says("the store does not allow this");
+        case StoreFault::Cause::internal: return says("the store's answer was not understood");
+        // Leasehold's own words.
+        case StoreFault::Cause::clock_leap:
+        case StoreFault::Cause::lock_id_in_use: break;
+    }
+    return fault;
+}
+
 }  // namespace
 
 void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
@@ -29,11 +48,13 @@ void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> 
     } catch (const StoreFault& fault) {
         if (is_failure(fault)) observer_.store_failed(fault);
         tell(outcomes, begun);
-        throw;
+        throw public_fault(fault);
     }
-    for (const Outcome& outcome : outcomes) {
+    for (Outcome& outcome : outcomes) {
         const auto* fault = std::get_if<StoreFault>(&outcome);
-        if (fault != nullptr && is_failure(*fault)) observer_.store_failed(*fault);
+        if (fault == nullptr) continue;
+        if (is_failure(*fault)) observer_.store_failed(*fault);
+        outcome = public_fault(*fault);
     }
     tell(outcomes, begun);
 }

@@ -11,7 +11,8 @@
 
 namespace leasehold::server {
 
-// A store whose batches, and faults, are seen by an observer.
+// A store whose batches, and faults, are seen by an observer. The observer, and so the log, gets
+// the database's own words; clients get each fault without them.
 class ObservedStore final : public Store {
 public:
     // The observer outlives this.
