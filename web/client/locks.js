@@ -41,42 +41,48 @@ export class Locks {
   tryLock(key, { owner, mode, ttl, note, since, maxHold, wait = 0, ...options } = {}) {
     const body = { owner, mode, ttl_ms: ttl, note, since, max_hold_ms: maxHold };
     if (wait > 0) body.wait_ms = wait;
-    return this.#ask('POST', this.#url(key), { body, timeout: this.#timeout + wait, ...options });
+    return this.#ask('POST', key, { body, timeout: this.#timeout + wait, ...options });
   }
 
   /** The holders and the owners in line: `{holders: [...], store_now, waiting: [owner, ...]}`. */
   holders(key) {
-    return this.#ask('GET', this.#url(key));
+    return this.#ask('GET', key);
   }
 
   check(key, lockId, options) {
-    return this.#ask('GET', this.#url(key), { lockId, ...options });
+    return this.#ask('GET', key, { lockId, ...options });
   }
 
   renew(key, lockId, ttl, { maxHold, ...options } = {}) {
-    return this.#ask('PATCH', this.#url(key), { body: { ttl_ms: ttl, max_hold_ms: maxHold }, lockId, ...options });
+    return this.#ask('PATCH', key, { body: { ttl_ms: ttl, max_hold_ms: maxHold }, lockId, ...options });
   }
 
   extend(key, lockId, by) {
-    return this.#ask('PATCH', this.#url(key), { body: { extend_ms: by }, lockId });
+    return this.#ask('PATCH', key, { body: { extend_ms: by }, lockId });
   }
 
   /** Releases the lease. With `after`, releases it then, unless it is renewed before. */
   release(key, lockId, { after = 0, ...options } = {}) {
-    const query = after > 0 ? '?after_ms=' + after : '';
-    return this.#ask('DELETE', this.#url(key) + query, { lockId, ...options });
+    const below = after > 0 ? '?after_ms=' + after : '';
+    return this.#ask('DELETE', key, { below, lockId, ...options });
   }
 
   /** Asks the holder to finish. */
   knock(key, { owner, message } = {}) {
-    return this.#ask('POST', this.#url(key) + '/knock', { body: { owner, message } });
+    return this.#ask('POST', key, { below: '/knock', body: { owner, message } });
   }
 
+  // A browser removes '.' and '..' from a URL, encoded or not: the request would reach another route.
   #url({ type, id }) {
+    if ([type, id].some((part) => ['.', '..'].includes(String(part)))) {
+      throw new NoAnswer("a key's type and id cannot be '.' or '..'", { status: 400, code: 'bad_request' });
+    }
     return this.#base + encodeURIComponent(type) + '/' + encodeURIComponent(id);
   }
 
-  async #ask(method, url, { body, lockId, signal, keepalive = false, timeout = this.#timeout } = {}) {
+  // `below` is what follows the key in the URL.
+  async #ask(method, key, { below = '', body, lockId, signal, keepalive = false, timeout = this.#timeout } = {}) {
+    const url = this.#url(key) + below;
     const ending = new AbortController();
     const end = () => ending.abort();
     const timer = setTimeout(end, Math.max(timeout, 0));
@@ -93,7 +99,7 @@ export class Locks {
         signal: ending.signal,
         cache: 'no-store',
       });
-      return read(response, await response.text(), askedAt);
+      return read(response, await response.text(), askedAt, key);
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
       throw new NoAnswer(ending.signal.aborted ? 'no answer in time' : String(error?.message ?? error));
@@ -113,14 +119,14 @@ export class Locks {
   }
 }
 
-function read(response, text, askedAt) {
+function read(response, text, askedAt, key) {
   let answer = {};
   try {
     answer = text ? JSON.parse(text) : {};
   } catch {
     if (response.ok) throw new NoAnswer('the answer is not JSON', { status: 502, code: 'not_json' });
   }
-  if (response.ok) return withLifetime(answer, askedAt);
+  if (response.ok) return withLifetime(answer, askedAt, key);
   if (refusals.has(answer.code)) return { refused: answer };
   throw new NoAnswer(answer.detail ?? `the server answered ${response.status} ${response.statusText}`, {
     status: response.status,
@@ -130,7 +136,10 @@ function read(response, text, askedAt) {
 }
 
 // Counted from before the request: a slow answer must shorten the lease, never lengthen it.
-function withLifetime(answer, askedAt) {
+function withLifetime(answer, askedAt, key) {
   if (!('expires_at' in answer)) return answer;
+  if (answer.type !== String(key.type) || answer.id !== String(key.id)) {
+    throw new NoAnswer('the server answered with a lease of another key', { status: 502, code: 'wrong_key' });
+  }
   return { ...answer, validFor: answer.expires_at === null ? never : new Deadline(answer.remaining_ms, askedAt) };
 }

@@ -1,7 +1,7 @@
 // Actions on leases: break one, ask for one, release all of an owner. Each dialog shows exactly what it
 // will do.
 
-import { ask, get, lockPath, Problem, query } from './api.js';
+import { ask, get, lockPath, Problem, query, segment } from './api.js';
 import { h, icon, placeOf, setAttribute, setText } from './dom.js';
 import { live } from './live.js';
 import { tick } from './refresh.js';
@@ -335,7 +335,7 @@ export class Actions {
           confirm.focus();
           return complain(`${t('confirmWord')}: ${owner}`);
         }
-        const answer = await ask('DELETE', `/v1/owners/${encodeURIComponent(owner)}/locks?scope=below`);
+        const answer = await ask('DELETE', `/v1/owners/${segment(owner)}/locks?scope=below`);
         this.#toast(t('releasedAll', { n: number(answer.leases?.length ?? 0) }));
         this.#done();
         return true;

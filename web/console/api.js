@@ -1,5 +1,7 @@
 // Requests to the server. The token is kept in this tab's sessionStorage only.
 
+import { t } from './words.js';
+
 const tokenPlace = 'leasehold.token';
 
 export const session = new (class extends EventTarget {
@@ -90,4 +92,10 @@ export function query(fields) {
   return text ? `?${text}` : '';
 }
 
-export const lockPath = ({ type, id }) => `/v1/locks/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
+// A part of a path. A browser removes '.' and '..' from a URL, encoded or not: the request would reach another route.
+export function segment(text) {
+  if (text === '.' || text === '..') throw new Problem(400, { code: 'bad_request', detail: t('dots', { name: text }) });
+  return encodeURIComponent(text);
+}
+
+export const lockPath = ({ type, id }) => `/v1/locks/${segment(type)}/${segment(id)}`;

@@ -33,6 +33,7 @@ export const english = {
   tryNow: 'Try now',
   back: 'Connected again.',
   failed: 'The request failed: {problem}',
+  dots: 'A browser cannot ask for “{name}”, because it removes that name from the address. Use the command `leasehold` for this key or owner.',
   storeFault: 'The store does not answer: {problem}',
 
   held: 'Held now',
