@@ -72,15 +72,7 @@ void CellStore::apply_in_runs(Batch batch) {
         }
         apply_to_cells(batch, std::exchange(run, {}));
         names = 0;
-        batch.outcomes[i] = std::visit(
-            [this]<class R>(const R& r) -> Outcome {
-                if constexpr (works_on_cells(kind_of_type<R>)) {
-                    return {};
-                } else {
-                    return answer_or_fault(r);
-                }
-            },
-            request);
+        batch.outcomes[i] = answer_alone(request);
     }
     apply_to_cells(batch, std::move(run));
 }
@@ -335,10 +327,17 @@ void CellStore::keep_floor(Time now) {
     raise_floor(now);
 }
 
-template <class R>
-Outcome CellStore::answer_or_fault(const R& request) {
+Outcome CellStore::answer_alone(const Request& request) {
     try {
-        return answer(request);
+        return std::visit(
+            [this]<class R>(const R& r) -> Outcome {
+                if constexpr (works_on_cells(kind_of_type<R>)) {
+                    return {};
+                } else {
+                    return answer(r);
+                }
+            },
+            request);
     } catch (const UnreadableRow& fault) {
         rollback();
         return static_cast<const StoreFault&>(fault);

@@ -149,9 +149,8 @@ private:
     [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
     [[nodiscard]] Time observe(const ClockReading& reading, SteadyClock::time_point asked);
     void keep_floor(Time now);
-    // A request that is answered by itself.
-    template <class R>
-    [[nodiscard]] Outcome answer_or_fault(const R& request);
+    // Answers a request that works on no cell.
+    [[nodiscard]] Outcome answer_alone(const Request& request);
     [[nodiscard]] Outcome answer(const List& request);
     [[nodiscard]] Outcome answer(const History& request);
     [[nodiscard]] Outcome answer(const Purge& request);
