@@ -1,5 +1,5 @@
-// leasehold_lab_load URL NAME SEED CLIENTS KEYS PAUSE_US each|common FILE: clients that ask until
-// they are ended by a signal.
+// leasehold_lab_load URL NAME SEED CLIENTS KEYS each|common FILE: clients that ask until they are
+// ended by a signal.
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -7,10 +7,9 @@
 #include "lab/load.hpp"
 
 int main(int argc, char** argv) {
-    if (argc != 9) {
-        std::fputs(
-            "usage: leasehold_lab_load URL NAME SEED CLIENTS KEYS PAUSE_US each|common FILE\n",
-            stderr);
+    if (argc != 8) {
+        std::fputs("usage: leasehold_lab_load URL NAME SEED CLIENTS KEYS each|common FILE\n",
+                   stderr);
         return 2;
     }
     sigset_t endings;
@@ -25,9 +24,8 @@ int main(int argc, char** argv) {
                                          .seed = std::stoull(argv[3]),
                                          .clients = std::stoul(argv[4]),
                                          .keys = std::stoul(argv[5]),
-                                         .longest_pause = leasehold::Duration{std::stoll(argv[6])},
-                                         .record = argv[8],
-                                         .connections = std::string{argv[7]} == "common"
+                                         .record = argv[7],
+                                         .connections = std::string{argv[6]} == "common"
                                                             ? Connections::common
                                                             : Connections::each}};
         int signal = 0;

@@ -173,7 +173,7 @@ Strike strike_with(const Fault& fault) {
 Round run_round(Ground& ground, const RoundOptions& options, const std::filesystem::path& folder) {
     Round round{.store = ground.store(), .seed = options.seed, .began = SteadyClock::now()};
     std::mt19937_64 dice{options.seed};
-    Stage stage{ground, options.seed, options.longest_pause, folder};
+    Stage stage{ground, options.seed, folder};
     std::ofstream log{folder / "faults.jsonl"};
     std::vector<std::size_t> left;  // each once before any comes again
     bool recovered = wait_for_grants(stage, options.grants_between);

@@ -46,8 +46,6 @@ struct RoundOptions {
     std::uint64_t seed = 1;
     // A strike counts only with that many grants before it and after it.
     std::size_t grants_between = 60;
-    // Of each client, between an answer and the next request.
-    Duration longest_pause = std::chrono::milliseconds{6};
     // By name; a fault whose name contains none of them is left out. Empty: all.
     std::vector<std::string> faults{};
     // Whether to begin another: how many there were, of how many kinds.

@@ -80,13 +80,8 @@ std::vector<std::string> Ground::environment_of_users() const {
     return wired_ == Wired::clocks ? clock_of_users_.environment() : std::vector<std::string>{};
 }
 
-Stage::Stage(Ground& ground, std::uint64_t seed, Duration longest_pause,
-             std::filesystem::path folder)
-    : ground_{ground},
-      seed_{seed},
-      longest_pause_{longest_pause},
-      folder_{std::move(folder)},
-      name_{ground.database().make()} {
+Stage::Stage(Ground& ground, std::uint64_t seed, std::filesystem::path folder)
+    : ground_{ground}, seed_{seed}, folder_{std::move(folder)}, name_{ground.database().make()} {
     const auto add_gate = [this](std::uint16_t port) {
         before_store_.push_back(std::make_unique<testing::TcpGate>("127.0.0.1", port));
     };
@@ -104,7 +99,6 @@ Stage::Stage(Ground& ground, std::uint64_t seed, Duration longest_pause,
                              .seed = seed_ * 10 + i,
                              .clients = clients_per_server,
                              .keys = keys_of_load,
-                             .longest_pause = longest_pause_,
                              .record = new_recording("server-" + std::to_string(i + 1))});
     }
     start_application();
@@ -158,13 +152,13 @@ void Stage::start_server(std::size_t which) {
 void Stage::start_application() {
     const std::string name = "application-" + std::to_string(++applications_);
     application_.reset();
-    application_ = std::make_unique<testing::ChildProcess>(testing::Command{
-        .arguments = {LEASEHOLD_LAB_LOAD, url_for_users(), name,
-                      std::to_string(seed_ * 10 + 5 + applications_),
-                      std::to_string(clients_of_application), std::to_string(keys_of_load),
-                      std::to_string(longest_pause_.count()), "common", new_recording(name)},
-        .environment = ground_.environment_of_users(),
-        .log = folder_ / (name + ".log")});
+    application_ = std::make_unique<testing::ChildProcess>(
+        testing::Command{.arguments = {LEASEHOLD_LAB_LOAD, url_for_users(), name,
+                                       std::to_string(seed_ * 10 + 5 + applications_),
+                                       std::to_string(clients_of_application),
+                                       std::to_string(keys_of_load), "common", new_recording(name)},
+                         .environment = ground_.environment_of_users(),
+                         .log = folder_ / (name + ".log")});
 }
 
 std::size_t Stage::grants() const {

@@ -63,7 +63,7 @@ private:
 // All that clients ask and hear is in files of the folder. For one thread.
 class Stage {
 public:
-    Stage(Ground& ground, std::uint64_t seed, Duration longest_pause, std::filesystem::path folder);
+    Stage(Ground& ground, std::uint64_t seed, std::filesystem::path folder);
     ~Stage();
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
@@ -105,7 +105,6 @@ private:
 
     Ground& ground_;
     const std::uint64_t seed_;
-    const Duration longest_pause_;  // of a client, between an answer and the next request
     const std::filesystem::path folder_;
     const std::string name_;
     std::vector<std::unique_ptr<testing::TcpGate>> before_store_;
