@@ -71,6 +71,11 @@ bool is_control(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
+bool is_scheme(std::string_view text) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
+    return !text.empty() && lower(text).find_first_not_of(letters) == std::string::npos;
+}
+
 // Hosts, ports and prefixes end up in the header of a request.
 std::string plain(std::string text) {
     if (std::ranges::any_of(text, is_control)) {
@@ -161,7 +166,7 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
         throw BadRequest{"the store's URL has a control character"};
     }
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0) {
+    if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
         throw BadRequest{
             "a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
             "mariadb://..., etcd://..., http://..."};
@@ -331,17 +336,21 @@ std::string without_secrets(std::string_view text) {
     const bool is_path = url.starts_with("sqlite:/") &&
                          (!url.starts_with("sqlite://") || url.starts_with("sqlite:///"));
     if (is_path) return url;
-    const std::size_t scheme = url.find(':');
+    const std::size_t scheme = std::min(url.find(':'), url.size());
+    const bool has_host = url.substr(scheme, 3) == "://";
     const std::size_t at = url.rfind('@');
-    if (at != std::string::npos && scheme < at) {
-        const bool has_host = url.substr(scheme, 3) == "://";
-        const std::size_t colon = has_host ? url.find(':', scheme + 1) : scheme;
-        if (colon < at) url.replace(colon + 1, at - colon - 1, hidden);
-    }
+    const std::size_t colon = has_host ? url.find(':', scheme + 1) : scheme;
+    const bool has_password = at != std::string::npos && colon < at;
     const std::size_t query = std::min(url.find('?'), url.size());
-    if (const std::size_t name = lower(url).find("pass", query); name != std::string::npos) {
-        url.erase(std::min(url.find('=', name), url.size() - 1) + 1).append(hidden);
+    const std::size_t name = lower(url).find("pass", query);
+    if (name != std::string::npos) {
+        // The value may contain '&' or '@' by mistake: nothing after the parameter's name is shown.
+        const std::size_t equals = std::min(url.find('=', name), url.size() - 1);
+        const bool overlap = has_password && at > equals;
+        url.erase((overlap ? std::min(colon, equals) : equals) + 1).append(hidden);
+        if (overlap) return url;
     }
+    if (has_password) url.replace(colon + 1, at - colon - 1, hidden);
     return url;
 }
 

@@ -55,7 +55,8 @@ std::string lock_id_text(const LockIdSource& source) {
     if (source.option == "-") {
         std::string line(most_lock_id_bytes, '\0');
         std::cin.getline(line.data(), static_cast<std::streamsize>(line.size()));
-        return first_line(line.c_str(), "standard input");
+        line.resize(line.find('\0'));
+        return first_line(line, "standard input");
     }
     if (!source.option.empty()) return source.option;
     if (const char* text = std::getenv("LEASEHOLD_LOCK_ID"); text != nullptr && *text != '\0') {

@@ -59,7 +59,14 @@ void shown_by(std::string_view url, Use use) {
     }
 }
 
+// Everything after "sqlite:" is the path of a file, which is no secret.
+bool is_path(const std::string& url) {
+    return url.starts_with("sqlite:") &&
+           (!url.starts_with("sqlite://") || url.starts_with("sqlite:///"));
+}
+
 void test_url(const std::string& text) {
+    if (is_path(text)) return;
     shown_by(text, [&] { return without_secrets(text); });
     shown_by(text, [&] {
         const StoreUrl url = StoreUrl::parse(text, {});
@@ -74,9 +81,7 @@ void test_url(const std::string& text) {
             for (const auto& [host, port] : url.places(1)) hosts += host;
             return hosts;
         });
-        if (url.scheme == "sqlite" && text.starts_with("sqlite://")) {
-            shown_by(text, [&] { return url.path(); });
-        }
+        if (url.scheme == "sqlite") shown_by(text, [&] { return url.path(); });
         shown_by(text,
                  [&] { return (void)postgres::require_readable(url.without_our_options()), ""; });
         return url.may_hold_a_secret() ? "" : url.scheme;

@@ -69,7 +69,8 @@ TEST(StoreUrl, SeveralParametersAreReadTogether) {
 }
 
 TEST(StoreUrl, NeedsAKind) {
-    for (const char* bad : {"", "memory", ":", ":memory", "a/b.db"}) {
+    for (const char* bad :
+         {"", "memory", ":", ":memory", "a/b.db", "postgres//app:x@db/shop", "db?password=a://b"}) {
         EXPECT_TRUE(problem_of(bad).starts_with("a store's URL begins with its kind: memory:"))
             << bad;
     }
