@@ -90,7 +90,7 @@ void create_private_file(const std::string& path) noexcept {
             target = folder_of(target) / fs::read_symlink(target);
         }
     } catch (const std::exception&) {
-        // Whoever opens the file next finds out why it cannot be opened.
+        // The store opens the file next, and reports why it cannot.
     }
 }
 

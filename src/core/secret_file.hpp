@@ -18,7 +18,7 @@ namespace leasehold {
 [[nodiscard]] std::expected<std::string, std::string> read_regular_file(const std::string& path,
                                                                         std::size_t most_bytes);
 
-// Creates an empty file with the mode 0600 where there is none, also behind a symbolic link. An
+// Creates the file, empty and with the mode 0600, if it does not exist. Follows symbolic links. An
 // existing file is not opened: closing it would end the locks that SQLite has on it.
 void create_private_file(const std::string& path) noexcept;
 

@@ -1,7 +1,7 @@
 #include "conformance/conformance.hpp"
 #include "conformance/every_request.hpp"
 
-// The database holds a number that stands for no mode, or for no way to end.
+// The database contains a number that is neither a mode nor a way for a lease to end.
 namespace leasehold::conformance {
 namespace {
 

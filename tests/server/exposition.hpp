@@ -17,7 +17,7 @@ public:
     // Throws std::runtime_error, which names the line, for what is not right.
     explicit Exposition(std::string_view text);
 
-    // The sum of all samples of this name with these labels. Throws if there is none.
+    // The sum of all samples of this name with these labels. Throws if no sample matches.
     [[nodiscard]] double sum(const std::string& name, const Labels& labels = {}) const;
 
     // Of all samples: "leasehold_store_batch_requests_bucket", say.

@@ -23,7 +23,7 @@ struct Config {
     Limits limits{};
     server::LogLevel log_level = server::LogLevel::info;
     server::LogFormat log_format = server::LogFormat::automatic;
-    // Paths of files; empty where there is none.
+    // Paths of files. Empty: none is given.
     std::string tokens{};
     std::size_t token_rate = 0;  // requests a second
     std::string tls_certificate{};
@@ -84,7 +84,7 @@ public:
     // Where the setting's value comes from: "default", or Given::origin.
     [[nodiscard]] const std::string& origin(std::string_view name) const;
 
-    // The configuration file; empty where there is none.
+    // The path of the configuration file. Empty if none was read.
     [[nodiscard]] const std::string& file() const { return file_; }
 
     // Prints all settings as a configuration file.

@@ -43,8 +43,8 @@ public:
     }
     void knocked(Event knock);
 
-    // A stream that misses nothing from now on, or why there is none. The parameters are those of
-    // EventLog::open().
+    // Opens a stream that contains every event from now on; a fault if the store cannot be read.
+    // EventLog::open() describes the parameters.
     using Opened = std::expected<std::unique_ptr<EventStream>, StoreFault>;
     [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id,
                                     std::function<bool()> welcome, const EventFormat& format);

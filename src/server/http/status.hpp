@@ -13,8 +13,8 @@ struct Status {
     std::string_view reason;
 };
 
-// The statuses that HTTP (RFC 9110) and its extensions (RFC 4918, 6585) define for a final reply to
-// a request like those of the server's protocols.
+// The final statuses of HTTP (RFC 9110) and its extensions (RFC 4918, 6585) that a protocol of this
+// server may answer.
 inline constexpr auto statuses = std::to_array<Status>({
     {200, "OK"},
     {201, "Created"},
