@@ -428,7 +428,7 @@ async function startServerWithTokens(t, tokens) {
       `name = "${name}"`,
       `sha256 = "${createHash('sha256').update(secretOf(name)).digest('hex')}"`,
       `roles = ${JSON.stringify(roles)}`,
-      owner ? `owner = "${owner}"` : '',
+      `owner = "${owner ?? '*'}"`,
     ].join('\n'),
   );
   writeFileSync(file, entries.join('\n'), { mode: 0o600 });

@@ -64,8 +64,8 @@ TEST_F(Doctor, LeavesNothingInTheHistory) {
 }
 
 TEST_F(Doctor, ReadsTheClockWithATokenThatMayOnlyTakeLocks) {
-    const auto made =
-        leasehold({"token", "taker", "--roles", "use", "--token-file", path("taker")});
+    const auto made = leasehold(
+        {"token", "taker", "--roles", "use", "--owner", "*", "--token-file", path("taker")});
     ASSERT_EQ(made.exit_code, 0) << made.output;
     const std::string tokens = path("tokens.toml");
     std::ofstream{tokens} << made.output;

@@ -68,28 +68,45 @@ TEST_F(ServeAccess, ATokenIsDrawnShownOnceAndKnownByItsDigest) {
                                        "\"\nroles = [\"use\", \"see\"]\nowner = \"shop/a\"\n"
                                        "rate = 50\n\n"))
         << shown.output;
-    EXPECT_EQ(entry("one", "use").find("lh_"), std::string::npos);
+    EXPECT_EQ(entry("one", "use", {"--owner", "*"}).find("lh_"), std::string::npos);
     struct stat mode{};
     ASSERT_EQ(::stat(file("one").c_str(), &mode), 0);
     EXPECT_EQ(mode.st_mode & 0777U, 0600U);
     EXPECT_NE(secret("one"), token);
     for (const std::vector<std::string>& wrong :
-         {std::vector<std::string>{"token", "a b", "--roles", "use"},
-          {"token", "", "--roles", "use"},
+         {std::vector<std::string>{"token", "a b", "--roles", "see"},
+          {"token", "", "--roles", "see"},
           {"token", "a", "--roles", "fly"},
           {"token", "a", "--roles", ""},
           {"token", "a"},
           {"token", "a", "--roles", "use", "--owner", "shop/"},
-          {"token", "a", "--roles", "use", "--rate", "9999999"},
-          {"token", "a", "--roles", "use", "--token-file", "/nowhere/token"}}) {
+          {"token", "a", "--roles", "use", "--owner", "*", "--rate", "9999999"},
+          {"token", "a", "--roles", "use", "--owner", "*", "--token-file", "/nowhere/token"}}) {
         EXPECT_EQ(leasehold(wrong).exit_code, 2);
     }
+}
+
+TEST_F(ServeAccess, ATokenThatMayTakeLeasesNamesItsOwner) {
+    const auto silent = leasehold({"token", "a", "--roles", "see,use"});
+    EXPECT_EQ(silent.exit_code, 2);
+    EXPECT_NE(silent.output.find("the token 'a' has the role 'use' and names no owner; write "
+                                 "--owner shop for a token that speaks for 'shop' and 'shop/...', "
+                                 "or --owner '*' for one that speaks for every owner"),
+              std::string::npos)
+        << silent.output;
+    const std::string any = entry("any", "use", {"--owner", "*"});
+    const std::string watcher = entry("watcher", "see,break");
+    EXPECT_TRUE(any.ends_with("owner = \"*\"\n\n")) << any;
+    EXPECT_EQ(watcher.find("owner"), std::string::npos) << watcher;
+    EXPECT_EQ(cli::read_token_file(write("tokens.toml", any + watcher)).size(), 2U);
 }
 
 TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
     const std::string hash(64, 'a');
     const std::string good =
-        "[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = [\"use\"]\n";
+        "[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = [\"see\"]\n";
+    const std::string user =
+        "[[token]]\nname = \"b\"\nsha256 = \"" + hash + "\"\nroles = [\"use\"]\n";
     struct Case {
         std::string text, problem;
     };
@@ -108,14 +125,18 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
         {"[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = []\n", ":4: roles takes"},
         {"[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\nroles = [\"fly\"]\n",
          ":4: there is no role 'fly'; there are use, see, break"},
-        {good + "owner = \"\"\n", ":5: the owner is empty; leave it out"},
+        {"\n" + user,
+         ":2: the token 'b' has the role 'use' and names no owner; write owner = \"shop\" for a "
+         "token that speaks for 'shop' and 'shop/...', or owner = \"*\" for one that speaks for "
+         "every owner"},
+        {good + "owner = \"\"\n", ":5: the owner is empty; '*' speaks for every owner"},
+        {good + "owner = \"shop/*\"\n", ":5: an owner does not end in '/' or '/*'"},
         {good + "owner = \"shop/\"\n", ":5: an owner does not end in '/'"},
         {good + "rate = -1\n", ":5: rate takes a whole number"},
         {good + "rate = \"1\"\n", ":5: rate takes a whole number"},
         {good + "colour = 1\n", ":5: a token has no 'colour'"},
         {good + good, ":6: there is another token 'a' above"},
-        {good + "[[token]]\nname = \"b\"\nsha256 = \"" + hash + "\"\nroles = [\"use\"]\n",
-         ":7: the token 'a' has the same sha256"},
+        {good + user + "owner = \"*\"\n", ":7: the token 'a' has the same sha256"},
     };
     for (const auto& [text, problem] : cases) {
         const std::string path = write("tokens.toml", text);
@@ -153,7 +174,7 @@ TEST_F(ServeAccess, ABadFileIsRefusedBeforeTheStoreIsMade) {
 }
 
 TEST_F(ServeAccess, TokensAreReadAgainAtHangupAndABadFileKeepsTheOldOnes) {
-    const std::string before = entry("before", "use,see");
+    const std::string before = entry("before", "use,see", {"--owner", "*"});
     const std::string after = entry("after", "see");
     const std::string tokens = write("tokens.toml", before);
     Serving server{"memory:", {"--tokens", tokens}};
@@ -301,7 +322,7 @@ TEST_F(ServeAccess, TheCommandShowsItsTokenAndSaysWhatItMayNotDo) {
 
 TEST_F(ServeAccess, NoLogHoldsATokenALockIdOrABody) {
     const std::string tokens =
-        write("tokens.toml", entry("shop", "use,see") + entry("admin", "break"));
+        write("tokens.toml", entry("shop", "use,see", {"--owner", "*"}) + entry("admin", "break"));
     for (const std::string format : {"json", "text"}) {
         Serving server{"memory:",
                        {"--tokens", tokens, "--log-level", "debug", "--log-format", format}};

@@ -12,7 +12,7 @@ namespace leasehold::testing {
 
 // A token whose secret is its name behind "secret-of-".
 [[nodiscard]] inline server::Token token(const std::string& name, server::Roles roles,
-                                         std::string owner = {},
+                                         std::string owner = std::string{server::any_owner},
                                          std::optional<server::Rate> rate = {}) {
     return {.name = name,
             .digest = server::digest_of("secret-of-" + name),

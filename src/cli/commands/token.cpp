@@ -47,7 +47,7 @@ void add_token(CLI::App& app, Invocation& call) {
     Subcommand command{
         app, "token", "Make a token for the server's token file",
         "  leasehold token shop --roles use,see --owner shop >> tokens.toml\n"
-        "  leasehold token admin --roles use,see,break --token-file token >> tokens.toml\n"
+        "  leasehold token admin --roles see,break --token-file token >> tokens.toml\n"
         "  leasehold serve --tokens tokens.toml\n"
         "\n"
         "Prints the entry for the token file on standard output, and the token itself on\n"
@@ -58,14 +58,18 @@ void add_token(CLI::App& app, Invocation& call) {
         .required_text("--roles", "ROLES", options->roles,
                        "what it may do: use, see, break, separated by commas")
         .text("--owner", "OWNER", options->owner,
-              "the owner it speaks for, with every owner below (any owner)")
+              "the owner it speaks for, with every owner below; '*' is any; the role use needs it")
         .number("--rate", "NUMBER", options->rate, "requests a second (the server's token_rate)")
         .text("--token-file", "FILE", options->token_file,
               "write the token to this file (mode 0600) instead of showing it");
     command.does(call, [options] {
         server::Token token{.name = options->name, .roles = roles_in(options->roles)};
         required(check_token_name(token.name));
-        if (!options->owner.empty()) required(check_token_owner(token.owner = options->owner));
+        if (!options->owner.empty()) {
+            required(check_token_owner(token.owner = options->owner));
+        } else if (token.roles.has(server::Role::use)) {
+            throw BadRequest{owner_is_missing(token.name, "--owner shop", "--owner '*'")};
+        }
         if (options->rate) token.rate = required(rate_from(*options->rate));
         const SecretFile file{{.what = "the token file", .path = options->token_file}};
         const std::string secret = draw_token();

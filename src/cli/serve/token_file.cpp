@@ -54,6 +54,8 @@ public:
         if (table_.contains("owner")) {
             token.owner = text("owner");
             require("owner", check_token_owner(token.owner));
+        } else if (token.roles.has(server::Role::use)) {
+            refuse(table_, owner_is_missing(token.name, "owner = \"shop\"", "owner = \"*\""));
         }
         if (table_.contains("rate")) token.rate = rate();
         return token;
@@ -152,16 +154,22 @@ std::expected<void, std::string> check_token_name(std::string_view name) {
 
 std::expected<void, std::string> check_token_owner(std::string_view owner) {
     if (owner.empty()) {
-        return std::unexpected{
-            "the owner is empty; leave it out for a token that speaks for everybody"};
+        return std::unexpected{"the owner is empty; '*' speaks for every owner"};
     }
     if (const auto problem = text_problem("the owner", owner, Limits::owner_bytes, Lines::one)) {
         return std::unexpected{*problem};
     }
-    if (owner.ends_with('/')) {
-        return std::unexpected{"an owner does not end in '/': 'shop' covers 'shop/...' already"};
+    if (owner.ends_with('/') || owner.ends_with("/*")) {
+        return std::unexpected{"an owner does not end in '/' or '/*': 'shop' covers 'shop/...'"};
     }
     return {};
+}
+
+std::string owner_is_missing(const std::string& name, const std::string& one,
+                             const std::string& any) {
+    return "the token '" + name + "' has the role 'use' and names no owner; write " + one +
+           " for a token that speaks for 'shop' and 'shop/...', or " + any +
+           " for one that speaks for every owner";
 }
 
 std::expected<server::Rate, std::string> rate_from(std::int64_t number) {
@@ -193,7 +201,7 @@ std::vector<Token> read_token_file(const std::string& path) {
     if (tokens.empty()) {
         throw BadRequest{path +
                          ": there is no token in this file; `leasehold token NAME --roles "
-                         "use,see` makes one"};
+                         "use,see --owner OWNER` makes one"};
     }
     if (tokens.size() > most_tokens) {
         throw BadRequest{path + ": a token file has at most " + std::to_string(most_tokens) +

@@ -21,6 +21,10 @@ namespace leasehold::cli {
     const std::vector<std::string>& names);
 [[nodiscard]] std::expected<void, std::string> check_token_name(std::string_view name);
 [[nodiscard]] std::expected<void, std::string> check_token_owner(std::string_view owner);
+// The error of a token that may take leases and does not say in whose name. `one` and `any` are
+// examples of what to write.
+[[nodiscard]] std::string owner_is_missing(const std::string& name, const std::string& one,
+                                           const std::string& any);
 
 [[nodiscard]] std::expected<server::Rate, std::string> rate_from(std::int64_t per_second);
 

@@ -56,6 +56,7 @@ std::optional<Denial> denial(const Token& token, const Request& request) {
 
 std::optional<Denial> denial(const Token& token, std::string_view owner) {
     if (speaks_for(token, owner)) return std::nullopt;
+    if (token.owner.empty()) return Denial{"the token '" + token.name + "' speaks for no owner"};
     return Denial{"the token '" + token.name + "' speaks only for the owner '" + token.owner +
                   "' and owners below it, '" + token.owner + "/...'"};
 }

@@ -24,8 +24,8 @@ std::string hex_of(const Digest& digest) {
 }
 
 bool speaks_for(const Token& token, std::string_view owner) noexcept {
-    if (token.owner.empty()) return true;
-    if (!owner.starts_with(token.owner)) return false;
+    if (token.owner == any_owner) return true;
+    if (token.owner.empty() || !owner.starts_with(token.owner)) return false;
     return owner.size() == token.owner.size() || owner[token.owner.size()] == '/';
 }
 

@@ -45,11 +45,16 @@ using Digest = std::array<unsigned char, 32>;
 [[nodiscard]] Digest digest_of(std::string_view token);
 [[nodiscard]] std::string hex_of(const Digest& digest);
 
+// The owner of a token that may act for every owner.
+inline constexpr std::string_view any_owner = "*";
+
 struct Token {
     std::string name{};  // shown to people
     Digest digest{};
     Roles roles{};
-    std::string owner{};         // may act for this owner and owners below it; empty: for all
+    // May act for this owner and for owners below it; `any_owner`: for every owner; empty: for
+    // none.
+    std::string owner{};
     std::optional<Rate> rate{};  // instead of ServerOptions::rate
 };
 

@@ -66,7 +66,7 @@ Task<Reply> Native::token(RoutedRequest& request) {
         // A server without tokens allows every client everything.
         if (!token || token->roles.has(role)) roles.emplace_back(name);
     }
-    const bool has_owner = token && !token->owner.empty();
+    const bool has_owner = token && !token->owner.empty() && token->owner != any_owner;
     json::object body;
     body["name"] = token ? json::value(token->name) : json::value(nullptr);
     body["roles"] = std::move(roles);
