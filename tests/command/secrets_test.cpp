@@ -153,8 +153,8 @@ TEST_F(Secrets, TheServerWarnsOfSecretsThatOthersCanReach) {
     ::chmod(database.c_str(), 0600);
     std::filesystem::create_directory(file("open"));
     ::chmod(file("open").c_str(), 01777);
-    const auto made = leasehold({"token", "shop", "--roles", "use", "--owner", "shop",
-                                 "--token-file", file("shop")});
+    const auto made = leasehold(
+        {"token", "shop", "--roles", "use", "--owner", "shop", "--token-file", file("shop")});
     std::ofstream{file("open/tokens.toml")} << made.output;
     ::chmod(file("open/tokens.toml").c_str(), 0600);
     {

@@ -101,6 +101,17 @@ TEST_F(ServeAccess, ATokenThatMayTakeLeasesNamesItsOwner) {
     EXPECT_EQ(cli::read_token_file(write("tokens.toml", any + watcher)).size(), 2U);
 }
 
+TEST_F(ServeAccess, TheTokensOfOneProgramMayShareAnId) {
+    const std::string before = entry("shop", "use", {"--owner", "shop"});
+    const std::string after = entry("shop-2", "use", {"--owner", "shop", "--id", "shop"});
+    EXPECT_NE(after.find("name = \"shop-2\"\nid = \"shop\"\nsha256"), std::string::npos) << after;
+    const auto tokens = cli::read_token_file(write("tokens.toml", before + after));
+    ASSERT_EQ(tokens.size(), 2U);
+    EXPECT_EQ(server::id_of(tokens[0]), "shop");
+    EXPECT_EQ(server::id_of(tokens[1]), "shop");
+    EXPECT_EQ(leasehold({"token", "a", "--roles", "see", "--id", "a b"}).exit_code, 2);
+}
+
 TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
     const std::string hash(64, 'a');
     const std::string good =
@@ -135,6 +146,8 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
         {good + "rate = -1\n", ":5: rate takes a whole number"},
         {good + "rate = \"1\"\n", ":5: rate takes a whole number"},
         {good + "colour = 1\n", ":5: a token has no 'colour'"},
+        {good + "id = \"a/b\"\n", ":5: a token's id has 1 to 64 letters"},
+        {good + "id = 7\n", ":5: id takes a text in quotes"},
         {good + good, ":6: there is another token 'a' above"},
         {good + user + "owner = \"*\"\n", ":7: the token 'a' has the same sha256"},
     };

@@ -14,7 +14,7 @@ namespace leasehold::cli {
 namespace {
 
 struct TokenOptions {
-    std::string name, roles, owner, token_file;
+    std::string name, id, roles, owner, token_file;
     std::optional<std::int64_t> rate;
 };
 
@@ -59,12 +59,15 @@ void add_token(CLI::App& app, Invocation& call) {
                        "what it may do: use, see, break, separated by commas")
         .text("--owner", "OWNER", options->owner,
               "the owner it speaks for, with every owner below; '*' is any; the role use needs it")
+        .text("--id", "ID", options->id,
+              "a token with the same id goes on with this one's leases (the name)")
         .number("--rate", "NUMBER", options->rate, "requests a second (the server's token_rate)")
         .text("--token-file", "FILE", options->token_file,
               "write the token to this file (mode 0600) instead of showing it");
     command.does(call, [options] {
         server::Token token{.name = options->name, .roles = roles_in(options->roles)};
         required(check_token_name(token.name));
+        if (!options->id.empty()) required(check_token_id(token.id = options->id));
         if (!options->owner.empty()) {
             required(check_token_owner(token.owner = options->owner));
         } else if (token.roles.has(server::Role::use)) {

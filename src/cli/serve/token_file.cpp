@@ -34,6 +34,15 @@ std::optional<Digest> digest_from(std::string_view text) {
     return digest;
 }
 
+std::expected<void, std::string> check_name(std::string_view what, std::string_view name) {
+    if (!name.empty() && name.size() <= longest_name &&
+        name.find_first_not_of(name_letters) == std::string_view::npos) {
+        return {};
+    }
+    return std::unexpected{"a token's " + std::string{what} + " has 1 to " +
+                           std::to_string(longest_name) + " letters, digits and . _ @ -"};
+}
+
 // One [[token]] of the file.
 class Entry {
 public:
@@ -43,6 +52,10 @@ public:
         refuse_unknown();
         Token token{.name = text("name")};
         require("name", check_token_name(token.name));
+        if (table_.contains("id")) {
+            token.id = text("id");
+            require("id", check_token_id(token.id));
+        }
         const auto digest = digest_from(text("sha256"));
         if (!digest) {
             refuse(at("sha256"),
@@ -72,11 +85,11 @@ public:
 
 private:
     void refuse_unknown() const {
-        constexpr std::array known{"name", "sha256", "roles", "owner", "rate"};
+        constexpr std::array known{"name", "id", "sha256", "roles", "owner", "rate"};
         for (const auto& [key, node] : table_) {
             if (std::ranges::find(known, key.str()) != known.end()) continue;
             refuse(node, "a token has no '" + std::string{key.str()} +
-                             "'; it has name, sha256, roles, owner and rate");
+                             "'; it has name, id, sha256, roles, owner and rate");
         }
     }
 
@@ -144,12 +157,11 @@ std::expected<Roles, std::string> roles_from(const std::vector<std::string>& nam
 }
 
 std::expected<void, std::string> check_token_name(std::string_view name) {
-    if (!name.empty() && name.size() <= longest_name &&
-        name.find_first_not_of(name_letters) == std::string_view::npos) {
-        return {};
-    }
-    return std::unexpected{"a token's name has 1 to " + std::to_string(longest_name) +
-                           " letters, digits and . _ @ -"};
+    return check_name("name", name);
+}
+
+std::expected<void, std::string> check_token_id(std::string_view id) {
+    return check_name("id", id);
 }
 
 std::expected<void, std::string> check_token_owner(std::string_view owner) {
@@ -216,8 +228,9 @@ std::string token_entry(const Token& token) {
         if (!token.roles.has(role)) continue;
         roles.append(roles.empty() ? "\"" : ", \"").append(name).append("\"");
     }
-    std::string entry = "[[token]]\nname = \"" + token.name + "\"\nsha256 = \"" +
-                        server::hex_of(token.digest) + "\"\nroles = [" + roles + "]\n";
+    std::string entry = "[[token]]\nname = \"" + token.name + "\"\n";
+    if (!token.id.empty()) entry += "id = \"" + token.id + "\"\n";
+    entry += "sha256 = \"" + server::hex_of(token.digest) + "\"\nroles = [" + roles + "]\n";
     if (!token.owner.empty()) entry += "owner = " + toml_text(token.owner) + "\n";
     if (token.rate) {
         entry +=

@@ -20,6 +20,7 @@ namespace leasehold::cli {
 [[nodiscard]] std::expected<server::Roles, std::string> roles_from(
     const std::vector<std::string>& names);
 [[nodiscard]] std::expected<void, std::string> check_token_name(std::string_view name);
+[[nodiscard]] std::expected<void, std::string> check_token_id(std::string_view id);
 [[nodiscard]] std::expected<void, std::string> check_token_owner(std::string_view owner);
 // The error of a token that may take leases and does not say in whose name. `one` and `any` are
 // examples of what to write.

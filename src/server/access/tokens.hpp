@@ -50,6 +50,9 @@ inline constexpr std::string_view any_owner = "*";
 
 struct Token {
     std::string name{};  // shown to people
+    // Remembered with the leases that the token takes; empty: the name, see id_of(). The old and
+    // the new token of a program have the same id, so that the new one goes on with the leases.
+    std::string id{};
     Digest digest{};
     Roles roles{};
     // May act for this owner and for owners below it; `any_owner`: for every owner; empty: for
@@ -57,6 +60,10 @@ struct Token {
     std::string owner{};
     std::optional<Rate> rate{};  // instead of ServerOptions::rate
 };
+
+[[nodiscard]] inline const std::string& id_of(const Token& token) noexcept {
+    return token.id.empty() ? token.name : token.id;
+}
 
 // Whether the token may take and end leases in this owner's name.
 [[nodiscard]] bool speaks_for(const Token& token, std::string_view owner) noexcept;
