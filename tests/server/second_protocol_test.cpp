@@ -216,6 +216,8 @@ TEST_F(ASecondProtocol, WritesEveryErrorItself) {
     other_type.send("LOCK /doors/front HTTP/1.1\r\nHost: localhost\r\n" + user +
                     "Content-Type: text/html\r\nContent-Length: 5\r\n\r\n");
     is_door(other_type.receive(), 415);
+    // The same when the body arrives together with the header.
+    is_door(client_.ask("LOCK", "/doors/front", R"("alice")", user), 415);
 
     EXPECT_EQ(client_.ask("GET", "/doorstep", {}, shows("watch")).code(), "not_found");
 }

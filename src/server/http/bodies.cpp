@@ -18,15 +18,7 @@ std::string media_type(std::string_view field) {
     return lower(type.substr(begin, type.find_last_not_of(" \t") + 1 - begin));
 }
 
-void refuse_unless_json(const HttpRequest& request) {
-    if (media_type(request.content_type) == "application/json") return;
-    throw Refused{{.status = 415,
-                   .code = "unsupported_media_type",
-                   .detail = "the body must be JSON, with Content-Type: application/json"}};
-}
-
 json::value json_body(HttpRequest& request, json::storage_ptr storage) {
-    refuse_unless_json(request);
     json::value body = wire::parse(request.body, std::move(storage));
     request.drop_body();
     return body;

@@ -12,10 +12,8 @@ namespace leasehold::server {
 // parameters.
 [[nodiscard]] std::string media_type(std::string_view field);
 
-// Throws Refused if the body's media type is not application/json.
-void refuse_unless_json(const HttpRequest& request);
-
-// The body. Throws Refused as above, and BadRequest if the body is not JSON. Frees the body's text.
+// The body, whose media type the protocol has checked. Throws BadRequest if it is not JSON. Frees
+// the body's text.
 [[nodiscard]] boost::json::value json_body(HttpRequest& request,
                                            boost::json::storage_ptr storage = {});
 

@@ -67,6 +67,12 @@ void check_site(const HttpRequest& request, const ServerOptions& options) {
     if (auto refusal = site_refusal(request, options)) throw Refused{*std::move(refusal)};
 }
 
+void check_body(const HttpRequest& request, const Route& route, const Protocol& protocol) {
+    if (request.body.empty()) return;
+    if (route.body == TakesBody::no) throw BadRequest{"this request takes no body"};
+    protocol.check_body_type(request);
+}
+
 }  // namespace
 
 struct Dispatcher::Match {
@@ -167,9 +173,7 @@ Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connectio
             let_in(request, protocol, route, connection);
             routed.emplace(match.request(request, connection, protocol.scheme()));
             if (!route.query.takes_any()) routed->query.refuse_all_but(route.query.names());
-            if (route.body == TakesBody::no && !request.body.empty()) {
-                throw BadRequest{"this request takes no body"};
-            }
+            check_body(request, route, protocol);
             replace(reply, co_await route.handler(protocol, *routed));
         }
     } catch (...) {

@@ -77,6 +77,7 @@ std::vector<Request> read_batch(json::array& list, const Backend& backend) {
 }  // namespace
 
 Task<Reply> Native::batch(RoutedRequest& request) {
+    check_body_type(request.http);  // also if the body is empty: a batch without a body is an error
     json::value body = json_body(request.http);
     json::array& list = requests_in(body, options_);
     const std::size_t size = list.size();

@@ -32,7 +32,10 @@ const Scheme bearer{
 Native::Native(Backend& backend) : backend_{backend} {}
 
 void Native::check_body_type(const HttpRequest& request) const {
-    refuse_unless_json(request);
+    if (media_type(request.content_type) == "application/json") return;
+    throw Refused{{.status = 415,
+                   .code = "unsupported_media_type",
+                   .detail = "the body must be JSON, with Content-Type: application/json"}};
 }
 
 Reply Native::error(const Problem& problem) const {
