@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-// What counts on the way of every request: one relaxed addition each, no lock.
+// Counters that every request may increase: each costs one relaxed addition and takes no lock.
 namespace leasehold::server {
 
 class Count {
@@ -23,8 +23,8 @@ private:
     std::atomic<std::uint64_t> count_{0};
 };
 
-// How many values were at most each of some bounds, and their sum in whole units.
-// `bounds` is an array of them, growing.
+// A histogram: the number of values up to each bound, and the sum of all values. `bounds` is an
+// array in ascending order.
 template <auto bounds>
 class Distribution {
 public:

@@ -25,9 +25,10 @@
 
 #include <leasehold/lock_id.hpp>
 
+#include "core/enum_names.hpp"
 #include "core/enum_table.hpp"
 #include "core/text.hpp"
-#include "server/monitoring/names.hpp"
+#include "server/monitoring/connection_events.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -58,19 +59,6 @@ std::string public_part(std::string text) {
     }
     return text;
 }
-
-// The line of each event; empty for events that are not logged.
-constexpr EnumTable<ConnectionEvent, std::string_view> lines_of_events{
-    {{ConnectionEvent::accepted, ""},
-     {ConnectionEvent::ended, ""},
-     {ConnectionEvent::turned_away, "connection turned away: the limit of connections is reached"},
-     {ConnectionEvent::accepting_paused,
-      "accepting paused: a connection could not be opened, perhaps for lack of file descriptors"},
-     {ConnectionEvent::no_handshake, "connection cut: the TLS handshake failed"},
-     {ConnectionEvent::slow_header, "connection cut: the request's header was late"},
-     {ConnectionEvent::slow_body, "connection cut: the request's body was late"},
-     {ConnectionEvent::slow_reader, "connection cut: the client did not take its answer"},
-     {ConnectionEvent::idle, ""}}};
 
 bool is_plain(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -271,8 +259,8 @@ void Log::store_failed(const StoreFault& fault) noexcept {
     lines_->floods.add(lines_->faults, [&] {
         return [this, fault](std::size_t faults) {
             warning("store fault", {{"fault", public_part(fault.what())},
-                                    {"cause", name_of(fault.cause())},
-                                    {"effect", name_of(fault.effect())},
+                                    {"cause", cause_names[fault.cause()]},
+                                    {"effect", effect_names[fault.effect()]},
                                     {"faults", faults}});
         };
     });
@@ -286,7 +274,7 @@ void Log::batch_applied(const Batch& batch) noexcept {
 }
 
 void Log::happened(ConnectionEvent event) noexcept {
-    const std::string_view message = lines_of_events[event];
+    const std::string_view message = connection_events[event].line;
     if (message.empty()) return;
     lines_->floods.add(lines_->events[event], [&] {
         return [this, message](std::size_t times) { warning(message, {{"times", times}}); };

@@ -51,9 +51,10 @@ public:
         write(LogLevel::error, message, fields);
     }
 
-    // A line each at debug level.
+    // Writes a line for each request, at debug level.
     void served(const Served& request) noexcept override;
-    // Of many in a short time the first is written, and later the number of the others.
+    // If many of these happen in a short time, the log has a line for the first one, and later a
+    // line with the number of the others.
     void store_failed(const StoreFault& fault) noexcept override;
     void happened(ConnectionEvent event) noexcept override;
     void turned_away(std::string_view address) noexcept override;

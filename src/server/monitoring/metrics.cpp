@@ -6,12 +6,13 @@
 #include <atomic>
 #include <utility>
 
+#include "core/enum_names.hpp"
 #include "core/enum_table.hpp"
 #include "server/http/status.hpp"
+#include "server/monitoring/connection_events.hpp"
 #include "server/monitoring/families.hpp"
 #include "server/monitoring/instruments.hpp"
 #include "server/monitoring/labelled.hpp"
-#include "server/monitoring/names.hpp"
 #include "server/monitoring/process_metrics.hpp"
 #include "server/options.hpp"
 
@@ -131,7 +132,7 @@ void Metrics::Counts::add_requests(Families& to) const {
         duration.with(times.collect(nanoseconds), {{"route", std::string{route}}});
     });
     to.histogram("leasehold_wait_duration_seconds",
-                 "The same for tries that waited for their key, granted or not.")
+                 "How long it took to answer tries that waited for their key, granted or not.")
         .with(waited.collect(nanoseconds));
     to.counter("leasehold_request_body_bytes_total", "Bytes of requests' bodies.")
         .with(number(body_bytes.value()));
@@ -154,10 +155,8 @@ void Metrics::Counts::add_connections(Families& to, const ServerOptions& options
         .with(of(ConnectionEvent::accepting_paused));
     const auto cut = to.counter("leasehold_connections_cut_total",
                                 "Connections that missed a deadline, or were idle for too long.");
-    for (const auto event :
-         {ConnectionEvent::no_handshake, ConnectionEvent::slow_header, ConnectionEvent::slow_body,
-          ConnectionEvent::slow_reader, ConnectionEvent::idle}) {
-        cut.with(of(event), {{"reason", std::string{name_of(event)}}});
+    for (const auto& [event, text] : connection_events) {
+        if (text.is_cut) cut.with(of(event), {{"reason", std::string{text.name}}});
     }
 }
 
@@ -179,10 +178,13 @@ void Metrics::Counts::add_leases(Families& to) const {
     });
     const auto refusals = to.counter("leasehold_refusals_total",
                                      "Refusals sent to clients; a try that waited counts once.");
-    refusals.with(number(held.value()), {{"kind", "held"}, {"reason", "none"}});
-    refusals.with(number(busy.value()), {{"kind", "busy"}, {"reason", "none"}});
+    refusals.with(number(held.value()),
+                  {{"kind", to_string(Refusal::Kind::held)}, {"reason", "none"}});
+    refusals.with(number(busy.value()),
+                  {{"kind", to_string(Refusal::Kind::busy)}, {"reason", "none"}});
     gone.for_each([&](Gone how, const Count& count) {
-        refusals.with(number(count.value()), {{"kind", "gone"}, {"reason", to_string(how)}});
+        refusals.with(number(count.value()),
+                      {{"kind", to_string(Refusal::Kind::gone)}, {"reason", to_string(how)}});
     });
 }
 
@@ -198,8 +200,8 @@ void Metrics::Counts::add_store(Families& to, const StoreStatus& status) const {
         // A lock id that is already in use is the client's mistake, not a fault of the store.
         if (cause == Cause::lock_id_in_use) return;
         by_effect.for_each([&](Effect effect, const Count& count) {
-            failed.with(number(count.value()), {{"cause", std::string{name_of(cause)}},
-                                                {"effect", std::string{name_of(effect)}}});
+            failed.with(number(count.value()), {{"cause", std::string{cause_names[cause]}},
+                                                {"effect", std::string{effect_names[effect]}}});
         });
     });
     to.gauge("leasehold_store_up", "1 if the store answered the last batch.")
@@ -284,14 +286,14 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
               now.held->leases);
         const std::chrono::duration<double> at = now.held->at.time_since_epoch();
         all.gauge("leasehold_leases_counted_timestamp_seconds",
-                  "When they were counted, since 1970.")
+                  "When leasehold_leases_held was counted, in seconds since 1970.")
             .with(at.count());
     }
     level("leasehold_waiters", "Tries that wait for their key.", now.waiters);
     level("leasehold_waiters_limit", "Tries that may wait at once.", options.waiters);
     level("leasehold_waiting_lines", "Keys that are waited for.", now.lines);
     level("leasehold_events_clients", "Clients that follow the events.", now.listeners);
-    level("leasehold_events_clients_limit", "Clients that may follow them at once.",
+    level("leasehold_events_clients_limit", "Clients that may follow the events at once.",
           options.events_clients);
     level("leasehold_store_requests_under_way", "Requests that are with the store.",
           now.with_store);

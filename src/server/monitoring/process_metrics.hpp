@@ -4,7 +4,7 @@ namespace leasehold::server {
 
 class Families;
 
-// What this process uses of its machine, under the names that Prometheus has for that.
+// Adds the processor time, memory and open files of this process, under Prometheus' usual names.
 void add_process_metrics(Families& to);
 
 }  // namespace leasehold::server

@@ -19,7 +19,11 @@ boost::json::object object_of(const Event& event) {
             object["by"] = event.by;
             object["message"] = event.why;
             break;
-        default:
+        case Event::Kind::released:
+        case Event::Kind::expired:
+        case Event::Kind::taken:
+        case Event::Kind::broken:
+        case Event::Kind::ended:
             object["ended_at"] = wire::to_json(event.ended_at);
             object["by"] = event.by;
             object["why"] = event.why;
