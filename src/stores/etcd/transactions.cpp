@@ -15,7 +15,7 @@ using Effect = StoreFault::Effect;
 // Beyond this many lock ids, their rows are compared instead.
 constexpr std::size_t compared_leases = 20;
 constexpr std::size_t many_unnumbered = 250;
-// etcd's --max-request-bytes is 1.5 MiB by default: room for what is compared and read beside.
+// etcd's --max-request-bytes is 1.5 MiB by default. The rest is for the comparisons and reads.
 constexpr std::size_t bytes_of_a_transaction = 1024 * 1024;
 
 // Whether the lock id belongs to a lease of that row that has not ended.
@@ -72,7 +72,7 @@ void BatchRunner::load_as_it_is(Work& work) {
         lay_out(work);
         leases_.clear();
         dead = latest_dead(work);
-        // What another runner has learnt since says nothing about what was read here.
+        // Only the clock that came with these rows says whether their leases are dead.
         if (dead <= answer.clock) return;
     }
     throw Conflict{};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <leasehold/errors.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/stores/mariadb.hpp>
 #include <leasehold/time.hpp>
 
@@ -88,7 +89,7 @@ using Value = std::variant<std::int64_t, std::string_view>;
 class Statement {
 public:
     static constexpr unsigned most_columns = 16;
-    static constexpr std::size_t most_bytes = 1024;  // of a column
+    static constexpr std::size_t most_bytes = Limits::note_bytes;  // of a column
 
     // Throws SqlError with effect none. Must not be used after the connection is closed.
     Statement(::st_mysql* connection, std::string_view sql);

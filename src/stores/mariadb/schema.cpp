@@ -4,10 +4,16 @@
 #include <chrono>
 #include <string>
 
+#include <leasehold/limits.hpp>
+
 #include "core/retry.hpp"
 
 namespace leasehold::mariadb {
 namespace {
+
+// The sizes of the columns below. A later limit needs a schema step that makes its columns larger.
+static_assert(Limits::type_bytes == 128 && Limits::id_bytes == 512 && Limits::owner_bytes == 512 &&
+              Limits::note_bytes == 1024);
 
 // MariaDB commits after every statement that makes or changes a table, so a step may be cut off in
 // its middle: every statement must be one that can run again. Times are microseconds since 1970.

@@ -34,7 +34,7 @@ Parameters names_of(const std::vector<Row>& rows, Time floor, RequestOf request_
     return parameters;
 }
 
-// A bound of more than a century is none, and would exceed PostgreSQL's times.
+// A longer bound is treated as no bound, because it would exceed PostgreSQL's times.
 constexpr Duration longest_bound = std::chrono::years{100};
 
 std::int64_t micros(const std::optional<Duration>& bound, std::int64_t otherwise) {

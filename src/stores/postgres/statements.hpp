@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <leasehold/limits.hpp>
+
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
 
@@ -116,21 +118,26 @@ union select type, id from locks
       where ended not in ({endings}) and owner <> '' and owner >= $2::text and owner < $3::text
 union select type, id from lock_shares where owner <> '' and owner >= $2::text and owner < $3::text)");
 
-inline constexpr std::string_view scan = R"(
+// The rows of `locks` whose keys fit our limits. Programs of the pattern's own kind may add others.
+inline const std::string has_our_key =
+    "octet_length(type) between 1 and " + std::to_string(Limits::type_bytes) +
+    " and octet_length(id) between 1 and " + std::to_string(Limits::id_bytes) +
+    R"( and (type || id) !~ '[\x01-\x1f\x7f-\x9f]')";
+
+inline const std::string scan = sql_text(R"(
 select type, id, expiration_time <= $3::timestamptz from locks
-where (type, id) > ($1::text, $2::text)
-  and octet_length(type) between 1 and 128 and octet_length(id) between 1 and 512
-  and (type || id) !~ '[\x01-\x1f\x7f-\x9f]'
-order by type, id limit $4::bigint)";
+where (type, id) > ($1::text, $2::text) and {has_our_key}
+order by type, id limit $4::bigint)",
+                                         {{"has_our_key", has_our_key}});
 
 // $2, $3, $4: the last lease of the page before; $5: a type or ''; $6: whether an owner is asked
 // for, $7: the owner, $8 to $9: the range of owners below. Columns: type, id, listed_columns.
-inline const std::string list = sql_text(R"(
+inline const std::string list =
+    sql_text(R"(
 select type, id, {columns}, mode::bigint, ended::bigint
 from locks
 where mode <> {shared} and ended not in ({endings}) and expiration_time > $1::timestamptz
-  and octet_length(type) between 1 and 128 and octet_length(id) between 1 and 512
-  and (type || id) !~ '[\x01-\x1f\x7f-\x9f]'
+  and {has_our_key}
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
   and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
@@ -142,7 +149,7 @@ where expiration_time > $1::timestamptz
   and ($5::text = '' or type = $5::text)
   and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
 order by type, id, fence limit $10::bigint)",
-                                         {{"columns", names_of(public_columns)}});
+             {{"columns", names_of(public_columns)}, {"has_our_key", has_our_key}});
 
 inline const std::string history = sql_text(R"(
 select {past_columns} from lock_history where seq < $1::bigint and ended_at >= $2::timestamptz
