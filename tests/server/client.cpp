@@ -188,6 +188,12 @@ bool Client::hears() const {
     return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+bool Client::is_cut() const {
+    char byte = 0;
+    const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN);
+}
+
 bool Client::closed() {
     errno = 0;
     return received_.empty() && !fill() && errno != EAGAIN;

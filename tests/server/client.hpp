@@ -59,6 +59,8 @@ public:
 
     // Whether bytes from the server are waiting.
     [[nodiscard]] bool hears() const;
+    // Whether the server has closed the connection, and nothing is left to read.
+    [[nodiscard]] bool is_cut() const;
     // Whether the server closes the connection without another byte.
     [[nodiscard]] bool closed();
     // Ends sending; receiving continues.

@@ -24,13 +24,17 @@ TEST(Limits, ASlowHeaderIsAnswered408) {
 
 TEST(Limits, AHeaderThatDripsIsNotGivenMoreTime) {
     RunningServer server{memory::open(), {.header_bytes = 1024 * 1024, .header_deadline = 200ms}};
-    Client slow = server.connect();
-    slow.send("GET /healthz HTTP/1.1\r\n");
+    // The answer is lost if this process is not scheduled for longer than the server waits with
+    // closing the connection. Then it is asked again.
     EXPECT_TRUE(eventually([&] {
-        slow.send("X: y\r\n");
-        return slow.hears();
+        Client slow = server.connect();
+        slow.send("GET /healthz HTTP/1.1\r\n");
+        EXPECT_TRUE(eventually([&] {
+            slow.send("X: y\r\n");
+            return slow.hears() || slow.is_cut();
+        }));
+        return slow.receive().status == 408U;
     }));
-    EXPECT_EQ(slow.receive().status, 408U);
 }
 
 TEST(Limits, ASlowBodyIsAnswered408) {
