@@ -8,7 +8,8 @@ import { patience } from './waiting.js';
 const arguments_ = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-function launch(options) {
+/** A Chromium with options of Playwright; the caller closes it. */
+export function launch(options) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: arguments_,
