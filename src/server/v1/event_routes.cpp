@@ -9,6 +9,7 @@
 #include "server/v1/problems.hpp"
 #include "server/v1/query.hpp"
 #include "server/v1/server_sent_events.hpp"
+#include "server/waiting/knocks.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "server/access/tokens.hpp"
 #include "server/http/assets.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/v1/description.hpp"

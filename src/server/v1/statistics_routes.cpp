@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/statistics/statistics.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/query.hpp"
 #include "wire/json.hpp"
