@@ -29,8 +29,9 @@ struct TryLock {
     std::string note{};
     std::optional<Fence> since{};  // grant only if nobody was granted the key after this fence
     std::optional<Duration> max_hold{};
-    // True only if the lock id was drawn for this request and was never sent before: the store then
-    // need not look for a lease that has it.
+    // Makes the try faster: the store does not look for a lease that has this lock id. Set it only
+    // if the lock id was drawn for this request and was never sent before. Otherwise a repeated try
+    // could be granted a second time.
     bool fresh_lock_id = false;
 };
 

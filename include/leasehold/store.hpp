@@ -50,6 +50,8 @@ public:
     static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
     [[nodiscard]] virtual std::size_t concurrency() const noexcept = 0;
 
+    // What the store knows about itself: its version, whether answers survive a power cut,
+    // warnings. Never blocks: what has to be asked for is remembered from the work before.
     [[nodiscard]] virtual StoreStatus status() = 0;
 
     // Does a small piece of the store's own work that nobody asked for, such as forgetting old

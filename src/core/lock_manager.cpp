@@ -45,9 +45,9 @@ public:
     void operator()(const Check& r) const { lock_id(r.lock_id); }
     void operator()(const Extend& r) const {
         lock_id(r.lock_id);
-        if (r.by <= Duration::zero()) throw BadRequest{"an extension must be longer than nothing"};
+        if (r.by <= Duration::zero()) throw BadRequest{"the extension must be more than 0"};
         if (r.by > limits_.max_ttl) too_long("the extension", r.by);
-        if (r.max_ttl <= Duration::zero()) throw BadRequest{"max_ttl must be longer than nothing"};
+        if (r.max_ttl <= Duration::zero()) throw BadRequest{"max_ttl must be more than 0"};
     }
     void operator()(const Renew& r) const {
         lock_id(r.lock_id);

@@ -86,8 +86,8 @@ Time Rules::now_for(const Cell& cell) const {
 }
 
 bool Rules::only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const {
-    // When its expiry was written: of leases that share a key, no later time than the grant is
-    // known.
+    // The latest time at which the expiry can have been written, as far as the cell knows it. For
+    // leases that share a key, that is the time of the grant.
     const Time written = grant.mode == Mode::exclusive ? cell.touched : grant.granted_at;
     return !alive(grant, moment) && alive(grant, moment - clock_.leapt_since(written));
 }
@@ -342,7 +342,7 @@ HolderPage Rules::holders(const LockKey& key, const Cell& cell) const {
 }
 
 bool Rules::end_if_dead_since(const LockKey& key, Cell& cell, Time moment) {
-    // One who shared the key may have left it later than the others ran out.
+    // Holders that share a key end at different times: the key was in use until the last of them.
     if (cell.touched > moment) return false;
     for (const Grant& grant : cell.grants) {
         if (alive(grant, moment) || only_looks_expired(cell, grant, moment)) return false;

@@ -13,7 +13,7 @@ Session::~Session() {
     try {
         end();
     } catch (const std::exception&) {
-        // The expiry ends what we could not.
+        // Leases that could not be released end when they expire.
     }
 }
 

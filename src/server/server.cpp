@@ -64,7 +64,7 @@ class Server::Parts {
 public:
     Parts(LockManager& locks, ServerOptions options)
         : options_{observed(std::move(options))},
-          workers_{hire()},
+          workers_{make_workers()},
           backend_{locks, first(), options_},
           dispatcher_{protocols_of(options_, backend_), backend_, options_} {
         listen();
@@ -103,7 +103,7 @@ private:
 
     [[nodiscard]] asio::io_context& first() noexcept { return workers_.front()->context(); }
 
-    [[nodiscard]] std::vector<std::unique_ptr<Worker>> hire() {
+    [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers() {
         std::vector<std::unique_ptr<Worker>> workers;
         for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i) {
             workers.push_back(std::make_unique<Worker>(options_, connections_));
@@ -156,7 +156,7 @@ private:
         }
     }
 
-    // False where none could be.
+    // False if no connection could be accepted.
     Task<bool> accept_one(Worker& worker) {
         Socket socket{worker.context()};
         error_code error;

@@ -35,15 +35,14 @@ public:
     // Throws std::system_error if a thread cannot be started.
     void run();
 
-    // From now on these are the tokens of a server that has some. From any thread.
+    // Replaces the tokens. The server was started with tokens. Thread-safe.
     void use(std::shared_ptr<const Tokens> tokens);
 
-    // From now on this is the certificate, for new connections, of a server that has one. From any
-    // thread.
+    // Replaces the certificate for new connections. The server was started with one. Thread-safe.
     void use(std::shared_ptr<const TlsIdentity> identity);
 
-    // Stops accepting; what is under way is answered first. From any thread, also from a signal
-    // handler.
+    // Stops accepting connections; requests under way are answered first. May be called from any
+    // thread and from a signal handler.
     void stop() noexcept;
 
 private:

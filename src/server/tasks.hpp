@@ -29,10 +29,11 @@ using Task = asio::awaitable<T, Executor>;
 
 inline constexpr asio::use_awaitable_t<Executor> use_task{};
 
-// Continues a task that waits for nothing but to be continued.
+// Resumes a task that waits until this is called.
 using Resume = asio::async_result<asio::use_awaitable_t<Executor>, void()>::handler_type;
 
-// What ends a task that nobody waits for ends in Worker::run(), which tells the observer.
+// The end of a task that nobody waits for: an exception continues into Worker::run(), which reports
+// it to the observer.
 inline void rethrow(const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
 }

@@ -25,10 +25,11 @@ void print(std::string& out, const Lease& lease);
 
 // {"op": "try", "type": "Order", "id": "1", ...}. A try without a lock id gets one drawn.
 [[nodiscard]] json::object to_json(const Request& request);
-// Throws BadRequest, which names the field. The default is for what names no ttl.
+// Throws BadRequest, which names the field. A request without a ttl gets the default.
 [[nodiscard]] Request request_from(const json::value& message,
                                    Duration default_ttl = Limits{}.default_ttl);
-// The same of fields that tell neither the operation nor what it is about, which is known already.
+// The same for fields without the operation, the key and the lock id, which the caller knows from
+// elsewhere.
 [[nodiscard]] TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id,
                                Duration default_ttl);
 [[nodiscard]] Extend extend_from(Fields& terms, std::optional<LockKey> key, LockId lock_id);

@@ -283,7 +283,7 @@ test('a knock reaches the holder', async (t) => {
   await dialog.getByLabel('Your name').fill('olivia');
   await dialog.getByLabel('Message').fill('the customer is on the phone');
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await page.getByText('Holders told: 1.').first().waitFor();
+  await page.getByText('Holders asked: 1.').first().waitFor();
   const { knocks } = await server.ask('GET', '/v1/locks/Order/1', undefined, { 'Lock-Token': lease.lock_id });
   assert.equal(knocks[0].by, 'olivia');
   assert.equal(knocks[0].message, 'the customer is on the phone');

@@ -56,7 +56,7 @@ TEST_F(LockManagerTest, RefusesATtlOutOfBounds) {
     expect_bad([&] { (void)locks.try_lock(key, {.ttl = until_released}); },
                "leases without an expiry are not allowed here: allow_endless is off");
     expect_bad([&] { (void)locks.extend(key, LockId::random(), 0s); },
-               "an extension must be longer than nothing");
+               "the extension must be more than 0");
     expect_bad([&] { (void)locks.extend(key, LockId::random(), 25h); },
                "the extension is 1d1h; at most 1d is allowed");
 }

@@ -99,7 +99,7 @@ export const texts = {
     failedForbidden: '편집 권한이 없습니다.',
     notSent: '서버에 연결할 수 없어 보내지 못했습니다. 입력한 내용은 그대로 있습니다.',
     turn: '차례가 되었습니다. 최신 내용을 불러옵니다.',
-    knocked: '{name} 님이 편집을 요청했습니다: “{message}”',
+    knocked: '{name} 님이 양보를 요청했습니다: “{message}”',
     knockDefault: '제가 편집해도 될까요?',
     knockSent: '{name} 님에게 요청을 보냈습니다.',
     knockFailed: '요청을 보내지 못했습니다.',

@@ -162,11 +162,11 @@ export const english = {
   knock: 'Knock…',
   knockTitle: 'Ask for this lock',
   knockLead:
-    'The holder is told that you would like to have the lock, and can hand it over. Nothing else happens.',
+    'The holder sees that you would like to have the lock, and can hand it over. Nothing else happens.',
   message: 'Message',
   messageHint: 'Please hand it over when you can',
   send: 'Send',
-  knocked: 'Holders told: {n}.',
+  knocked: 'Holders asked: {n}.',
   knockedNobody: 'Nobody holds the lock any more.',
   knockedEvent: '{by} asks for the lock',
   needsUseKnock: 'Your token does not have the role “use”, which is needed to ask for a lock.',

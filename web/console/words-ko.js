@@ -33,7 +33,7 @@ export const korean = {
   tryNow: '지금 시도',
   back: '다시 연결되었습니다.',
   failed: '요청을 처리하지 못했습니다: {problem}',
-  dots: '브라우저는 주소에서 “{name}”을(를) 지우므로 이 이름으로 요청할 수 없습니다. 이 키나 소유자에는 `leasehold` 명령을 사용하십시오.',
+  dots: '브라우저는 주소에서 “{name}”을(를) 지우므로 이 이름으로 요청할 수 없습니다. 이 키나 소유자에는 `leasehold` 명령을 사용하세요.',
   storeFault: '저장소가 응답하지 않습니다: {problem}',
 
   held: '현재 잠금',

@@ -11,6 +11,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/enum_table.hpp"
 #include "server_url.hpp"
 
 namespace leasehold::cli {
@@ -27,8 +28,13 @@ struct Finding {
     std::string advice{};
 };
 
-constexpr std::array verdicts{"ok", "warning", "problem"};
-constexpr std::array colours{Colour::green, Colour::yellow, Colour::red};
+struct Look {
+    std::string_view name;
+    Colour colour;
+};
+constexpr EnumTable<Verdict, Look> looks{{{Verdict::ok, {"ok", Colour::green}},
+                                          {Verdict::warning, {"warning", Colour::yellow}},
+                                          {Verdict::problem, {"problem", Colour::red}}}};
 
 // Clocks further apart than this confuse people who compare times; no decision depends on them.
 constexpr Duration tolerable_offset = 2s;
@@ -120,7 +126,7 @@ private:
         (void)locks_->list({.limit = 1});
         (void)locks_->holders(probe_);
         (void)locks_->history({.limit = 1});
-        add({Verdict::ok, "schema", "everything is there, and this version knows it"});
+        add({Verdict::ok, "schema", "all tables are there, in a version that this program knows"});
     }
 
     void examine_history() {
@@ -261,9 +267,9 @@ private:
 
 void print_findings(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
-        const auto verdict = static_cast<std::size_t>(finding.verdict);
-        const std::string word = verdicts[verdict];
-        say({{word, colours[verdict]},
+        const auto& [name, colour] = looks[finding.verdict];
+        const std::string word{name};
+        say({{word, colour},
              {std::string(9 - word.size(), ' ') + finding.about +
               std::string(13 - finding.about.size(), ' ') + finding.text}});
         if (!finding.advice.empty()) {
@@ -276,7 +282,7 @@ void print_as_json(const std::vector<Finding>& findings) {
     boost::json::array list;
     for (const Finding& finding : findings) {
         boost::json::object one;
-        one["verdict"] = verdicts[static_cast<std::size_t>(finding.verdict)];
+        one["verdict"] = looks[finding.verdict].name;
         one["about"] = finding.about;
         one["text"] = finding.text;
         one["advice"] = finding.advice;

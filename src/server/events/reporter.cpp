@@ -80,7 +80,7 @@ Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::str
     if (fault) co_return std::unexpected{*fault};
     auto stream =
         log_->open(std::move(filter), last_id, std::move(welcome), format, options_.events_clients);
-    if (!stream) co_return std::unexpected{not_sent("too many listen to events already")};
+    if (!stream) co_return std::unexpected{not_sent("too many clients listen to events already")};
     co_return stream;
 }
 

@@ -6,14 +6,14 @@
 
 namespace leasehold::server {
 
-// How many bytes of large bodies are kept at once, of all connections together. Thread-safe.
+// Bounds the bytes of large bodies that all connections together keep in memory. Thread-safe.
 class BodyBudget {
 public:
     explicit BodyBudget(std::size_t bytes) : left_{bytes} {}
     BodyBudget(const BodyBudget&) = delete;
     BodyBudget& operator=(const BodyBudget&) = delete;
 
-    // What one body has of it, which is given back at its end. Of one thread.
+    // The part that one body takes. The destructor gives it back. Not thread-safe.
     class Share {
     public:
         Share() = default;
@@ -23,8 +23,9 @@ public:
         Share& operator=(Share&&) = delete;
         ~Share() { give_back(); }
 
-        // As much as there is of the body by now, always of the same budget, which outlives this.
-        // False if the budget has too little left.
+        // Takes more from the budget, so that the share has this many bytes. False, and nothing is
+        // taken, if the budget has too little left. A share uses one budget only, which outlives
+        // it.
         [[nodiscard]] bool grow_to(std::size_t bytes, BodyBudget& budget) {
             if (bytes <= bytes_) return true;
             if (!budget.take(bytes - bytes_)) return false;

@@ -59,7 +59,7 @@ void Query::add(std::string name, std::string value) {
     }
     const bool twice = std::ranges::any_of(
         parameters_, [&](const auto& parameter) { return parameter.first == name; });
-    if (twice) throw BadRequest{"a parameter of the query is given twice"};
+    if (twice) throw BadRequest{"the query's parameter \"" + name + "\" is given twice"};
     parameters_.emplace_back(std::move(name), std::move(value));
 }
 

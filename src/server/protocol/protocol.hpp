@@ -12,9 +12,8 @@
 
 namespace leasehold::server {
 
-// What clients of one kind speak: its routes, and how its clients authenticate and are told of
-// errors. A protocol is a folder; nothing outside that folder knows which protocol is spoken.
-// Thread-safe.
+// A protocol over HTTP: its routes, how its clients authenticate, and how it writes errors. A
+// protocol is a folder; nothing outside that folder knows which protocol is spoken. Thread-safe.
 class Protocol {
 public:
     Protocol() = default;

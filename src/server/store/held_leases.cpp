@@ -52,14 +52,14 @@ std::optional<HeldCount> HeldLeases::latest() {
 Task<void> HeldLeases::count_anew() {
     std::optional<HeldCount> counted;
     try {
-        counted = co_await go_through_the_store();
+        counted = co_await count_all_pages();
     } catch (const std::exception&) {
         // Handled like a store that does not answer.
     }
     end(counted);
 }
 
-Task<std::optional<HeldCount>> HeldLeases::go_through_the_store() {
+Task<std::optional<HeldCount>> HeldLeases::count_all_pages() {
     List page{.limit = page_rows_};
     for (std::size_t leases = 0;;) {
         Request question = page;

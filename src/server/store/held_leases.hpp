@@ -24,8 +24,8 @@ public:
     HeldLeases(StoreQueue& store, std::size_t page_rows, Clock::duration between_counts)
         : store_{store}, page_rows_{page_rows}, between_counts_{between_counts} {}
 
-    // The latest count, which is a new one where the one before is old and the store is quick.
-    // Nothing where the store did not answer.
+    // Counts anew if the last count is old, and waits for that up to `patience`. Otherwise the last
+    // count. Nothing if the store did not answer.
     [[nodiscard]] Task<std::optional<HeldCount>> count();
 
 private:
@@ -33,7 +33,7 @@ private:
     void end(std::optional<HeldCount> counted);
     [[nodiscard]] std::optional<HeldCount> latest();
     [[nodiscard]] Task<void> count_anew();
-    [[nodiscard]] Task<std::optional<HeldCount>> go_through_the_store();
+    [[nodiscard]] Task<std::optional<HeldCount>> count_all_pages();
 
     StoreQueue& store_;
     const std::size_t page_rows_;

@@ -30,7 +30,7 @@ private:
     using Clock = std::chrono::steady_clock;
 
     void tell(std::span<const Outcome> outcomes, Clock::time_point begun);
-    // Now and then.
+    // How far the store's clock is ahead. Nothing if it was read a moment ago.
     [[nodiscard]] std::optional<Duration> clock_offset(std::span<const Outcome> outcomes,
                                                        Clock::time_point ended,
                                                        Clock::duration took);

@@ -72,12 +72,13 @@ private:
     wire::Fields fields_{object_, "the body"};
 };
 
-struct Wish {
+struct TryWithPatience {
     TryLock request;
     Duration patience;
 };
 
-Wish read_try(RoutedRequest& request, const Limits& limits, const ServerOptions& options) {
+TryWithPatience read_try(RoutedRequest& request, const Limits& limits,
+                         const ServerOptions& options) {
     // A client that drew the lock id itself can repeat the request after an unknown effect.
     std::optional<LockId> lock_id;
     if (has_lock_token(request.http)) lock_id = lock_id_in(request.http);
@@ -93,7 +94,7 @@ Request read_prolonging(RoutedRequest& request, const Limits& limits) {
     Body body{request.http};
     wire::Fields& fields = body.fields();
     if (fields.has("extend_ms") == fields.has("ttl_ms")) {
-        throw BadRequest{R"(the body has either "extend_ms" or "ttl_ms")"};
+        throw BadRequest{R"(the body must have exactly one of "extend_ms" and "ttl_ms")"};
     }
     Request wanted = fields.has("extend_ms")
                          ? Request{wire::extend_from(fields, request.key(), lock_id)}
@@ -129,14 +130,14 @@ Reply reply_of(const Outcome& outcome, unsigned status = 200) {
 }  // namespace
 
 Task<Reply> Native::try_lock(RoutedRequest& request) {
-    Wish wish = read_try(request, limits_, options_);
-    if (wish.patience == Duration::zero()) {
-        Request wanted = std::move(wish.request);
+    TryWithPatience asked = read_try(request, limits_, options_);
+    if (asked.patience == Duration::zero()) {
+        Request wanted = std::move(asked.request);
         const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
         co_return reply_of(outcome, 201);
     }
     Backend::Waited waited =
-        co_await backend_.wait(request, std::move(wish.request), wish.patience);
+        co_await backend_.wait(request, std::move(asked.request), asked.patience);
     Reply reply = reply_of(waited.outcome, 201);
     reply.if_unsent = std::move(waited.if_unsent);
     co_return reply;

@@ -2,12 +2,14 @@
 
 #include <leasehold/errors.hpp>
 
+#include "core/enum_names.hpp"
+
 namespace leasehold::server::v1 {
 
 OwnerScope scope_in(const Query& query) {
     const auto value = query.text("scope");
-    if (!value || *value == "exact") return OwnerScope::exact;
-    if (*value == "below") return OwnerScope::below;
+    if (!value) return OwnerScope::exact;
+    if (const auto scope = owner_scope_names.find(*value)) return *scope;
     throw BadRequest{R"("scope" must be one of "exact", "below")"};
 }
 
