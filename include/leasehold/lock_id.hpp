@@ -40,9 +40,9 @@ private:
 
 }  // namespace leasehold
 
+// Differs from process to process, because clients choose lock ids: none can choose them so that
+// they fill one bucket of a hash table.
 template <>
 struct std::hash<leasehold::LockId> {
-    [[nodiscard]] std::size_t operator()(const leasehold::LockId& id) const noexcept {
-        return static_cast<std::size_t>(id.low_ ^ (id.high_ << 1));
-    }
+    [[nodiscard]] std::size_t operator()(const leasehold::LockId& id) const noexcept;
 };

@@ -48,7 +48,9 @@ private:
     std::shared_ptr<const char[]> text_;  // the type, then the id
     std::uint32_t type_size_;
     std::uint32_t id_size_;
-    std::size_t hash_;  // of both: a key is looked up more often than it is made
+    // Of both: a key is looked up more often than it is made. Differs from process to process, so
+    // that no client can choose keys that fill one bucket of a hash table.
+    std::size_t hash_;
 };
 
 }  // namespace leasehold

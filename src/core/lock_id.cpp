@@ -1,15 +1,15 @@
 #include <leasehold/lock_id.hpp>
 
-#include <sys/random.h>
-
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <ctime>
-#include <system_error>
+#include <span>
 #include <utility>
 
 #include <pthread.h>
+
+#include "core/keyed_hash.hpp"
+#include "core/random.hpp"
 
 namespace leasehold {
 namespace {
@@ -33,14 +33,7 @@ private:
     }
 
     void refill() {
-        auto* bytes = reinterpret_cast<unsigned char*>(words_.data());
-        for (std::size_t got = 0; got < sizeof words_;) {
-            const ssize_t n = getrandom(bytes + got, sizeof words_ - got, 0);
-            if (n < 0 && errno != EINTR) {
-                throw std::system_error{errno, std::generic_category(), "getrandom"};
-            }
-            if (n > 0) got += static_cast<std::size_t>(n);
-        }
+        fill_with_random(std::as_writable_bytes(std::span{words_}));
         used_ = 0;
         forks_seen_ = forks();
     }
@@ -113,3 +106,10 @@ std::string LockId::to_string() const {
 }
 
 }  // namespace leasehold
+
+std::size_t std::hash<leasehold::LockId>::operator()(const leasehold::LockId& id) const noexcept {
+    leasehold::KeyedHash keyed;
+    keyed.add(id.high_);
+    keyed.add(id.low_);
+    return static_cast<std::size_t>(keyed.finish());
+}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/keyed_hash.hpp"
 #include "core/text.hpp"
 
 namespace leasehold {
@@ -22,9 +23,10 @@ std::optional<std::string> key_problem(std::string_view type, std::string_view i
 }
 
 std::size_t hash_of(std::string_view type, std::string_view id) {
-    const std::size_t seed = std::hash<std::string_view>{}(type);
-    const std::size_t hash = std::hash<std::string_view>{}(id);
-    return hash ^ (seed + 0x9E3779B97F4A7C15ULL + (hash << 6) + (hash >> 2));
+    KeyedHash hash;
+    hash.add(type);
+    hash.add(id);
+    return static_cast<std::size_t>(hash.finish());
 }
 
 std::shared_ptr<const char[]> joined(std::string_view type, std::string_view id) {

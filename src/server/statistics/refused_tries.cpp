@@ -2,11 +2,16 @@
 
 #include <functional>
 
+#include "core/keyed_hash.hpp"
+
 namespace leasehold::server {
 namespace {
 
 std::size_t hash_of(const LockKey& key, std::string_view owner) {
-    return std::hash<LockKey>{}(key) * 31 + std::hash<std::string_view>{}(owner);
+    KeyedHash hash;
+    hash.add(std::hash<LockKey>{}(key));
+    hash.add(owner);
+    return static_cast<std::size_t>(hash.finish());
 }
 
 }  // namespace
