@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "server/quota.hpp"
 
 namespace leasehold::server {
 
@@ -40,10 +43,17 @@ struct ServerOptions {
     // The most requests in one POST /v1/batch.
     std::size_t batch_requests = 1024;
 
-    // The most connections at once. A further connection is answered 503 and closed.
+    // The most connections at once. A further connection takes the place of the client that has
+    // been silent longest: of a client that has shown no valid token, or of one that is idle. If
+    // there is none, the further connection is answered 503 and closed.
     std::size_t connections = 20'000;
-    // The most connections at once from one address. 0: no limit of its own.
-    std::size_t connections_per_address = 0;
+    // The most connections at once from one address on which no valid token was shown. 0: no limit.
+    // Nothing: usual_connections_per_address for clients on other machines, no limit for clients on
+    // this machine, such as a proxy.
+    std::optional<std::size_t> connections_per_address{};
+    static constexpr std::size_t usual_connections_per_address = 1000;
+    // How many TLS handshakes an address may begin. 0: no limit.
+    Rate handshakes_per_address{.per_second = 100, .at_once = 1000};
     // The most requests at once in the store. Further requests queue, and renewals and releases
     // leave the queue before new tries.
     std::size_t requests_under_way = 1024;
@@ -54,7 +64,7 @@ struct ServerOptions {
     std::size_t waiters = 20'000;
     std::chrono::milliseconds longest_wait = std::chrono::seconds{60};
     // The most delayed releases that are scheduled at once, and the longest delay that a client may
-    // ask for. If too many are scheduled, the lease ends with its expiry instead.
+    // ask for. If too many are scheduled, the lease is released without a delay.
     std::size_t delayed_releases = 20'000;
     std::chrono::milliseconds longest_delay = std::chrono::seconds{60};
     // The most waiting clients that an answer lists for one key.
@@ -85,7 +95,10 @@ struct ServerOptions {
 
     // From accepting a connection to the end of its TLS handshake.
     std::chrono::milliseconds handshake_deadline = std::chrono::seconds{10};
-    // How long a connection may be idle between two requests.
+    // How long a connection may be silent on which no valid token was shown, before the first byte
+    // of a request. A server without tokens waits that long for the first request only.
+    std::chrono::milliseconds first_byte = std::chrono::seconds{10};
+    // How long any other connection may be idle between two requests.
     std::chrono::milliseconds idle = std::chrono::seconds{75};
     // From the first byte of a request to the end of its header, and then to the end of its body.
     std::chrono::milliseconds header_deadline = std::chrono::seconds{10};
@@ -111,6 +124,11 @@ struct ServerOptions {
     Rate rate{};
     // How many requests without a valid token an address may make in a minute. 0: no limit.
     std::size_t failed_tokens = 600;
+    // How much each token may use, unless its entry says otherwise. A server without tokens has no
+    // quotas.
+    QuotaLimits quotas{};
+    // How many percent of its token's quotas one owner may use. 100: no limit of its own.
+    std::size_t owner_share = 50;
 
     // Constructs the protocols besides the native one. Called after the backend, which the
     // protocols use, is constructed.

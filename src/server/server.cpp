@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <functional>
 #include <mutex>
 #include <system_error>
@@ -20,6 +19,7 @@
 #include "core/retry.hpp"
 #include "server/monitoring/observer.hpp"
 #include "server/protocol/dispatcher.hpp"
+#include "server/transport/connections.hpp"
 #include "server/transport/peers.hpp"
 #include "server/transport/tls.hpp"
 #include "server/transport/worker.hpp"
@@ -74,7 +74,7 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
+    [[nodiscard]] std::size_t connections() const noexcept { return connections_.all(); }
     [[nodiscard]] std::size_t waiting() noexcept { return backend_.waiting(); }
     [[nodiscard]] std::size_t listening() { return backend_.listening(); }
 
@@ -131,17 +131,48 @@ private:
     }
 
     void serve(Worker& worker, Socket socket) {
+        error_code gone;
+        const asio::ip::address address = socket.remote_endpoint(gone).address();
         std::shared_ptr<void> place;
-        if (options_.connections_per_address > 0) {
-            error_code gone;
-            place = peers_.enter(name_of(socket.remote_endpoint(gone).address()));
-            if (!place) {
-                options_.observer->happened(ConnectionEvent::turned_away);
-                if (!options_.identity) turn_away(std::move(socket), dispatcher_);
-                return;
-            }
+        if (const std::size_t most = most_strangers_from(address, options_); most > 0) {
+            place = peers_.enter(name_of(address), most);
+            if (!place) return refuse(std::move(socket));
+        }
+        const Rate& rate = options_.handshakes_per_address;
+        if (options_.identity && !peers_.may_shake_hands(name_of(address), rate)) {
+            return refuse(std::move(socket));
         }
         worker.serve(std::move(socket), dispatcher_, identity(), std::move(place));
+    }
+
+    void refuse(Socket socket) {
+        options_.observer->happened(ConnectionEvent::turned_away);
+        if (!options_.identity) turn_away(std::move(socket), dispatcher_);
+    }
+
+    // Whether there is a place for another connection, perhaps that of a silent client.
+    Task<bool> make_room() {
+        using Expendable = Worker::Expendable;
+        if (!connections_.full_of_strangers() && !connections_.full()) co_return true;
+        bool evicted = false;
+        if (connections_.has_many_strangers()) evicted = co_await evict(Expendable::stranger);
+        if (evicted || !connections_.full()) co_return evicted;
+        evicted = co_await evict(Expendable::idle);
+        if (!evicted) evicted = co_await evict(Expendable::stranger);
+        co_return evicted;
+    }
+
+    Task<bool> evict(Worker::Expendable client) {
+        for (std::size_t i = 0; i < workers_.size(); ++i) {
+            Worker& worker = *workers_[++evictions_ % workers_.size()];
+            auto begin = [&worker, client](auto resume) {
+                asio::post(worker.context(),
+                           [&worker, client, resume] { resume(worker.evict(client)); });
+            };
+            const bool evicted = co_await answer_from<bool>(begin);
+            if (evicted) co_return true;
+        }
+        co_return false;
     }
 
     Task<void> accept() {
@@ -166,12 +197,8 @@ private:
             options_.observer->happened(ConnectionEvent::accepting_paused);
             co_return false;
         }
-        if (connections_ >= options_.connections) {
-            options_.observer->happened(ConnectionEvent::turned_away);
-            if (!options_.identity) turn_away(std::move(socket), dispatcher_);
-        } else {
-            serve(worker, std::move(socket));
-        }
+        const bool room = co_await make_room();
+        room ? serve(worker, std::move(socket)) : refuse(std::move(socket));
         co_return true;
     }
 
@@ -191,8 +218,9 @@ private:
     }
 
     const ServerOptions options_;
-    Peers peers_{options_.connections_per_address};
-    std::atomic<std::size_t> connections_{0};
+    Peers peers_;
+    Connections connections_{options_.connections};
+    std::size_t evictions_ = 0;  // the workers take turns
     std::vector<std::unique_ptr<Worker>> workers_;
     Backend backend_;
     Dispatcher dispatcher_;

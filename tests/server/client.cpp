@@ -84,7 +84,7 @@ void Client::close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
 }
 
-bool Client::secure(const std::string& trusted, int version) {
+bool Client::secure(const std::string& trusted, int version, const char* groups) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
         SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
@@ -93,6 +93,7 @@ bool Client::secure(const std::string& trusted, int version) {
     SSL_CTX_set_min_proto_version(context.get(), 0);
     SSL_CTX_set_max_proto_version(context.get(), version);
     SSL_CTX_set_security_level(context.get(), 0);
+    if (groups != nullptr && SSL_CTX_set1_groups_list(context.get(), groups) != 1) return false;
     tls_ = {SSL_new(context.get()), SSL_free};
     SSL_set1_host(tls_.get(), "localhost");
     SSL_set_fd(tls_.get(), socket_);
@@ -101,6 +102,11 @@ bool Client::secure(const std::string& trusted, int version) {
 
 std::string Client::tls_version() const {
     return SSL_get_version(tls_.get());
+}
+
+bool Client::has_session_ticket() const {
+    const SSL_SESSION* const session = SSL_get0_session(tls_.get());
+    return session != nullptr && SSL_SESSION_has_ticket(session) == 1;
 }
 
 void Client::half_close() {

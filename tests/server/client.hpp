@@ -37,10 +37,13 @@ public:
     ~Client();
 
     // Starts TLS with the server "localhost", whose certificate is in this file, with this version
-    // at most if one is given. Returns whether that succeeded.
-    [[nodiscard]] bool secure(const std::string& trusted, int version = 0);
+    // at most and these groups only, if they are given. Returns whether that succeeded.
+    [[nodiscard]] bool secure(const std::string& trusted, int version = 0,
+                              const char* groups = nullptr);
     // "TLSv1.3"
     [[nodiscard]] std::string tls_version() const;
+    // Whether the server has sent a ticket to resume the TLS session with.
+    [[nodiscard]] bool has_session_ticket() const;
 
     // The server speaks a protocol that the OpenAPI document does not describe.
     void expect_another_protocol() { described_ = false; }

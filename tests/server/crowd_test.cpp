@@ -47,7 +47,8 @@ protected:
     }
 
     const bool files_;
-    RunningServer server_{memory::open(), {.threads = 2}};
+    // They connect one after the other, and ask when all are there.
+    RunningServer server_{memory::open(), {.threads = 2, .first_byte = 75s}};
 };
 
 TEST_F(CrowdTest, ThousandsOfIdleConnectionsAreServedWhenTheyAsk) {

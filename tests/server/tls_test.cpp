@@ -103,6 +103,38 @@ TEST_F(TlsTest, SpeaksNothingOlderThanTls12) {
     EXPECT_FALSE(old.secure(certificate_.file, TLS1_1_VERSION));
 }
 
+// A handshake with ffdhe8192 costs the server 100 ms of processor time, with X25519 less than 1 ms.
+TEST_F(TlsTest, AClientCannotChooseAnExpensiveGroup) {
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        for (const char* groups : {"ffdhe8192", "ffdhe2048", "P-521", "X448"}) {
+            EXPECT_FALSE(server_.connect().secure(certificate_.file, version, groups))
+                << groups << " with version " << version;
+        }
+        for (const char* groups : {"X25519:P-256", "P-256", "P-384:P-256", "ffdhe8192:P-256"}) {
+            Client client = server_.connect();
+            ASSERT_TRUE(client.secure(certificate_.file, version, groups)) << groups;
+            EXPECT_EQ(client.ask("GET", "/healthz").status, 200U) << groups;
+        }
+    }
+}
+
+TEST_F(TlsTest, HandsOutNoSessionTicketsWhoseKeysWouldNeverChange) {
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        Client client = connect(version);
+        // A ticket of TLS 1.3 comes before the first answer.
+        EXPECT_EQ(client.ask("GET", "/healthz").status, 200U);
+        EXPECT_FALSE(client.has_session_ticket()) << version;
+    }
+}
+
+TEST_F(TlsTest, AnAddressMayBeginSoManyHandshakes) {
+    RunningServer server{memory::open(),
+                         {.handshakes_per_address = {.per_second = 1e-9, .at_once = 2},
+                          .identity = identity(certificate_)}};
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(server.connect().secure(certificate_.file));
+    EXPECT_FALSE(server.connect().secure(certificate_.file));
+}
+
 TEST_F(TlsTest, TellsAPlainClientWhatItSpeaks) {
     Client plain = server_.connect();
     const Answer answer = plain.ask("GET", "/healthz");

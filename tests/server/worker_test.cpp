@@ -30,7 +30,7 @@ public:
 TEST(AWorker, GoesOnAfterAFailureAndTellsOfIt) {
     Listener listener;
     server::ServerOptions options{.observer = &listener};
-    std::atomic<std::size_t> connections{0};
+    server::Connections connections{100};
     server::Worker worker{options, connections};
     bool reached = false;
     boost::asio::post(worker.context(), [] { throw std::runtime_error{"out of everything"}; });
@@ -43,7 +43,7 @@ TEST(AWorker, GoesOnAfterAFailureAndTellsOfIt) {
 
 TEST(Workers, StopIfAThreadCannotBeStarted) {
     server::ServerOptions options;
-    std::atomic<std::size_t> connections{0};
+    server::Connections connections{100};
     std::vector<std::unique_ptr<server::Worker>> workers;
     for (int i = 0; i < 4; ++i) {
         workers.push_back(std::make_unique<server::Worker>(options, connections));
@@ -72,7 +72,7 @@ TEST(Workers, StopIfAThreadCannotBeStarted) {
 TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
     Listener listener;
     server::ServerOptions options{.observer = &listener};
-    std::atomic<std::size_t> connections{0};
+    server::Connections connections{100};
     server::Worker worker{options, connections};
     LockManager locks{memory::open()};
     server::Backend backend{locks, worker.context(), options};

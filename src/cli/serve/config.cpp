@@ -32,6 +32,15 @@ std::string_view form_of(const Setting& setting) {
     }
 }
 
+// A setting that takes a number may take the word "auto" instead, which is a text in a file.
+bool is_auto(const Setting& setting, std::string_view text) {
+    return setting.kind.ends_with("|auto") && text == "auto";
+}
+
+std::string in_a_file(const Setting& setting, const std::string& text) {
+    return setting.form == Form::text || is_auto(setting, text) ? toml_text(text) : text;
+}
+
 }  // namespace
 
 std::string toml_text(std::string_view text) {
@@ -83,11 +92,10 @@ void EffectiveConfig::fit_to_open_files() {
 
 void EffectiveConfig::take(const Given& given) {
     const Setting& setting = setting_named(given.name);
-    if (given.form != setting.form) {
-        const std::string example = setting.show({});
+    if (given.form != setting.form && !is_auto(setting, given.text)) {
         throw BadRequest{given.origin + ": " + given.name + " takes " +
                          std::string{form_of(setting)} + ", as in " +
-                         (setting.form == Form::text ? toml_text(example) : example)};
+                         in_a_file(setting, setting.show({}))};
     }
     const auto read = setting.read(values_, given.text);
     if (!read) {
@@ -137,8 +145,7 @@ void EffectiveConfig::print(std::ostream& out) const {
         if (setting.group != group) out << "\n# " << (group = setting.group) << ".\n";
         const std::string shown = setting.show(values_);
         const std::string value = setting.name == "store" ? without_secrets(shown) : shown;
-        const std::string line = std::string{setting.name} + " = " +
-                                 (setting.form == Form::text ? toml_text(value) : value);
+        const std::string line = std::string{setting.name} + " = " + in_a_file(setting, value);
         out << std::left << std::setw(values_width) << line << " # " << origin(setting.name)
             << '\n';
     }

@@ -25,7 +25,8 @@ struct Config {
     server::LogFormat log_format = server::LogFormat::automatic;
     // Paths of files. Empty: none is given.
     std::string tokens{};
-    std::size_t token_rate = 0;  // requests a second
+    std::size_t token_rate = 0;                // requests a second
+    std::size_t handshakes_per_address = 100;  // a second
     std::string tls_certificate{};
     std::string tls_key{};
 };

@@ -121,6 +121,8 @@ server::ServerOptions options_of(const EffectiveConfig& effective, Log& log) {
     server::ServerOptions options = config.server;
     const auto per_second = static_cast<double>(config.token_rate);
     options.rate = {.per_second = per_second, .at_once = per_second};
+    const auto handshakes = static_cast<double>(config.handshakes_per_address);
+    options.handshakes_per_address = {.per_second = handshakes, .at_once = 10 * handshakes};
     options.tokens = tokens_of(config, log);
     options.identity = identity_of(config, log);
     return options;

@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using server::LogFormat;
 using server::LogLevel;
+using server::Quota;
 using Read = std::expected<void, std::string>;
 
 constexpr std::int64_t million = 1'000'000;
@@ -30,22 +31,45 @@ struct About {
     std::string_view help;
 };
 
+std::expected<std::int64_t, std::string> number_within(const std::string& text, std::int64_t least,
+                                                       std::int64_t most) {
+    std::int64_t value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error == std::errc{} && end == last && value >= least && value <= most) return value;
+    return std::unexpected{"a whole number from " + std::to_string(least) + " to " +
+                           std::to_string(most)};
+}
+
 template <class Access>
 Setting number(About about, std::int64_t least, std::int64_t most, Access access) {
     const auto read = [=](Config& config, const std::string& text) -> Read {
-        std::int64_t value = 0;
-        const char* const last = text.data() + text.size();
-        const auto [end, error] = std::from_chars(text.data(), last, value);
-        if (error != std::errc{} || end != last || value < least || value > most) {
-            return std::unexpected{"a whole number from " + std::to_string(least) + " to " +
-                                   std::to_string(most)};
-        }
+        const auto value = number_within(text, least, most);
+        if (!value) return std::unexpected{value.error()};
         auto& to = access(config);
-        to = static_cast<std::remove_reference_t<decltype(to)>>(value);
+        to = static_cast<std::remove_reference_t<decltype(to)>>(*value);
         return {};
     };
     const auto show = [=](Config config) { return std::to_string(access(config)); };
     return {about.name, about.group, "NUMBER", about.help, Form::integer, read, show};
+}
+
+template <class Access>
+Setting number_or_auto(About about, std::int64_t least, std::int64_t most, Access access) {
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        if (text == "auto") {
+            access(config).reset();
+            return {};
+        }
+        const auto value = number_within(text, least, most);
+        if (!value) return std::unexpected{"auto, or " + value.error()};
+        access(config) = static_cast<std::size_t>(*value);
+        return {};
+    };
+    const auto show = [=](Config config) {
+        return access(config) ? std::to_string(*access(config)) : "auto";
+    };
+    return {about.name, about.group, "NUMBER|auto", about.help, Form::integer, read, show};
 }
 
 std::expected<Duration, std::string> duration_within(const std::string& text, Duration least,
@@ -202,9 +226,15 @@ bool is_host(const std::string& text) {
     return !text.empty() && text.find_first_not_of(letters) == std::string::npos;
 }
 
+Setting quota(About about, Quota quota) {
+    return number(about, 0, highest_quota,
+                  [quota](Config& c) -> auto& { return c.server.quotas[quota]; });
+}
+
 std::vector<Setting> all_settings() {
     constexpr std::string_view basics = "The store, and where to listen";
     constexpr std::string_view access = "Who may ask";
+    constexpr std::string_view quotas = "Quotas of each token";
     constexpr std::string_view logs = "Logs, on standard error";
     constexpr std::string_view leases = "Leases";
     constexpr std::string_view sizes = "Sizes and numbers";
@@ -246,6 +276,20 @@ std::vector<Setting> all_settings() {
         list_or_none({"cors_origin", access, "origins whose pages may call the server"},
                      "ORIGIN,...", "origins as browsers say them, as in https://shop.example",
                      is_origin, [](Config& c) -> auto& { return c.server.cors_origins; }),
+
+        quota({"token_leases", quotas, "live leases at once"}, Quota::leases),
+        quota({"token_grants_per_day", quotas,
+               "leases granted in a day, each of which becomes a row of the history"},
+              Quota::grants_per_day),
+        quota({"token_bytes_per_day", quotas,
+               "bytes that the store keeps of these leases: keys, owners, notes, and 256 for each"},
+              Quota::bytes_per_day),
+        quota({"token_waiters", quotas, "tries that wait for a key at once"}, Quota::waiters),
+        quota({"token_event_streams", quotas, "event streams at once"}, Quota::event_streams),
+        quota({"token_delayed_releases", quotas, "delayed releases at once"},
+              Quota::delayed_releases),
+        number({"owner_share", quotas, "percent of its token's quotas that one owner may use"}, 1,
+               100, [](Config& c) -> auto& { return c.server.owner_share; }),
 
         choice({"log_level", logs, "the lowest level that is logged; debug logs every request"},
                "debug|info|warning|error",
@@ -290,12 +334,18 @@ std::vector<Setting> all_settings() {
         number({"page_rows", sizes, "rows in one page of a list"}, 1, 100'000,
                [](Config& c) -> auto& { return c.limits.page_rows; }),
         number({"connections", sizes,
-                "connections at once; one more is answered 503. Where fewer files may be open "
-                "(ulimit -n), the default is lower"},
+                "connections at once; one more takes the place of a silent client, or is answered "
+                "503. Where fewer files may be open (ulimit -n), the default is lower"},
                1, million, [](Config& c) -> auto& { return c.server.connections; }),
-        number({"connections_per_address", sizes,
-                "connections at once from one address; 0 means no limit"},
-               0, million, [](Config& c) -> auto& { return c.server.connections_per_address; }),
+        number_or_auto({"connections_per_address", sizes,
+                        "connections at once from one address that have shown no valid token; 0 "
+                        "means no limit; auto means 1000, and no limit for this machine"},
+                       0, million,
+                       [](Config& c) -> auto& { return c.server.connections_per_address; }),
+        number({"handshakes_per_address", sizes,
+                "TLS handshakes a second from one address, and ten times as many at once; 0 means "
+                "no limit"},
+               0, million, [](Config& c) -> auto& { return c.handshakes_per_address; }),
         number({"requests_under_way", sizes, "requests at the store at once; others queue"}, 1,
                million, [](Config& c) -> auto& { return c.server.requests_under_way; }),
         number({"queued_tries", sizes, "tries in that queue; one more is answered 503"}, 0, million,
@@ -324,6 +374,9 @@ std::vector<Setting> all_settings() {
                  10min, [](Config& c) -> auto& { return c.server.events_heartbeat; }),
         duration({"handshake_deadline", times, "for the TLS handshake of a new connection"}, 100ms,
                  10min, [](Config& c) -> auto& { return c.server.handshake_deadline; }),
+        duration({"first_byte", times,
+                  "how long a connection may be silent that has shown no valid token"},
+                 100ms, 24h, [](Config& c) -> auto& { return c.server.first_byte; }),
         duration({"idle", times, "how long a connection may be silent between two requests"}, 100ms,
                  24h, [](Config& c) -> auto& { return c.server.idle; }),
         duration({"header_deadline", times, "for a request's header, from its first byte"}, 100ms,

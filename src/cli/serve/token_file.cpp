@@ -71,6 +71,9 @@ public:
             refuse(table_, owner_is_missing(token.name, "owner = \"shop\"", "owner = \"*\""));
         }
         if (table_.contains("rate")) token.rate = rate();
+        for (const auto& [quota, traits] : server::quota_traits) {
+            if (table_.contains(traits.name)) token.quotas[quota] = quota_limit(traits.name);
+        }
         return token;
     }
 
@@ -86,10 +89,16 @@ public:
 private:
     void refuse_unknown() const {
         constexpr std::array known{"name", "id", "sha256", "roles", "owner", "rate"};
+        std::string quotas;
+        for (const auto& [quota, traits] : server::quota_traits) {
+            quotas.append(quotas.empty() ? "" : ", ").append(traits.name);
+        }
         for (const auto& [key, node] : table_) {
             if (std::ranges::find(known, key.str()) != known.end()) continue;
+            if (is_quota(key.str())) continue;
             refuse(node, "a token has no '" + std::string{key.str()} +
-                             "'; it has name, id, sha256, roles, owner and rate");
+                             "'; it has name, id, sha256, roles, owner, rate and the quotas " +
+                             quotas);
         }
     }
 
@@ -114,6 +123,21 @@ private:
         const auto read = roles_from(names);
         if (!read) refuse(node, read.error());
         return *read;
+    }
+
+    static bool is_quota(std::string_view name) {
+        return std::ranges::any_of(server::quota_traits,
+                                   [&](const auto& row) { return row.value.name == name; });
+    }
+
+    [[nodiscard]] std::uint64_t quota_limit(std::string_view name) const {
+        const toml::node& node = at(name);
+        const auto* const number = node.as_integer();
+        if (number == nullptr || number->get() < 0 || number->get() > highest_quota) {
+            refuse(node, std::string{name} + " takes a whole number, at most " +
+                             std::to_string(highest_quota) + "; 0 means no limit");
+        }
+        return static_cast<std::uint64_t>(number->get());
     }
 
     [[nodiscard]] server::Rate rate() const {
@@ -236,6 +260,11 @@ std::string token_entry(const Token& token) {
         entry +=
             "rate = " + std::to_string(static_cast<std::int64_t>(token.rate->per_second)) + "\n";
     }
+    token.quotas.for_each([&](server::Quota quota, const std::optional<std::uint64_t>& limit) {
+        if (!limit) return;
+        entry +=
+            std::string{server::quota_traits[quota].name} + " = " + std::to_string(*limit) + "\n";
+    });
     return entry;
 }
 

@@ -30,5 +30,6 @@ namespace leasehold::cli {
 [[nodiscard]] std::expected<server::Rate, std::string> rate_from(std::int64_t per_second);
 
 inline constexpr std::int64_t highest_rate = 1'000'000;
+inline constexpr std::int64_t highest_quota = 1'000'000'000'000'000;
 
 }  // namespace leasehold::cli

@@ -16,18 +16,34 @@ double Buckets::Bucket::content_at(Moment now) const {
     return std::min(rate.at_once, content + passed.count() * rate.per_second);
 }
 
-std::optional<std::chrono::duration<double>> Buckets::take(const std::string& name,
-                                                           const Rate& rate, double amount,
-                                                           Moment now) {
+std::optional<Buckets::Wait> Buckets::take(const std::string& name, const Rate& rate, double amount,
+                                           Moment now) {
     const std::lock_guard lock{mutex_};
     Bucket& bucket = bucket_of(name, rate, now);
     bucket = {.content = bucket.content_at(now), .at = now, .rate = rate};
-    // A batch is allowed as soon as one of its requests is. It pays for the others afterwards.
-    if (bucket.content < 1) {
-        return std::chrono::duration<double>{(1 - bucket.content) / rate.per_second};
-    }
+    if (bucket.content < 1) return Wait{(1 - bucket.content) / rate.per_second};
     bucket.content -= amount;
     return std::nullopt;
+}
+
+Buckets::Taken Buckets::take_each(const std::string& name, const Rate& rate,
+                                  std::span<const double> amounts, Moment now) {
+    const std::lock_guard lock{mutex_};
+    Bucket& bucket = bucket_of(name, rate, now);
+    bucket = {.content = bucket.content_at(now), .at = now, .rate = rate};
+    Taken taken;
+    taken.allowed.reserve(amounts.size());
+    for (const double amount : amounts) {
+        const double needed = std::min(amount, rate.at_once);
+        const bool allowed = bucket.content >= needed;
+        taken.allowed.push_back(allowed);
+        if (allowed) {
+            bucket.content -= amount;
+        } else if (!taken.wait) {
+            taken.wait = Wait{(needed - bucket.content) / rate.per_second};
+        }
+    }
+    return taken;
 }
 
 Buckets::Bucket& Buckets::bucket_of(const std::string& name, const Rate& rate, Moment now) {

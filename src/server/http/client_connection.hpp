@@ -17,6 +17,9 @@ public:
     // The client's address. For IPv6 it is the /64 network, which belongs to one client.
     [[nodiscard]] virtual std::string peer() const = 0;
 
+    // The client has shown a valid token, or the server has no tokens.
+    virtual void identified() = 0;
+
     // Calls `gone`, at most once, when the client closes the connection.
     virtual void watch(std::function<void()> gone) = 0;
     // Stops watching. False if the client has closed the connection.

@@ -18,7 +18,8 @@ inline constexpr EnumTable<ConnectionEvent, ConnectionEventText> connection_even
     {{ConnectionEvent::accepted, {"accepted"}},
      {ConnectionEvent::ended, {"ended"}},
      {ConnectionEvent::turned_away,
-      {"turned_away", false, "connection turned away: the limit of connections is reached"}},
+      {"turned_away", false,
+       "connection turned away: a limit of connections or of TLS handshakes is reached"}},
      {ConnectionEvent::accepting_paused,
       {"accepting_paused", false,
        "accepting paused: a connection could not be opened, perhaps for lack of file "
@@ -31,6 +32,9 @@ inline constexpr EnumTable<ConnectionEvent, ConnectionEventText> connection_even
       {"slow_body", true, "connection cut: the request's body was late"}},
      {ConnectionEvent::slow_reader,
       {"slow_reader", true, "connection cut: the client did not take its answer"}},
-     {ConnectionEvent::idle, {"idle", true}}}};
+     {ConnectionEvent::idle, {"idle", true}},
+     {ConnectionEvent::evicted,
+      {"evicted", true,
+       "connection closed to make room: it was silent longest, and the server is full"}}}};
 
 }  // namespace leasehold::server

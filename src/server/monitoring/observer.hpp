@@ -39,13 +39,14 @@ struct Batch {
 enum class ConnectionEvent : std::uint8_t {
     accepted,
     ended,
-    turned_away,       // the limit of connections was reached
+    turned_away,       // a limit of connections or of TLS handshakes was reached
     accepting_paused,  // accepting failed, for example for lack of file descriptors
     no_handshake,      // cut: the TLS handshake failed or was too slow
     slow_header,       // cut: the header did not arrive in time
     slow_body,         // cut: the body did not arrive in time
     slow_reader,       // cut: the client did not take the answer in time
     idle,              // closed: no request came for a while
+    evicted,           // closed: silent longest when another client needed its place
 };
 
 // Learns what a server does. Every function is called from any thread, often, and must not block.

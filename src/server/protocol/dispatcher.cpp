@@ -131,18 +131,19 @@ Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpReq
 }
 
 void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Route& route,
-                        const ClientConnection& connection) {
+                        ClientConnection& connection) {
     AccessControl& access = backend_.access_;
     if (std::exchange(request.let_in, true)) {
         access.admit_again(request, route.rule.need, protocol.scheme());
     } else {
         access.admit(request, route.rule, protocol.scheme(), connection);
     }
+    if (request.token || !options_.tokens) connection.identified();
 }
 
 std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t> body_bytes,
                                                      HttpRequest& request,
-                                                     const ClientConnection& connection) {
+                                                     ClientConnection& connection) {
     const Protocol& protocol = protocol_of(request.target);
     Reply reply;
     try {

@@ -39,7 +39,7 @@ public:
     // is known, has not. Nothing if the body is to be read.
     [[nodiscard]] std::optional<Reply> refusal_before_body(std::optional<std::uint64_t> body_bytes,
                                                            HttpRequest& request,
-                                                           const ClientConnection& connection);
+                                                           ClientConnection& connection);
 
     // The reply to a request that is refused before it reaches a route. The request may be
     // incomplete.
@@ -56,7 +56,7 @@ private:
                                    Reply& reply) const;
     // Step 4.
     void let_in(HttpRequest& request, const Protocol& protocol, const Route& route,
-                const ClientConnection& connection);
+                ClientConnection& connection);
 
     const std::vector<std::unique_ptr<Protocol>> protocols_;  // the longest prefix first
     Backend& backend_;

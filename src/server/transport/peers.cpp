@@ -15,12 +15,23 @@ std::string name_of(const boost::asio::ip::address& address) {
     return ip::address_v6{bytes}.to_string() + "/64";
 }
 
-std::shared_ptr<void> Peers::enter(const std::string& name) {
+std::size_t most_strangers_from(const boost::asio::ip::address& address,
+                                const ServerOptions& options) {
+    if (options.connections_per_address) return *options.connections_per_address;
+    const bool local = name_of(address).starts_with("127.") || address.is_loopback();
+    return local ? 0 : ServerOptions::usual_connections_per_address;
+}
+
+std::shared_ptr<void> Peers::enter(const std::string& name, std::size_t most) {
     const std::lock_guard lock{mutex_};
     std::size_t& count = connections_[name];
-    if (count >= most_) return nullptr;
+    if (count >= most) return nullptr;
     ++count;
     return {this, [name](Peers* peers) { peers->leave(name); }};
+}
+
+bool Peers::may_shake_hands(const std::string& name, const Rate& rate) {
+    return rate.per_second <= 0 || !handshakes_.take(name, rate, 1, Buckets::Moment::clock::now());
 }
 
 void Peers::leave(const std::string& name) {

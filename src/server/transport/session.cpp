@@ -6,6 +6,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "server/access/tokens.hpp"
@@ -36,8 +37,11 @@ struct Session::Watch {
     bool over = false;
 };
 
-Session::Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity)
-    : socket_{std::move(socket)},
+Session::Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity,
+                 Connections::Counted counted, std::shared_ptr<void> place)
+    : counted_{std::move(counted)},
+      place_{std::move(place)},
+      socket_{std::move(socket)},
       worker_{worker},
       dispatcher_{dispatcher},
       reader_{worker.options()} {
@@ -76,6 +80,20 @@ void Session::cut() {
     error_code ignored;
     socket_.close(ignored);
     if (tls_) tls_->forget_socket();
+}
+
+void Session::evict() {
+    happened(ConnectionEvent::evicted);
+    in_line.unlink();
+    counted_.end();
+    cut();
+}
+
+void Session::identified() {
+    if (std::exchange(known_, true)) return;
+    in_line.unlink();
+    counted_.become_known();
+    place_.reset();
 }
 
 std::string Session::peer() const {
@@ -222,7 +240,10 @@ Task<bool> Session::receive() {
     while (state != State::whole && state != State::refused) {
         if (state == State::idle && last_) co_return false;
         if (state == State::idle && phase != Phase::idle) {
-            enter(phase = Phase::idle, options.idle);
+            const auto stranger = std::min(options.first_byte, options.idle);
+            enter(phase = Phase::idle, known_ ? options.idle : stranger);
+            idle_since_ = Clock::now();
+            if (known_) worker_.is_idle(*this);
         } else if (state == State::header && phase != Phase::header) {
             enter(phase = Phase::header, options.header_deadline);
         } else if (state == State::body && phase != Phase::body) {
@@ -255,6 +276,11 @@ Task<bool> Session::receive() {
             co_return false;
         }
         if (error) co_return false;
+        if (known_) {
+            in_line.unlink();
+        } else {
+            worker_.heard_of(*this);
+        }
         state = reader_.received(bytes);
         if (state == State::body) state = admit_more();
     }

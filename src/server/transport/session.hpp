@@ -12,6 +12,7 @@
 #include "server/monitoring/observer.hpp"
 #include "server/protocol/dispatcher.hpp"
 #include "server/tasks.hpp"
+#include "server/transport/connections.hpp"
 #include "server/transport/request_reader.hpp"
 #include "server/transport/tls.hpp"
 
@@ -29,8 +30,10 @@ class Session final : public ClientConnection,
                       public boost::intrusive::list_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // Worker and dispatcher outlive this. Uses TLS if there is an identity.
-    Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity);
+    // Worker and dispatcher outlive this. Uses TLS if there is an identity. Keeps `place`, in the
+    // count of its address, until its client is known.
+    Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity,
+            Connections::Counted counted, std::shared_ptr<void> place);
     ~Session() override;
 
     [[nodiscard]] Task<void> run();
@@ -41,12 +44,21 @@ public:
     void stop();
     // Closes the connection now.
     void cut();
+    // Closes the connection now, because another client needs its place.
+    void evict();
+    // Since when the client of an idle connection has been silent.
+    [[nodiscard]] Clock::time_point idle_since() const noexcept { return idle_since_; }
     // Sends as much as fits into the socket's buffer. True if that was everything.
     bool send_at_once();
 
     [[nodiscard]] std::string peer() const override;
+    void identified() override;
     void watch(std::function<void()> gone) override;
     [[nodiscard]] bool unwatch() override;
+
+    // In the worker's list of strangers, or of idle clients.
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>
+        in_line;
 
 private:
     enum class Phase : std::uint8_t { handshake, idle, header, body, answering, writing, closing };
@@ -88,6 +100,10 @@ private:
     void tell_observer(const Reply& reply);
     void happened(ConnectionEvent event);
 
+    Connections::Counted counted_;
+    std::shared_ptr<void> place_;
+    bool known_ = false;              // see Connections
+    Clock::time_point idle_since_{};  // valid in Phase::idle
     Socket socket_;
     std::unique_ptr<Tls> tls_;  // nullptr without TLS
     Worker& worker_;

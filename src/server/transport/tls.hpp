@@ -13,8 +13,8 @@ struct ssl_st;
 
 namespace leasehold::server {
 
-// A certificate, its key and the settings of TLS: version 1.2 or later, with forward secrecy.
-// Thread-safe.
+// A certificate, its key and the settings of TLS: version 1.2 or later, with forward secrecy, on
+// elliptic curves only and without session tickets. Thread-safe.
 class TlsIdentity {
 public:
     // Reads PEM files. The certificate's file also contains the intermediate certificates. Throws

@@ -15,10 +15,12 @@ namespace {
 
 // How late a deadline may be noticed. One timer for all sessions costs less than one per session.
 constexpr std::chrono::milliseconds between_ticks{50};
+// A client between two requests is not disturbed.
+constexpr std::chrono::seconds kept_when_idle{5};
 
 }  // namespace
 
-Worker::Worker(const ServerOptions& options, std::atomic<std::size_t>& connections)
+Worker::Worker(const ServerOptions& options, Connections& connections)
     : options_{options}, connections_{connections}, open_{asio::make_work_guard(context_)} {}
 
 Worker::~Worker() = default;
@@ -44,32 +46,53 @@ void Worker::stop() {
 
 void Worker::serve(Socket socket, Dispatcher& dispatcher,
                    std::shared_ptr<const TlsIdentity> identity, std::shared_ptr<void> place) {
-    ++connections_;
+    Connections::Counted counted{connections_};
     options_.observer->happened(ConnectionEvent::accepted);
-    auto ended = [place = std::move(place)](Worker* worker) {
-        --worker->connections_;
-        worker->options_.observer->happened(ConnectionEvent::ended);
-    };
-    std::shared_ptr<void> counted{this, std::move(ended)};
+    auto tell = [](Worker* worker) { worker->options_.observer->happened(ConnectionEvent::ended); };
+    std::shared_ptr<void> ended{this, tell};
     asio::post(context_, [this, &dispatcher, socket = std::move(socket),
-                          identity = std::move(identity), counted = std::move(counted)]() mutable {
+                          identity = std::move(identity), counted = std::move(counted),
+                          place = std::move(place), ended = std::move(ended)]() mutable {
         auto session =
-            std::make_unique<Session>(std::move(socket), *this, dispatcher, identity.get());
+            std::make_unique<Session>(std::move(socket), *this, dispatcher, identity.get(),
+                                      std::move(counted), std::move(place));
         sessions_.push_back(*session);
+        strangers_.push_back(*session);
         if (!open_) session->stop();
         if (!std::exchange(ticking_, true)) tick();
-        asio::co_spawn(context_, hold(std::move(session), std::move(counted)), rethrow);
+        asio::co_spawn(context_, hold(std::move(session), std::move(ended)), rethrow);
     });
 }
 
-Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted) {
+void Worker::heard_of(Session& stranger) {
+    stranger.in_line.unlink();
+    strangers_.push_back(stranger);
+}
+
+void Worker::is_idle(Session& known) {
+    known.in_line.unlink();
+    idle_.push_back(known);
+}
+
+bool Worker::evict(Expendable client) {
+    Line& line = client == Expendable::stranger ? strangers_ : idle_;
+    if (line.empty()) return false;
+    Session& first = line.front();
+    if (client == Expendable::idle && Clock::now() < first.idle_since() + kept_when_idle) {
+        return false;
+    }
+    first.evict();
+    return true;
+}
+
+Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> ended) {
     try {
         co_await session->run();
     } catch (const std::exception& error) {
         options_.observer->failed(error.what());
     }
     session.reset();
-    counted.reset();
+    ended.reset();
     if (sessions_.empty()) ticks_.cancel();
 }
 

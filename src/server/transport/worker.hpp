@@ -4,7 +4,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/transport/connections.hpp"
 #include "server/transport/session.hpp"
 
 namespace leasehold::server {
@@ -22,7 +22,7 @@ namespace leasehold::server {
 class Worker {
 public:
     // Both outlive this.
-    Worker(const ServerOptions& options, std::atomic<std::size_t>& connections);
+    Worker(const ServerOptions& options, Connections& connections);
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
     ~Worker();
@@ -33,7 +33,8 @@ public:
 
     // May be called from any thread, like serve().
     void stop();
-    // Serves the connection, with TLS if there is an identity. Destroys `place` when it ends.
+    // Serves the connection, with TLS if there is an identity. Destroys `place` when the client is
+    // known or the connection ends.
     void serve(Socket socket, Dispatcher& dispatcher, std::shared_ptr<const TlsIdentity> identity,
                std::shared_ptr<void> place);
 
@@ -44,17 +45,27 @@ public:
     // is woken once, and can send its next requests while the sessions resume.
     void send_soon(Session& session, Resume resume);
 
+    // On this worker's thread: the stranger has sent something, or the known client is idle now.
+    void heard_of(Session& stranger);
+    void is_idle(Session& known);
+
+    // Which clients may lose their connection to another client.
+    enum class Expendable : std::uint8_t { stranger, idle };
+    // On this worker's thread: closes the connection that has been silent longest of these clients.
+    // False if there is none. An idle client is not expendable for its first seconds.
+    [[nodiscard]] bool evict(Expendable client);
+
     // The value of the Date field of an answer made now.
     [[nodiscard]] std::string_view date();
 
 private:
-    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> counted);
+    [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> ended);
     void tick();
     void send_all();
 
     asio::io_context context_{1};
     const ServerOptions& options_;
-    std::atomic<std::size_t>& connections_;
+    Connections& connections_;
     std::optional<asio::executor_work_guard<Executor>> open_;  // empty after stop()
     Timer ticks_{context_.get_executor()};
     bool ticking_ = false;
@@ -63,6 +74,13 @@ private:
     std::chrono::sys_seconds date_of_{};
     std::string date_;
     boost::intrusive::list<Session, boost::intrusive::constant_time_size<false>> sessions_;
+    // The ones that have been silent longest come first.
+    using Line = boost::intrusive::list<
+        Session,
+        boost::intrusive::member_hook<Session, decltype(Session::in_line), &Session::in_line>,
+        boost::intrusive::constant_time_size<false>>;
+    Line strangers_;
+    Line idle_;
 };
 
 // Starts a thread, or throws std::system_error.

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/enum_table.hpp"
+
+namespace leasehold::server {
+
+// What is counted for each token, and for each of its owners. docs/security.md explains them.
+enum class Quota : std::uint8_t {
+    leases,
+    grants_per_day,
+    bytes_per_day,
+    waiters,
+    event_streams,
+    delayed_releases,
+};
+
+struct QuotaTraits {
+    std::string_view name;  // in files, problems, metrics and the console
+    std::uint64_t usual;    // the limit for a token if no setting says otherwise
+    std::string_view what;  // for people: what is counted
+    std::string_view remedy;
+};
+
+inline constexpr std::uint64_t gibibyte = 1ULL << 30;
+
+inline constexpr EnumTable<Quota, QuotaTraits> quota_traits{{
+    {Quota::leases,
+     {"leases", 100'000, "live leases at once", "release some, or wait until some expire"}},
+    {Quota::grants_per_day,
+     {"grants_per_day", 10'000'000, "leases granted in a day", "wait as Retry-After says"}},
+    {Quota::bytes_per_day,
+     {"bytes_per_day", 4 * gibibyte, "bytes of leases granted in a day",
+      "wait as Retry-After says, or write shorter notes"}},
+    {Quota::waiters,
+     {"waiters", 2'000, "tries that wait for a key at once",
+      "try without wait_ms, or when another wait has ended"}},
+    {Quota::event_streams,
+     {"event_streams", 200, "event streams at once", "close one of the streams"}},
+    {Quota::delayed_releases,
+     {"delayed_releases", 4'000, "delayed releases at once", "release without after_ms"}},
+}};
+
+// The limits of the quotas. 0: no limit.
+class QuotaLimits {
+public:
+    constexpr QuotaLimits() {
+        for (const auto& [quota, traits] : quota_traits) limits_[quota] = traits.usual;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t& operator[](Quota quota) noexcept {
+        return limits_[quota];
+    }
+    [[nodiscard]] constexpr std::uint64_t operator[](Quota quota) const noexcept {
+        return limits_[quota];
+    }
+    // The same limits with another one.
+    [[nodiscard]] constexpr QuotaLimits with(Quota quota, std::uint64_t limit) const {
+        QuotaLimits changed = *this;
+        changed[quota] = limit;
+        return changed;
+    }
+
+private:
+    EnumArray<Quota, std::uint64_t> limits_;
+};
+
+// The limits that the entry of one token states, instead of the server's.
+using OwnQuotas = EnumArray<Quota, std::optional<std::uint64_t>>;
+
+// How full a quota is, over all tokens.
+struct QuotaLevel {
+    std::uint64_t used = 0;      // by all tokens together
+    double fullest = 0;          // the highest share of its limit that a token uses, 0 to 1
+    std::uint64_t refusals = 0;  // requests that were refused because of this quota
+};
+using QuotaLevels = EnumArray<Quota, QuotaLevel>;
+
+// How much of a quota is used. A quota of a day is used up by grants and fills again steadily.
+struct QuotaUse {
+    std::uint64_t used = 0;
+    std::uint64_t limit = 0;  // 0: no limit
+};
+
+}  // namespace leasehold::server
