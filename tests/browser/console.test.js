@@ -422,13 +422,14 @@ async function startServerWithTokens(t, tokens) {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-tokens.'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'tokens.toml');
-  const entries = tokens.map(({ name, roles, owner }) =>
+  const entries = tokens.map(({ name, roles, owner, more = '' }) =>
     [
       '[[token]]',
       `name = "${name}"`,
       `sha256 = "${createHash('sha256').update(secretOf(name)).digest('hex')}"`,
       `roles = ${JSON.stringify(roles)}`,
       `owner = "${owner ?? '*'}"`,
+      more,
     ].join('\n'),
   );
   writeFileSync(file, entries.join('\n'), { mode: 0o600 });
@@ -436,6 +437,26 @@ async function startServerWithTokens(t, tokens) {
 }
 const secretOf = (name) => `${name}-`.padEnd(43, 'x');
 const bearer = (name) => ({ Authorization: `Bearer ${secretOf(name)}` });
+
+test('the server page shows how much of its quotas the token uses', async (t) => {
+  const server = await startServerWithTokens(t, [
+    { name: 'shop', roles: ['see', 'use'], owner: 'shop', more: 'leases = 4\nwaiters = 0' },
+  ]);
+  for (const id of [1, 2, 3]) {
+    await server.ask('POST', `/v1/locks/Order/${id}`, { owner: `shop/${id}` }, bearer('shop'));
+  }
+  const page = await openConsole(t, server, { hash: '#/server' });
+  await page.getByLabel('Token').fill(secretOf('shop'));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  const quotas = page.locator('.card', { hasText: 'Quotas' });
+  await quotas.getByText('3 of 4').waitFor();
+  await quotas.getByText('0, no limit').waitFor();
+  assert.equal(await quotas.locator('.chip').count(), 0);
+  await server.ask('POST', '/v1/locks/Order/4', { owner: 'shop/4' }, bearer('shop'));
+  await quotas.locator('.chip', { hasText: '4 of 4' }).waitFor();
+  await picture(page, 'quotas');
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
 
 test('the console allows what the token allows, and explains the rest', async (t) => {
   const server = await startServerWithTokens(t, [

@@ -37,6 +37,23 @@ TEST(Buckets, LetALargeAmountThroughAndCollectTheDebt) {
     EXPECT_FALSE(buckets.take("a", rate, 1, opened_at + 10s));
 }
 
+TEST(Buckets, AllowAsManyActionsAsTheyHold) {
+    Buckets buckets{10};
+    const Rate rate{.per_second = 2, .at_once = 3};
+    const std::vector<double> five(5, 1.0);
+    const Buckets::Taken taken = buckets.take_each("a", rate, five, opened_at);
+    EXPECT_EQ(taken.allowed, (std::vector{true, true, true, false, false}));
+    EXPECT_DOUBLE_EQ(taken.wait->count(), 0.5);
+    // Nothing is owed: after a second there are two again.
+    const Buckets::Taken later = buckets.take_each("a", rate, five, opened_at + 1s);
+    EXPECT_EQ(later.allowed, (std::vector{true, true, false, false, false}));
+    EXPECT_FALSE(buckets.take_each("a", rate, {}, opened_at).wait);
+    // More than the bucket can ever hold needs a full one, and is owed.
+    const std::vector<double> large{5, 1};
+    EXPECT_EQ(buckets.take_each("b", rate, large, opened_at).allowed, (std::vector{true, false}));
+    EXPECT_DOUBLE_EQ(buckets.take("b", rate, 1, opened_at)->count(), 1.5);
+}
+
 TEST(Buckets, TakeBoundedMemoryHoweverManyComeAndForgetTheOldFirst) {
     Buckets buckets{100};
     const Rate rate{.per_second = 1, .at_once = 2};
@@ -98,35 +115,80 @@ TEST(RateLimits, AFloodOfTriesNeverCostsALease) {
     EXPECT_EQ(renew().status, 429U);
 }
 
-TEST(RateLimits, OfABatchOnlyTheTriesWaitWhenThereWereTooMany) {
-    RunningServer server{memory::open(),
-                         {.tokens = tokens({token("shop", {Role::use})}), .rate = three_in_all}};
-    Client client = server.connect();
-    const auto batch = [&](const std::string& requests) {
-        return client.ask("POST", "/v1/batch", "{\"requests\":[" + requests + "]}", shows("shop"));
-    };
-    const auto a_try = [](const std::string& id, const LockId& lock_id) {
+class RateOfABatch : public ::testing::Test {
+protected:
+    Answer batch(const std::string& requests) {
+        return client_.ask("POST", "/v1/batch", "{\"requests\":[" + requests + "]}", shows("shop"));
+    }
+    static std::string a_try(const std::string& id, const LockId& lock_id = LockId::random()) {
         return R"({"op":"try","type":"A","id":")" + id + R"(","lock_id":")" + lock_id.to_string() +
                "\"}";
-    };
-    const LockId mine = LockId::random();
-    std::string many = a_try("0", mine);
-    for (int i = 1; i < 10; ++i) many += "," + a_try(std::to_string(i), LockId::random());
-    // As many at once as a batch holds; afterwards they are owed.
-    EXPECT_EQ(batch(many).status, 200U);
-    EXPECT_EQ(server.locks().list().size(), 10U);
-    EXPECT_EQ(batch(many).status, 429U);
+    }
 
+    RunningServer server_{memory::open(),
+                          {.tokens = tokens({token("shop", {Role::use})}), .rate = three_in_all}};
+    Client client_ = server_.connect();
+};
+
+TEST_F(RateOfABatch, LetsThroughAsManyTriesAsTheRateAllows) {
+    std::string many = a_try("0");
+    for (int i = 1; i < 10; ++i) many += "," + a_try(std::to_string(i));
+    const Answer some = batch(many);
+    ASSERT_EQ(some.status, 200U);
+    const auto answers = some.json().at("answers").as_array();
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(answers.at(i).as_object().contains("lease"));
+    for (std::size_t i = 3; i < 10; ++i) EXPECT_EQ(answers.at(i).at("fault").at("effect"), "none");
+    EXPECT_EQ(server_.locks().list().size(), 3U);
+    EXPECT_EQ(batch(many).status, 429U);
+    EXPECT_EQ(server_.locks().list().size(), 3U);
+}
+
+TEST_F(RateOfABatch, CountsATryForSeveralKeysByItsKeys) {
+    const auto all_of = [](int first, int keys) {
+        std::string text = R"({"op":"try_all","keys":[)";
+        for (int i = 0; i < keys; ++i) {
+            text +=
+                (i > 0 ? "," : "") + (R"({"type":"A","id":")" + std::to_string(first + i)) + "\"}";
+        }
+        return text + "]}";
+    };
+    EXPECT_EQ(batch(all_of(0, 2)).status, 200U);
+    EXPECT_EQ(batch(all_of(2, 2)).status, 429U);
+    EXPECT_EQ(batch(all_of(2, 1)).status, 200U);
+    EXPECT_EQ(batch(all_of(3, 1)).status, 429U);
+    EXPECT_EQ(server_.locks().list().size(), 3U);
+}
+
+TEST_F(RateOfABatch, CarriesOutTheRenewalsAlthoughThereWereTooManyTries) {
+    const LockId mine = LockId::random();
+    EXPECT_EQ(batch(a_try("0", mine) + "," + a_try("1") + "," + a_try("2")).status, 200U);
     const std::string renew = R"({"op":"renew","lock_id":")" + mine.to_string() + "\"}";
-    const Answer mixed =
-        batch(a_try("10", LockId::random()) + "," + renew + "," + a_try("11", LockId::random()));
+    const Answer mixed = batch(a_try("10") + "," + renew + "," + a_try("11"));
     ASSERT_EQ(mixed.status, 200U);
     const auto answers = mixed.json().at("answers").as_array();
     EXPECT_EQ(answers.at(0).at("fault").at("effect"), "none");
     EXPECT_TRUE(answers.at(1).as_object().contains("lease"));
     EXPECT_TRUE(answers.at(2).as_object().contains("fault"));
-    EXPECT_EQ(server.locks().list().size(), 10U);
+    EXPECT_EQ(server_.locks().list().size(), 3U);
     EXPECT_EQ(batch("").status, 200U);
+}
+
+// A holder of many leases renews them in one batch, and none of them is left out.
+TEST_F(RateOfABatch, CarriesOutAllRenewalsOfABatchAndCountsThemAfterwards) {
+    std::string renewals;
+    for (int i = 0; i < 10; ++i) {
+        const LockId mine = LockId::random();
+        ASSERT_TRUE(server_.locks().try_lock({"A", std::to_string(i)}, {.lock_id = mine}));
+        renewals +=
+            (i > 0 ? "," : "") + (R"({"op":"renew","lock_id":")" + mine.to_string()) + "\"}";
+    }
+    const Answer renewed = batch(renewals);
+    ASSERT_EQ(renewed.status, 200U);
+    const auto answers = renewed.json().at("answers").as_array();
+    for (const auto& answer : answers) {
+        EXPECT_TRUE(answer.as_object().contains("lease"));
+    }
+    EXPECT_EQ(batch(renewals).status, 429U);
 }
 
 TEST(RateLimits, StrangersAreTurnedAwayAndNobodyElseIs) {

@@ -1,5 +1,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -127,12 +128,18 @@ TEST_F(RoleByRole, EveryRouteNeedsItsOwn) {
 }
 
 TEST_F(RoleByRole, ATokenIsToldWhatItMayDo) {
-    EXPECT_EQ(client_.ask("GET", "/v1/token", {}, shows("see")).body,
+    // Its quotas have a test of their own.
+    const auto told = [](const Answer& answer) {
+        boost::json::object body = answer.json().as_object();
+        EXPECT_EQ(body.erase("quotas"), 1U);
+        return boost::json::serialize(body);
+    };
+    EXPECT_EQ(told(client_.ask("GET", "/v1/token", {}, shows("see"))),
               R"({"name":"see","roles":["see"],"owner":null})");
-    EXPECT_EQ(client_.ask("GET", "/v1/token", {}, shows("all")).body,
+    EXPECT_EQ(told(client_.ask("GET", "/v1/token", {}, shows("all"))),
               R"({"name":"all","roles":["use","see","break"],"owner":null})");
     RunningServer open{memory::open()};
-    EXPECT_EQ(open.connect().ask("GET", "/v1/token").body,
+    EXPECT_EQ(told(open.connect().ask("GET", "/v1/token")),
               R"({"name":null,"roles":["use","see","break"],"owner":null})");
 }
 

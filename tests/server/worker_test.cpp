@@ -87,7 +87,8 @@ TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
     acceptor.accept(socket);
     // The memory of one that has ended stays where it was.
     std::optional<server::Session> session;
-    session.emplace(std::move(socket), worker, dispatcher, nullptr);
+    session.emplace(std::move(socket), worker, dispatcher, nullptr,
+                    server::Connections::Counted{connections}, nullptr);
     bool heard = false;
     session->watch([&] { heard = true; });
     session.reset();

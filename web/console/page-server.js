@@ -1,6 +1,6 @@
 // The health of the server, its store and its clock.
 
-import { problemOf, send } from './api.js';
+import { get, problemOf, send } from './api.js';
 import { storeNow } from './clock.js';
 import { h, icon, setAttribute, setText } from './dom.js';
 import { page } from './parts.js';
@@ -9,6 +9,16 @@ import { readStatistics } from './statistics.js';
 import { duration, hourMinuteSecond, number, t } from './words.js';
 
 const noticeable = 1_000; // ms, a difference between two clocks
+const nearlyUsedUp = 0.8; // of a quota
+
+const quotaNames = {
+  leases: 'quotaLeases',
+  grants_per_day: 'quotaGrants',
+  bytes_per_day: 'quotaBytes',
+  waiters: 'quotaWaiters',
+  event_streams: 'quotaStreams',
+  delayed_releases: 'quotaReleases',
+};
 
 export function serverPage({ access, report }) {
   const ready = h('span', { class: 'chip' }, t('loading'));
@@ -23,6 +33,23 @@ export function serverPage({ access, report }) {
   const answer = h('p', { class: 'big tabular' }, '–');
   const uptime = h('dd', {}, '–');
   const waiting = h('dd', {}, '–');
+
+  const quotas = h('dl', { class: 'facts tabular' });
+
+  // What the token uses, and what it may use.
+  function showQuotas(all) {
+    quotas.replaceChildren(
+      ...all.flatMap(({ quota, used, limit }) => {
+        const use = { used: number(used), limit: limit === null ? '' : number(limit) };
+        const careful = limit !== null && used >= nearlyUsedUp * limit;
+        const text = t(limit === null ? 'quotaUseUnlimited' : 'quotaUse', use);
+        return [
+          h('dt', {}, t(quotaNames[quota] ?? quota)),
+          h('dd', {}, careful ? h('span', { class: 'chip', 'data-state': 'careful' }, text) : text),
+        ];
+      }),
+    );
+  }
 
   function showStore(store) {
     setText(storeName, store?.name ?? '–');
@@ -69,6 +96,7 @@ export function serverPage({ access, report }) {
         setText(ready, t(response.ok ? 'ready' : 'notReady'));
         setAttribute(ready, 'data-state', response.ok ? 'good' : 'bad');
         setText(answer, `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`);
+        if (access.asksForToken) showQuotas((await get('/v1/token', { signal })).quotas ?? []);
         if (access.can('see')) {
           const statistics = await readStatistics('hour', signal);
           if (signal.aborted) return;
@@ -123,6 +151,7 @@ export function serverPage({ access, report }) {
           h('dl', { class: 'facts' }, h('dt', {}, t('uptime')), uptime, h('dt', {}, t('waiting')), waiting),
         ),
         card(t('yourToken'), token),
+        access.asksForToken ? card(t('quotas'), h('p', { class: 'hint' }, t('quotasHint')), quotas) : null,
         card(
           t('links'),
           h('ul', { class: 'links' }, h('li', {}, h('a', { href: '/openapi.json' }, t('descriptionLink')))),

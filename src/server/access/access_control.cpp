@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "server/http/client_connection.hpp"
 #include "server/monitoring/observer.hpp"
@@ -32,6 +33,16 @@ Problem unauthorized(std::string detail, std::string_view form, std::string_view
             .code = "unauthorized",
             .detail = std::move(detail.append(form)),
             .fields = "WWW-Authenticate: " + std::string{challenge} + "\r\n"};
+}
+
+std::string bucket_of(const Token& token, Pace pace) {
+    return token.name + (pace == Pace::asks ? "/asks" : "/keeps");
+}
+
+// How many requests a request counts as: a try for several keys takes as many leases.
+std::size_t keys_tried(const Request& request) {
+    const auto* const all = std::get_if<TryLockAll>(&request);
+    return all == nullptr ? 1 : all->keys.size();
 }
 
 [[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
@@ -155,26 +166,37 @@ void AccessControl::admit_all(const HttpRequest& request, std::span<const Reques
     if (first) throw BatchRefused{forbidden(*first), std::move(refused)};
 }
 
-std::optional<std::chrono::duration<double>> AccessControl::take(const Token& token, Pace pace,
-                                                                 std::size_t amount) {
+std::optional<Buckets::Wait> AccessControl::take(const Token& token, Pace pace,
+                                                 std::size_t amount) {
     const Rate rate = token.rate.value_or(options_.rate);
     if (rate.per_second <= 0 || amount == 0) return std::nullopt;
-    const std::string_view suffix = pace == Pace::asks ? "/asks" : "/keeps";
-    return by_token_.take(token.name + std::string{suffix}, rate, static_cast<double>(amount),
+    return by_token_.take(bucket_of(token, pace), rate, static_cast<double>(amount),
                           Buckets::Moment::clock::now());
 }
 
-AccessControl::Open AccessControl::pass(const HttpRequest& request,
-                                        std::span<const Request> wanted) {
-    if (!request.token || wanted.empty()) return {};
-    const auto asks = static_cast<std::size_t>(std::ranges::count_if(
-        wanted, [](const Request& one) { return rule_of(one).pace == Pace::asks; }));
-    const std::size_t keeps = wanted.size() - asks;
-    const auto asks_wait = take(*request.token, Pace::asks, asks);
-    const auto keeps_wait = take(*request.token, Pace::keeps, keeps);
-    const bool none = (asks == 0 || asks_wait) && (keeps == 0 || keeps_wait);
-    if (none) refuse_for_now(*request.token, asks_wait ? *asks_wait : *keeps_wait);
-    return {.asks = !asks_wait, .keeps = !keeps_wait};
+std::vector<bool> AccessControl::pass(const HttpRequest& request, std::span<const Request> wanted) {
+    std::vector<bool> passed(wanted.size(), true);
+    if (!request.token || wanted.empty()) return passed;
+    const Token& token = *request.token;
+    const Rate rate = token.rate.value_or(options_.rate);
+    if (rate.per_second <= 0) return passed;
+
+    std::vector<std::size_t> asking;
+    std::vector<double> amounts;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (rule_of(wanted[i]).pace != Pace::asks) continue;
+        asking.push_back(i);
+        amounts.push_back(static_cast<double>(keys_tried(wanted[i])));
+    }
+    const auto keeps_wait = take(token, Pace::keeps, wanted.size() - asking.size());
+    if (keeps_wait) passed.assign(wanted.size(), false);
+    const Buckets::Taken asked = by_token_.take_each(bucket_of(token, Pace::asks), rate, amounts,
+                                                     Buckets::Moment::clock::now());
+    for (std::size_t i = 0; i < asking.size(); ++i) passed[asking[i]] = asked.allowed[i];
+    if (std::ranges::find(passed, true) == passed.end()) {
+        refuse_for_now(token, asked.wait ? *asked.wait : *keeps_wait);
+    }
+    return passed;
 }
 
 }  // namespace leasehold::server

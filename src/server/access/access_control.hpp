@@ -60,16 +60,14 @@ public:
     // Checks the owners that all requests of a batch name. Throws BatchRefused.
     static void admit_all(const HttpRequest& request, std::span<const Request> wanted);
 
-    // Which requests of a batch the token's rate allows now. Throws if it allows none of them.
-    struct Open {
-        bool asks = true;
-        bool keeps = true;
-
-        [[nodiscard]] bool is_for(const Request& request) const {
-            return rule_of(request).pace == Pace::asks ? asks : keeps;
-        }
-    };
-    [[nodiscard]] Open pass(const HttpRequest& request, std::span<const Request> wanted);
+    // Which requests of a batch the token's rate allows now, one answer for each. Throws if it
+    // allows none of them.
+    // 1. Requests that keep or end a lease are allowed together, as soon as the rate allows one of
+    //    them. They are counted afterwards: a holder never loses a part of its leases to its rate.
+    // 2. Of all other requests as many are allowed as the rate allows now, in their order. A try
+    //    for several keys counts as that many requests.
+    [[nodiscard]] std::vector<bool> pass(const HttpRequest& request,
+                                         std::span<const Request> wanted);
 
 private:
     [[nodiscard]] std::shared_ptr<const Tokens> tokens();
@@ -80,8 +78,8 @@ private:
                                                         const ClientConnection& connection);
     [[noreturn]] void refuse_unknown(Problem problem, const ClientConnection& connection);
     // How long the token must wait; nothing if its rate allows this now.
-    [[nodiscard]] std::optional<std::chrono::duration<double>> take(const Token& token, Pace pace,
-                                                                    std::size_t amount);
+    [[nodiscard]] std::optional<Buckets::Wait> take(const Token& token, Pace pace,
+                                                    std::size_t amount);
 
     const ServerOptions& options_;
     std::mutex mutex_;

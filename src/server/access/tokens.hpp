@@ -10,6 +10,7 @@
 
 #include "core/enum_table.hpp"
 #include "server/options.hpp"
+#include "server/quota.hpp"
 
 // The tokens of clients. A client sends its token; the server knows only the token's digest.
 namespace leasehold::server {
@@ -59,6 +60,7 @@ struct Token {
     // none.
     std::string owner{};
     std::optional<Rate> rate{};  // instead of ServerOptions::rate
+    OwnQuotas quotas{};          // instead of ServerOptions::quotas
 };
 
 [[nodiscard]] inline const std::string& id_of(const Token& token) noexcept {

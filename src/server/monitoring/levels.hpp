@@ -6,6 +6,8 @@
 
 #include <leasehold/store.hpp>
 
+#include "server/quota.hpp"
+
 namespace leasehold::server {
 
 // The number of live leases in the store at a moment.
@@ -27,6 +29,7 @@ struct Levels {
     std::size_t lines = 0;         // keys with waiting tries
     std::size_t listeners = 0;     // clients that follow the events
     std::optional<HeldCount> held{};
+    QuotaLevels quotas{};
     StoreStatus store{};
 };
 

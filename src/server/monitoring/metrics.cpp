@@ -51,6 +51,25 @@ double number(Number value) {
     return static_cast<double>(value);
 }
 
+void add_quotas(Families& to, const QuotaLevels& levels, const ServerOptions& options) {
+    const auto used = to.gauge("leasehold_quota_used", "What all tokens use of a quota together.");
+    const auto limit = to.gauge("leasehold_quota_limit",
+                                "What one token may use, unless its entry says otherwise; 0 means "
+                                "no limit.");
+    const auto fullest =
+        to.gauge("leasehold_quota_fullest_ratio",
+                 "How much of its limit the token uses that is nearest to its limit, 0 to 1.");
+    const auto refused =
+        to.counter("leasehold_quota_refusals_total", "Requests that a quota did not allow.");
+    for (const auto& [quota, traits] : quota_traits) {
+        const Families::Labels labels{{"quota", std::string{traits.name}}};
+        used.with(number(levels[quota].used), labels);
+        limit.with(options.tokens ? number(options.quotas[quota]) : 0, labels);
+        fullest.with(levels[quota].fullest, labels);
+        refused.with(number(levels[quota].refusals), labels);
+    }
+}
+
 }  // namespace
 
 struct Metrics::Counts {
@@ -148,13 +167,14 @@ void Metrics::Counts::add_connections(Families& to, const ServerOptions& options
         .with(number(options.connections));
     to.counter("leasehold_connections_accepted_total", "Connections served.").with(accepted);
     to.counter("leasehold_connections_turned_away_total",
-               "Connections beyond the limit, answered 503 and closed.")
+               "Connections beyond a limit that were not served.")
         .with(of(ConnectionEvent::turned_away));
     to.counter("leasehold_accept_pauses_total",
                "Times accepting paused for a moment, for example for lack of file descriptors.")
         .with(of(ConnectionEvent::accepting_paused));
     const auto cut = to.counter("leasehold_connections_cut_total",
-                                "Connections that missed a deadline, or were idle for too long.");
+                                "Connections that missed a deadline, were idle for too long, or "
+                                "were silent when another client needed their place.");
     for (const auto& [event, text] : connection_events) {
         if (text.is_cut) cut.with(of(event), {{"reason", std::string{text.name}}});
     }
@@ -304,6 +324,7 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
         .with(number(now.queued_tries), {{"kind", "try"}});
     level("leasehold_queued_tries_limit", "Tries that may queue; one more is answered 503.",
           options.queued_tries);
+    add_quotas(all, now.quotas, options);
     counts_->add_store(all, now.store);
     add_process_metrics(all);
     return prometheus::TextSerializer{}.Serialize(all.all());

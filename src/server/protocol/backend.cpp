@@ -18,12 +18,31 @@ Outcome asked_too_often() {
     return not_sent("this token exceeds its request rate; try again in a moment");
 }
 
+// The outcome of a request of a batch that a quota does not allow.
+Outcome not_allowed(const Problem& problem) {
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable, problem.detail};
+}
+
+template <class T>
+T or_refuse(std::expected<T, Problem> result) {
+    if (!result) throw Refused{std::move(result.error())};
+    return *std::move(result);
+}
+
+// A request of a batch that goes to the store.
+struct Sent {
+    std::size_t index;  // in the batch
+    RequestKind kind;
+    std::optional<Quotas::Advance> advance{};
+};
+
 }  // namespace
 
 Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions& options)
     : locks_{locks},
       options_{options},
       access_{options},
+      quotas_{options},
       store_{locks, outcomes_, options},
       reporter_{store_, locks.limits(), home, options},
       waiting_room_{store_, outcomes_, home, options},
@@ -31,6 +50,7 @@ Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions
       held_{store_, locks.limits().page_rows, options.leases_counted_every},
       readiness_{store_} {
     outcomes_.subscribe(*options.observer);
+    if (options.tokens) outcomes_.subscribe(quotas_);
     outcomes_.subscribe(statistics_);
     outcomes_.subscribe(reporter_);
     outcomes_.subscribe(delayed_releases_);
@@ -40,29 +60,73 @@ Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions
 Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     AccessControl::admit(request.http, wanted);
     if (request.rule.pace == Pace::by_request) (void)access_.pass(request.http, {&wanted, 1});
+    const RequestKind kind = kind_of(wanted);
+    if (request.http.token && (takes(kind) || prolongs(kind))) {
+        return ask_within_quotas(request.http.token, std::move(wanted));
+    }
     return store_.ask(std::move(wanted));
 }
 
+Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Request wanted) {
+    if (prolongs(kind_of(wanted))) {
+        Outcome outcome = co_await store_.ask(std::move(wanted));
+        if (const auto* lease = std::get_if<Lease>(&outcome)) quotas_.prolonged(*token, *lease);
+        co_return outcome;
+    }
+    Quotas::Advance advance = or_refuse(quotas_.advance(*token, wanted));
+    Outcome outcome = co_await store_.ask(std::move(wanted));
+    advance.settle(outcome);
+    co_return outcome;
+}
+
 Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<Request> wanted) {
+    const std::shared_ptr<const Token> token = request.http.token;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         try {
-            if (request.http.token) sign(wanted[i], *request.http.token);
+            if (token) sign(wanted[i], *token);
             locks_.validate(wanted[i]);
         } catch (const BadRequest& bad) {
             throw BatchRefused{{.status = 400, .code = "bad_request", .detail = bad.what()}, {i}};
         }
     }
     AccessControl::admit_all(request.http, wanted);
-    const AccessControl::Open open = access_.pass(request.http, wanted);
-    std::vector<bool> passed;
-    for (const Request& one : wanted) passed.push_back(open.is_for(one));
-    std::erase_if(wanted, [&](const Request& one) { return !open.is_for(one); });
-    std::vector<Outcome> answers = co_await store_.ask_all(std::move(wanted));
-    if (answers.size() == passed.size()) co_return answers;
-    std::vector<Outcome> outcomes;
-    outcomes.reserve(passed.size());
-    auto next = answers.begin();
-    for (const bool one : passed) outcomes.push_back(one ? std::move(*next++) : asked_too_often());
+    const std::vector<bool> passed = access_.pass(request.http, wanted);
+    if (!token) {
+        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(wanted));
+        co_return outcomes;
+    }
+
+    std::vector<Outcome> outcomes(wanted.size());
+    std::vector<Sent> sent;
+    std::vector<Request> allowed;
+    std::optional<Problem> exceeded;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (!passed[i]) {
+            outcomes[i] = asked_too_often();
+            continue;
+        }
+        Sent one{.index = i, .kind = kind_of(wanted[i])};
+        if (takes(one.kind)) {
+            auto advance = quotas_.advance(*token, wanted[i]);
+            if (!advance) {
+                outcomes[i] = not_allowed(advance.error());
+                if (!exceeded) exceeded = std::move(advance.error());
+                continue;
+            }
+            one.advance.emplace(*std::move(advance));
+        }
+        sent.push_back(std::move(one));
+        allowed.push_back(std::move(wanted[i]));
+    }
+    if (sent.empty() && exceeded) throw Refused{*std::move(exceeded)};
+
+    std::vector<Outcome> answers = co_await store_.ask_all(std::move(allowed));
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        const auto* const lease = std::get_if<Lease>(&answers[i]);
+        if (sent[i].advance) sent[i].advance->settle(answers[i]);
+        if (lease != nullptr && prolongs(sent[i].kind)) quotas_.prolonged(*token, *lease);
+        outcomes[sent[i].index] = std::move(answers[i]);
+    }
     co_return outcomes;
 }
 
@@ -70,17 +134,23 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     Request question = std::move(wanted);
     AccessControl::admit(request.http, question);
     locks_.validate(question);
-    const Statistics::Waiting waiting{statistics_};
-    request.waited = true;
+    Quotas::Place place;
+    std::optional<Quotas::Advance> advance;
     std::function<bool()> welcome;
-    if (request.http.token) {
+    if (const auto& token = request.http.token) {
+        place = or_refuse(quotas_.enter(*token, Quota::waiters, std::get<TryLock>(question).owner));
+        advance.emplace(or_refuse(quotas_.advance(*token, question)));
         welcome = [this, &request, &question] {
             return access_.admits(*request.http.token, question);
         };
     }
+    const Statistics::Waiting waiting{statistics_};
+    request.waited = true;
     auto asked = std::get<TryLock>(question);
     Outcome outcome = co_await waiting_room_.wait(std::move(asked), patience, request.connection,
                                                   std::move(welcome));
+    place.reset();
+    if (advance) advance->settle(outcome, Quotas::Advance::Faults::may_follow_a_grant);
     admit_after_wait(request, question, outcome);
     Waited waited{.outcome = std::move(outcome)};
     if (const auto* lease = std::get_if<Lease>(&waited.outcome)) {
@@ -106,17 +176,27 @@ void Backend::admit_after_wait(RoutedRequest& request, Request& wanted, const Ou
     }
 }
 
-Task<Outcome> Backend::release_later(RoutedRequest& request, LockKey key, LockId lock_id,
-                                     std::chrono::milliseconds delay) {
-    Request question = Check{key, lock_id};
-    delayed_releases_.announce(key, lock_id);
-    Outcome outcome = co_await ask(request, std::move(question));
-    if (const auto* lease = std::get_if<Lease>(&outcome)) {
-        delayed_releases_.end_later(*lease, delay);
-    } else {
-        delayed_releases_.came_back(lock_id);
+Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey key, LockId lock_id,
+                                               std::chrono::milliseconds delay) {
+    Quotas::Place place;
+    bool kept = true;
+    if (const auto& token = request.http.token) {
+        auto entered = quotas_.enter(*token, Quota::delayed_releases);
+        kept = entered.has_value();
+        if (kept) place = *std::move(entered);
     }
-    co_return outcome;
+    kept = kept && delayed_releases_.announce(key, lock_id, std::move(place));
+    if (kept) {
+        Request question = Check{key, lock_id};
+        Outcome outcome = co_await ask(request, std::move(question));
+        const auto* const lease = std::get_if<Lease>(&outcome);
+        if (lease == nullptr) delayed_releases_.came_back(lock_id);
+        kept = lease == nullptr || delayed_releases_.end_later(*lease, delay);
+        if (kept) co_return Released{std::move(outcome), true};
+    }
+    Request ending = Release{std::move(key), lock_id};
+    Outcome outcome = co_await ask(request, std::move(ending));
+    co_return Released{std::move(outcome), false};
 }
 
 Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& request, LockKey key,
@@ -147,7 +227,11 @@ Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filte
                                        const EventFormat& format) {
     std::function<bool()> welcome;
     if (const auto token = request.http.token) {
-        welcome = [this, token] { return access_.admits(*token, Need::see); };
+        // The stream keeps its place in the quota together with this function.
+        auto place = or_refuse(quotas_.enter(*token, Quota::event_streams));
+        welcome = [this, token, place = std::move(place)] {
+            return access_.admits(*token, Need::see);
+        };
     }
     auto opened =
         co_await reporter_.open(std::move(filter), std::move(last_id), std::move(welcome), format);
@@ -167,6 +251,7 @@ Task<Levels> Backend::levels() {
                      .lines = waiting_room_.lines(),
                      .listeners = reporter_.listeners(),
                      .held = held,
+                     .quotas = quotas_.levels(),
                      .store = locks_.status()};
 }
 

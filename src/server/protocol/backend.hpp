@@ -13,6 +13,7 @@
 #include <leasehold/lock_manager.hpp>
 
 #include "server/access/access_control.hpp"
+#include "server/access/quotas.hpp"
 #include "server/events/reporter.hpp"
 #include "server/monitoring/levels.hpp"
 #include "server/options.hpp"
@@ -46,12 +47,14 @@ public:
     // Throws BadRequest for a request that exceeds the limits.
     void validate(const Request& wanted) const { locks_.validate(wanted); }
 
-    // The store's answer. The token's rate counts the client's request once, as its route says.
+    // The store's answer. The token's rate counts the client's request once, as its route says, and
+    // its quotas count what it may be granted.
     [[nodiscard]] Task<Outcome> ask(RoutedRequest& request, Request wanted);
 
     // The store's answers to several requests. Throws BatchRefused if one of them exceeds the
     // limits or is not allowed. The token's rate counts every one of them, so the route has
-    // Pace::by_request; a request that the rate does not allow now is answered with a fault.
+    // Pace::by_request; a request that the rate or a quota does not allow now is answered with a
+    // fault.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(RoutedRequest& request,
                                                      std::vector<Request> wanted);
 
@@ -72,8 +75,14 @@ public:
     }
 
     // Releases the lease after the delay, unless its holder comes back. The lease if it is alive.
-    [[nodiscard]] Task<Outcome> release_later(RoutedRequest& request, LockKey key, LockId lock_id,
-                                              std::chrono::milliseconds delay);
+    // Releases the lease at once if the delay cannot be kept, for example because the token's quota
+    // is used up: a page that is being closed does not read the answer and asks only once.
+    struct Released {
+        Outcome outcome;
+        bool later;  // false: at once
+    };
+    [[nodiscard]] Task<Released> release_later(RoutedRequest& request, LockKey key, LockId lock_id,
+                                               std::chrono::milliseconds delay);
 
     // Asks the holders of the key to release it, and returns them: none if nobody holds the key.
     // Throws Refused if they were asked a moment ago.
@@ -97,6 +106,10 @@ public:
     // The number of live leases in the store, for the statistics too. Nothing if the store did not
     // answer.
     [[nodiscard]] Task<std::optional<HeldCount>> count_leases();
+    // How much the token uses of each quota.
+    [[nodiscard]] EnumArray<Quota, QuotaUse> quotas_of(const Token& token) {
+        return quotas_.use_of(token);
+    }
     // How full the server is now.
     [[nodiscard]] Task<Levels> levels();
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_room_.waiting(); }
@@ -112,6 +125,9 @@ public:
 private:
     friend class Dispatcher;  // admits requests before their handlers run
 
+    // ask() for requests that take or prolong leases, which the token's quotas count.
+    [[nodiscard]] Task<Outcome> ask_within_quotas(std::shared_ptr<const Token> token,
+                                                  Request wanted);
     // Counts the leases for the statistics, once a minute, on this executor.
     void count_leases_if_due(const Executor& executor);
     // Refuses a client whose token was changed while it waited, and releases what it was granted
@@ -123,6 +139,7 @@ private:
     const ServerOptions& options_;
     AccessControl access_;
     OutcomeStream outcomes_;
+    Quotas quotas_;
     Statistics statistics_;
     Knocks knocks_;
     StoreQueue store_;

@@ -93,7 +93,8 @@ void Session::identified() {
     if (std::exchange(known_, true)) return;
     in_line.unlink();
     counted_.become_known();
-    place_.reset();
+    // Without tokens there is nothing that would exempt a client from the limit of its address.
+    if (worker_.options().tokens) place_.reset();
 }
 
 std::string Session::peer() const {

@@ -180,8 +180,10 @@ Task<Reply> Native::release(RoutedRequest& request) {
     LockKey key = request.key();
     Outcome outcome;
     if (delay.count() > 0) {
-        outcome = co_await backend_.release_later(request, std::move(key), lock_id, delay);
-        if (std::holds_alternative<Lease>(outcome)) {
+        Backend::Released released =
+            co_await backend_.release_later(request, std::move(key), lock_id, delay);
+        outcome = std::move(released.outcome);
+        if (released.later && std::holds_alternative<Lease>(outcome)) {
             co_return json_reply(202, wire::to_json(outcome));
         }
     } else {

@@ -72,6 +72,17 @@ Task<Reply> Native::token(RoutedRequest& request) {
     body["name"] = token ? json::value(token->name) : json::value(nullptr);
     body["roles"] = std::move(roles);
     body["owner"] = has_owner ? json::value(token->owner) : json::value(nullptr);
+    json::array quotas;
+    if (token) {
+        backend_.quotas_of(*token).for_each([&](Quota quota, const QuotaUse& use) {
+            json::object one;
+            one["quota"] = quota_traits[quota].name;
+            one["used"] = use.used;
+            one["limit"] = use.limit > 0 ? json::value(use.limit) : json::value(nullptr);
+            quotas.emplace_back(std::move(one));
+        });
+    }
+    body["quotas"] = std::move(quotas);
     co_return json_reply(200, body);
 }
 

@@ -10,25 +10,32 @@ DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
 
 DelayedReleases::~DelayedReleases() = default;
 
-void DelayedReleases::announce(const LockKey& key, LockId lock_id) {
+bool DelayedReleases::announce(const LockKey& key, LockId lock_id, std::shared_ptr<void> place) {
     const std::lock_guard lock{mutex_};
-    if (by_id_.contains(lock_id) || closed_ || due_.size() >= options_.delayed_releases) return;
+    if (closed_) return false;
+    if (by_id_.contains(lock_id)) return true;
+    if (due_.size() >= options_.delayed_releases) return false;
     // Until end_later() this releases nothing: no lease expires at Time{}.
-    by_id_[lock_id] =
-        due_.emplace(Clock::now() + options_.longest_delay, Release{key, lock_id, Time{}});
+    by_id_[lock_id] = due_.emplace(Clock::now() + options_.longest_delay,
+                                   Scheduled{{key, lock_id, Time{}}, std::move(place)});
     scheduled_ = due_.size();
+    return true;
 }
 
-void DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after) {
+bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after) {
     {
         const std::lock_guard lock{mutex_};
+        if (closed_) return false;
         const auto announced = by_id_.find(lease.lock_id);
-        if (announced == by_id_.end()) return;
+        if (announced == by_id_.end()) return true;
+        auto place = std::move(announced->second->second.place);
         due_.erase(announced->second);
         announced->second =
-            due_.emplace(Clock::now() + after, Release{lease.key, lease.lock_id, lease.expires_at});
+            due_.emplace(Clock::now() + after,
+                         Scheduled{{lease.key, lease.lock_id, lease.expires_at}, std::move(place)});
     }
     asio::dispatch(home_, [this] { set_timer(); });
+    return true;
 }
 
 void DelayedReleases::sending(const Request& request) {
@@ -79,8 +86,9 @@ void DelayedReleases::on_time() {
         const std::lock_guard lock{mutex_};
         while (!due_.empty() && due_.begin()->first <= now) {
             const auto due = due_.extract(due_.begin());
-            by_id_.erase(due.mapped().lock_id);
-            store_.submit(home_, due.mapped(), Told::nobody, {});
+            const Release& release = due.mapped().release;
+            by_id_.erase(release.lock_id);
+            store_.submit(home_, release, Told::nobody, {});
         }
         scheduled_ = due_.size();
     }

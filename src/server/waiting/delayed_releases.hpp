@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -29,11 +30,13 @@ public:
     DelayedReleases(StoreQueue& store, asio::io_context& home, const ServerOptions& options);
     ~DelayedReleases() override;
 
-    // The holder of this lease leaves. If too many releases are scheduled already, the lease ends
-    // with its expiry.
-    void announce(const LockKey& key, LockId lock_id);
-    // Releases the lease then, unless its holder came back since it was announced.
-    void end_later(const Lease& lease, std::chrono::milliseconds after);
+    // The holder of this lease leaves. False if that cannot be kept, because too many releases are
+    // scheduled or the server is stopping: release the lease at once. `place` is kept as long as
+    // the release is scheduled.
+    [[nodiscard]] bool announce(const LockKey& key, LockId lock_id, std::shared_ptr<void> place);
+    // Releases the lease then, unless its holder came back since it was announced. False if the
+    // server is stopping: release the lease at once.
+    [[nodiscard]] bool end_later(const Lease& lease, std::chrono::milliseconds after);
 
     // Cancels the release: the holder came back, or there was no such lease.
     void came_back(LockId lock_id) {
@@ -47,7 +50,11 @@ public:
     void close();
 
 private:
-    using Due = std::multimap<Clock::time_point, Release>;
+    struct Scheduled {
+        Release release;
+        std::shared_ptr<void> place;  // in the quota of the client's token
+    };
+    using Due = std::multimap<Clock::time_point, Scheduled>;
 
     void cancel(LockId lock_id);
     void set_timer();
