@@ -17,6 +17,7 @@ enum class Quota : std::uint8_t {
     waiters,
     event_streams,
     delayed_releases,
+    connections,
 };
 
 struct QuotaTraits {
@@ -43,6 +44,8 @@ inline constexpr EnumTable<Quota, QuotaTraits> quota_traits{{
      {"event_streams", 200, "event streams at once", "close one of the streams"}},
     {Quota::delayed_releases,
      {"delayed_releases", 4'000, "delayed releases at once", "release without after_ms"}},
+    // Further connections are served like those of strangers.
+    {Quota::connections, {"connections", 5'000, "connections at once", "close some of them"}},
 }};
 
 // The limits of the quotas. 0: no limit.

@@ -82,6 +82,29 @@ TEST_F(Strangers, NeverTakeTheConnectionOfAWaitingClient) {
     EXPECT_EQ(server.listening(), 1U);
 }
 
+TEST_F(Strangers, AreAlsoTheConnectionsOfATokenBeyondItsQuota) {
+    server::ServerOptions few = options(8);
+    few.tokens = tokens({token("shop", {Role::see}), token("crowd", {Role::see})});
+    RunningServer server{memory::open(), few};
+    // It gets half of the places. Its further connections are served, and are the first to go.
+    std::vector<Client> crowd;
+    for (int i = 0; i < 20; ++i) {
+        crowd.push_back(server.connect());
+        EXPECT_EQ(crowd.back().ask("GET", "/v1/locks", {}, shows("crowd")).status, 200U);
+    }
+    std::vector<Client> known;
+    for (int i = 0; i < 3; ++i) {
+        known.push_back(server.connect());
+        EXPECT_EQ(list(known.back()), 200U);
+    }
+    for (Client& client : known) EXPECT_EQ(list(client), 200U);
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(
+            crowd[static_cast<std::size_t>(i)].ask("GET", "/v1/locks", {}, shows("crowd")).status,
+            200U);
+    }
+}
+
 TEST_F(Strangers, LeavePlacesForClientsWithATokenAndKeepSome) {
     Connections connections{32};
     std::vector<Connections::Counted> all;

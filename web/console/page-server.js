@@ -18,6 +18,7 @@ const quotaNames = {
   waiters: 'quotaWaiters',
   event_streams: 'quotaStreams',
   delayed_releases: 'quotaReleases',
+  connections: 'quotaConnections',
 };
 
 export function serverPage({ access, report }) {

@@ -227,4 +227,5 @@ export const english = {
   quotaWaiters: 'Waiting tries',
   quotaStreams: 'Event streams',
   quotaReleases: 'Delayed releases',
+  quotaConnections: 'Connections',
 };

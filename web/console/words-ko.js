@@ -224,4 +224,5 @@ export const korean = {
   quotaWaiters: '대기 중인 시도',
   quotaStreams: '이벤트 스트림',
   quotaReleases: '지연 해제',
+  quotaConnections: '연결',
 };

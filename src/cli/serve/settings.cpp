@@ -288,6 +288,9 @@ std::vector<Setting> all_settings() {
         quota({"token_event_streams", quotas, "event streams at once"}, Quota::event_streams),
         quota({"token_delayed_releases", quotas, "delayed releases at once"},
               Quota::delayed_releases),
+        quota({"token_connections", quotas,
+               "connections at once; further ones are served like those of strangers"},
+              Quota::connections),
         number({"owner_share", quotas, "percent of its token's quotas that one owner may use"}, 1,
                100, [](Config& c) -> auto& { return c.server.owner_share; }),
 

@@ -277,6 +277,7 @@ private:
             case Quota::waiters: return options_.waiters;
             case Quota::event_streams: return options_.events_clients;
             case Quota::delayed_releases: return options_.delayed_releases;
+            case Quota::connections: return options_.connections;
             case Quota::leases:
             case Quota::grants_per_day:
             case Quota::bytes_per_day: break;

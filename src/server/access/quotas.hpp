@@ -25,8 +25,9 @@ namespace leasehold::server {
 //    expiry. A lease without an expiry counts for a day after it was last renewed.
 // 4. A lease that this server does not know, because it was granted by another server or before
 //    this one was started, counts from its next renewal, for the token that renews it.
-// 5. Places that all tokens share (for waiting tries, event streams, delayed releases) are never
-//    used up by one token: it gets another place only if more places are free than it has.
+// 5. Places that all tokens share (for waiting tries, event streams, delayed releases, connections)
+//    are never used up by one token: it gets another place only if more places are free than it
+//    has.
 class Quotas final : public OutcomeListener {
 public:
     using Moment = std::chrono::steady_clock::time_point;
@@ -37,7 +38,8 @@ public:
 
     // Counts as long as it exists. It may outlive this.
     using Place = std::shared_ptr<void>;
-    // One more waiter, event stream or delayed release. A problem if the quota is used up.
+    // One more waiter, event stream, delayed release or connection. A problem if the quota is used
+    // up.
     [[nodiscard]] std::expected<Place, Problem> enter(const Token& token, Quota quota,
                                                       std::string_view owner = {});
 

@@ -138,7 +138,14 @@ void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Ro
     } else {
         access.admit(request, route.rule, protocol.scheme(), connection);
     }
-    if (request.token || !options_.tokens) connection.identified();
+    if (connection.is_known()) return;
+    if (!options_.tokens) {
+        connection.identified(nullptr);
+    } else if (request.token) {
+        // Beyond its quota a token is served, but its connections remain those of strangers.
+        auto place = backend_.quotas_.enter(*request.token, Quota::connections);
+        if (place) connection.identified(*std::move(place));
+    }
 }
 
 std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t> body_bytes,

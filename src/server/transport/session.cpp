@@ -86,11 +86,13 @@ void Session::evict() {
     happened(ConnectionEvent::evicted);
     in_line.unlink();
     counted_.end();
+    token_place_.reset();
     cut();
 }
 
-void Session::identified() {
-    if (std::exchange(known_, true)) return;
+void Session::identified(std::shared_ptr<void> place) {
+    known_ = true;
+    token_place_ = std::move(place);
     in_line.unlink();
     counted_.become_known();
     // Without tokens there is nothing that would exempt a client from the limit of its address.

@@ -52,7 +52,8 @@ public:
     bool send_at_once();
 
     [[nodiscard]] std::string peer() const override;
-    void identified() override;
+    [[nodiscard]] bool is_known() const noexcept override { return known_; }
+    void identified(std::shared_ptr<void> place) override;
     void watch(std::function<void()> gone) override;
     [[nodiscard]] bool unwatch() override;
 
@@ -101,9 +102,10 @@ private:
     void happened(ConnectionEvent event);
 
     Connections::Counted counted_;
-    std::shared_ptr<void> place_;
-    bool known_ = false;              // see Connections
-    Clock::time_point idle_since_{};  // valid in Phase::idle
+    std::shared_ptr<void> place_;        // of its address
+    std::shared_ptr<void> token_place_;  // of the first token that was shown
+    bool known_ = false;                 // see Connections
+    Clock::time_point idle_since_{};     // valid in Phase::idle
     Socket socket_;
     std::unique_ptr<Tls> tls_;  // nullptr without TLS
     Worker& worker_;
