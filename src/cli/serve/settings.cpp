@@ -62,7 +62,7 @@ Setting number_or_auto(About about, std::int64_t least, std::int64_t most, Acces
             return {};
         }
         const auto value = number_within(text, least, most);
-        if (!value) return std::unexpected{"auto, or " + value.error()};
+        if (!value) return std::unexpected{value.error() + ", or auto"};
         access(config) = static_cast<std::size_t>(*value);
         return {};
     };
