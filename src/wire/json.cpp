@@ -299,8 +299,8 @@ std::optional<std::chrono::minutes> offset(TimeReader& in) {
     return ahead ? minutes : -minutes;
 }
 
-// An RFC 3339 date-time: "2026-11-15T09:20:00Z", "2026-11-15T18:20:00.123456+09:00". The store's
-// clock has microseconds and no leap seconds, so a finer fraction and a second 60 are refused.
+}  // namespace
+
 std::optional<Time> time_from(std::string_view text) {
     TimeReader in{text};
     const auto day = date(in);
@@ -317,8 +317,6 @@ std::optional<Time> time_from(std::string_view text) {
     return Time{*day} + std::chrono::hours{clock->hour} + std::chrono::minutes{clock->minute} +
            std::chrono::seconds{*second} + *fraction - *ahead;
 }
-
-}  // namespace
 
 json::value parse(std::string_view text, json::storage_ptr storage) {
     const std::size_t names = count_names(text);

@@ -100,6 +100,10 @@ private:
     boost::container::small_vector<std::string_view, 16> taken_;
 };
 
+// An RFC 3339 date-time: "2026-11-15T09:20:00Z", "2026-11-15T18:20:00.123456+09:00". The store's
+// clock has microseconds and no leap seconds, so a finer fraction and a second 60 are refused.
+[[nodiscard]] std::optional<Time> time_from(std::string_view text);
+
 // Milliseconds, with a fraction if needed; null for until_released.
 [[nodiscard]] json::value to_json(Duration duration);
 // "2026-11-15T09:20:00.000000Z"; null for never.
