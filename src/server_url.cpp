@@ -69,6 +69,11 @@ std::string path_prefix(const StoreUrl& url) {
 
 http::ServerAddress server_at(const StoreUrl& url) {
     const bool tls = url.scheme == "https";
+    const bool shows_certificate =
+        !url.parameter("cert_file").empty() || !url.parameter("key_file").empty();
+    if (!tls && shows_certificate) {
+        throw BadRequest{"cert_file and key_file need TLS: use a URL that begins with https://"};
+    }
     if (url.names_a_user()) {
         throw BadRequest{
             "a server's URL takes no user and no password; LEASEHOLD_TOKEN_FILE or ?token_file= "
@@ -80,7 +85,9 @@ http::ServerAddress server_at(const StoreUrl& url) {
                 tls ? http::ServerAddress::Transport::tls : http::ServerAddress::Transport::plain,
             .prefix = path_prefix(url),
             .token = read_token(url.parameter("token_file")),
-            .ca_file = url.parameter("ca_file")};
+            .ca_file = url.parameter("ca_file"),
+            .cert_file = url.parameter("cert_file"),
+            .key_file = url.parameter("key_file")};
 }
 
 std::string token_source(const StoreUrl& url) {
@@ -96,7 +103,8 @@ std::vector<NamedFile> secret_files_of(const StoreUrl& url) {
     if (url.scheme == "etcd") return {{"the key", url.parameter("key_file")}};
     if (url.scheme != "http" && url.scheme != "https") return {};
     const std::string file = url.parameter("token_file");
-    return {{"the token file", file.empty() ? variable("LEASEHOLD_TOKEN_FILE") : file}};
+    return {{"the token file", file.empty() ? variable("LEASEHOLD_TOKEN_FILE") : file},
+            {"the key", url.parameter("key_file")}};
 }
 
 }  // namespace leasehold

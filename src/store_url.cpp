@@ -54,7 +54,8 @@ Names parameters_of(std::string_view scheme) {
     static constexpr std::array<std::string_view, 3> mariadb{"socket", "tls", "ca_file"};
     static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",
                                                           "key_file"};
-    static constexpr std::array<std::string_view, 2> http{"token_file", "ca_file"};
+    static constexpr std::array<std::string_view, 4> http{"token_file", "ca_file", "cert_file",
+                                                          "key_file"};
     if (scheme == "mariadb" || scheme == "mysql") return mariadb;
     if (scheme == "etcd") return etcd;
     if (scheme == "http" || scheme == "https") return http;

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "server/certificates.hpp"
 #include "unit/waiting.hpp"
 
 namespace leasehold::testing {
@@ -84,7 +85,8 @@ void Client::close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
 }
 
-bool Client::secure(const std::string& trusted, int version, const char* groups) {
+bool Client::secure(const std::string& trusted, int version, const char* groups,
+                    const Certificate* own) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
         SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
@@ -94,6 +96,10 @@ bool Client::secure(const std::string& trusted, int version, const char* groups)
     SSL_CTX_set_max_proto_version(context.get(), version);
     SSL_CTX_set_security_level(context.get(), 0);
     if (groups != nullptr && SSL_CTX_set1_groups_list(context.get(), groups) != 1) return false;
+    if (own != nullptr) {
+        SSL_CTX_use_certificate_chain_file(context.get(), own->file.c_str());
+        SSL_CTX_use_PrivateKey_file(context.get(), own->key.c_str(), SSL_FILETYPE_PEM);
+    }
     tls_ = {SSL_new(context.get()), SSL_free};
     SSL_set1_host(tls_.get(), "localhost");
     SSL_set_fd(tls_.get(), socket_);

@@ -14,6 +14,8 @@ struct ssl_st;
 
 namespace leasehold::testing {
 
+struct Certificate;
+
 struct Answer {
     unsigned status = 0;                        // 0: the connection ended before the answer
     std::string reason{};                       // of the status line
@@ -37,9 +39,11 @@ public:
     ~Client();
 
     // Starts TLS with the server "localhost", whose certificate is in this file, with this version
-    // at most and these groups only, if they are given. Returns whether that succeeded.
+    // at most and these groups only, if they are given, and shows a certificate of its own if one
+    // is given. Returns whether that succeeded. With TLS 1.3 a server refuses the client's
+    // certificate only after that.
     [[nodiscard]] bool secure(const std::string& trusted, int version = 0,
-                              const char* groups = nullptr);
+                              const char* groups = nullptr, const Certificate* own = nullptr);
     // "TLSv1.3"
     [[nodiscard]] std::string tls_version() const;
     // Whether the server has sent a ticket to resume the TLS session with.

@@ -16,6 +16,10 @@ struct ServerAddress {
     std::string prefix{};   // of every path, behind a proxy: "/locks"
     std::string token{};    // if not empty: sent as a bearer token
     std::string ca_file{};  // the authorities TLS trusts, instead of the system's
+    // PEM files: the certificate that we show, if not empty, and its key. Without a key file the
+    // key is in the certificate's file.
+    std::string cert_file{};
+    std::string key_file{};
 };
 
 // The leases of a server, over one connection. The server decides history, retention and clock: of

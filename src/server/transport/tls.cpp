@@ -4,12 +4,15 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <ctime>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include <leasehold/errors.hpp>
 
@@ -85,13 +88,88 @@ BIO* wrapped(int socket) {
     return bio;
 }
 
+std::chrono::sys_seconds end_of(const X509* certificate) {
+    std::tm end{};
+    ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end);
+    return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&end)}};
+}
+
+bool has_revocations(X509_STORE* store) {
+    STACK_OF(X509_OBJECT)* const objects = X509_STORE_get0_objects(store);
+    for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+        if (X509_OBJECT_get_type(sk_X509_OBJECT_value(objects, i)) == X509_LU_CRL) return true;
+    }
+    return false;
+}
+
+// A client may show a certificate of these authorities. Sessions are not resumed: a resumed session
+// would not look at the certificate again.
+void trust_clients_of(SSL_CTX* context, const std::string& file) {
+    constexpr int longest_chain = 5;
+    require_readable("the file of client authorities", file);
+    STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(file.c_str());
+    if (names == nullptr || SSL_CTX_load_verify_file(context, file.c_str()) != 1) {
+        refuse("the file of client authorities", file, why());
+    }
+    SSL_CTX_set_client_CA_list(context, names);
+    X509_STORE* const store = SSL_CTX_get_cert_store(context);
+    if (has_revocations(store)) X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_verify_depth(context, longest_chain);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+    SSL_CTX_set_num_tickets(context, 0);
+}
+
+// A text of a certificate. Empty if it holds a zero byte, before which it could look like another.
+std::string text_of(const ASN1_STRING* encoded) {
+    unsigned char* utf8 = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&utf8, encoded);
+    if (size < 0) return {};
+    std::string text{reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size)};
+    OPENSSL_free(utf8);
+    return text.find('\0') == std::string::npos ? text : std::string{};
+}
+
+constexpr std::size_t most_client_names = 100;
+
+void add_client_name(std::vector<std::string>& names, const char* kind,
+                     const ASN1_STRING* encoded) {
+    const std::string text = text_of(encoded);
+    if (!text.empty() && names.size() < most_client_names) names.push_back(kind + text);
+}
+
+std::vector<std::string> client_names_in(const X509* certificate) {
+    std::vector<std::string> names;
+    const X509_NAME* const subject = X509_get_subject_name(certificate);
+    const int common = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    // Of several common names nobody can say which one counts.
+    const bool only = X509_NAME_get_index_by_NID(subject, NID_commonName, common) < 0;
+    if (common >= 0 && only) {
+        add_client_name(names,
+                        "CN=", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, common)));
+    }
+    auto* const others = static_cast<GENERAL_NAMES*>(
+        X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+    for (int i = 0; i < sk_GENERAL_NAME_num(others); ++i) {
+        int type = 0;
+        const void* const value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(others, i), &type);
+        const auto* const text = static_cast<const ASN1_STRING*>(value);
+        if (type == GEN_DNS) add_client_name(names, "DNS:", text);
+        if (type == GEN_URI) add_client_name(names, "URI:", text);
+        if (type == GEN_EMAIL) add_client_name(names, "email:", text);
+    }
+    GENERAL_NAMES_free(others);
+    return names;
+}
+
 }  // namespace
 
 void TlsIdentity::Free::operator()(ssl_ctx_st* context) const noexcept {
     SSL_CTX_free(context);
 }
 
-TlsIdentity::TlsIdentity(const std::string& certificate_file, const std::string& key_file)
+TlsIdentity::TlsIdentity(const std::string& certificate_file, const std::string& key_file,
+                         const std::string& client_ca_file)
     : context_{SSL_CTX_new(TLS_server_method())} {
     SSL_CTX* const context = context_.get();
     if (context == nullptr) throw std::bad_alloc{};
@@ -121,13 +199,11 @@ TlsIdentity::TlsIdentity(const std::string& certificate_file, const std::string&
     if (SSL_CTX_check_private_key(context) != 1) {
         refuse("the key", key_file, "it does not belong to the certificate");
     }
+    if (!client_ca_file.empty()) trust_clients_of(context, client_ca_file);
 }
 
 std::chrono::sys_seconds TlsIdentity::valid_until() const {
-    const X509* const certificate = SSL_CTX_get0_certificate(context_.get());
-    std::tm end{};
-    ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end);
-    return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&end)}};
+    return end_of(SSL_CTX_get0_certificate(context_.get()));
 }
 
 void Tls::Free::operator()(ssl_st* ssl) const noexcept {
@@ -160,6 +236,15 @@ Tls::Want Tls::handshake() {
     met_plain_http_ =
         want == Want::closed && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST;
     return want;
+}
+
+std::optional<ClientCertificate> Tls::client_certificate() const {
+    const X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
+    if (certificate == nullptr || SSL_get_verify_result(ssl_.get()) != X509_V_OK) {
+        return std::nullopt;
+    }
+    return ClientCertificate{.names = client_names_in(certificate),
+                             .valid_until = end_of(certificate)};
 }
 
 Tls::Moved Tls::read(std::span<char> space) {

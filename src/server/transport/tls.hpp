@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "server/http/client_connection.hpp"
 
 struct ssl_ctx_st;
 struct ssl_st;
@@ -19,7 +22,12 @@ class TlsIdentity {
 public:
     // Reads PEM files. The certificate's file also contains the intermediate certificates. Throws
     // BadRequest, which names the file, if a file cannot be used.
-    TlsIdentity(const std::string& certificate_file, const std::string& key_file);
+    //
+    // `client_ca_file` contains the authorities of clients' certificates, and perhaps their lists
+    // of revoked certificates (CRLs). With it, a client may show a certificate. The handshake fails
+    // if that certificate is not valid.
+    TlsIdentity(const std::string& certificate_file, const std::string& key_file,
+                const std::string& client_ca_file = {});
 
     // When the certificate expires.
     [[nodiscard]] std::chrono::sys_seconds valid_until() const;
@@ -45,6 +53,8 @@ public:
     enum class Want : std::uint8_t { nothing, read, write, closed };
 
     [[nodiscard]] Want handshake();
+    // After the handshake: the client's certificate, if it showed one.
+    [[nodiscard]] std::optional<ClientCertificate> client_certificate() const;
     // Whether the client sent a plain HTTP request instead of a handshake.
     [[nodiscard]] bool met_plain_http() const noexcept { return met_plain_http_; }
 

@@ -14,7 +14,9 @@ ServerConnection::ServerConnection(const ServerAddress& target, Duration io_time
                    .transport = target.transport == ServerAddress::Transport::tls
                                     ? net::Transport::tls
                                     : net::Transport::plain,
-                   .ca_file = target.ca_file}} {}
+                   .ca_file = target.ca_file,
+                   .cert_file = target.cert_file,
+                   .key_file = target.key_file}} {}
 
 Response ServerConnection::post(const std::string& path, std::string body,
                                 StoreFault::Effect effect_once_sent) {

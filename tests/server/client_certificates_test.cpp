@@ -1,0 +1,154 @@
+#include <openssl/ssl.h>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/stores/http.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <fstream>
+
+#include "server/certificates.hpp"
+#include "server/event_client.hpp"
+#include "server/token_fixture.hpp"
+#include "server/transport/tls.hpp"
+#include "support/process.hpp"
+
+// Clients that show a certificate instead of a token (mutual TLS).
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using server::Role;
+using server::TlsIdentity;
+
+server::Token certified(const std::string& name, const std::string& certificate) {
+    server::Token made = token(name, {Role::use, Role::see}, name);
+    made.digest = {};
+    made.proof = server::Proof::certificate;
+    made.certificate = certificate;
+    return made;
+}
+
+class ClientCertificates : public ::testing::Test {
+protected:
+    [[nodiscard]] std::shared_ptr<const TlsIdentity> trusting(const std::string& authorities) {
+        return std::make_shared<const TlsIdentity>(certificate_.file, certificate_.key,
+                                                   authorities);
+    }
+    [[nodiscard]] Client connect(const Certificate* own, int version = 0) {
+        Client client = server_.connect();
+        EXPECT_TRUE(client.secure(certificate_.file, version, nullptr, own) || own != nullptr);
+        return client;
+    }
+    // The status of a request without a token; 0 if TLS refuses the client.
+    [[nodiscard]] unsigned status(const Certificate* own, const std::string& fields = {}) {
+        return connect(own).ask("GET", "/v1/locks", {}, fields).status;
+    }
+    [[nodiscard]] Certificate client(const std::string& name, const std::string& names = {}) {
+        return {folder_.path(), name, names, authority_};
+    }
+
+    TemporaryFolder folder_;
+    Certificate certificate_{folder_.path(), "server", "DNS:localhost"};
+    Certificate authority_ = Certificate::authority(folder_.path(), "authority");
+    RunningServer server_{memory::open(),
+                          {.tokens = tokens({certified("by-subject", "CN=till-1"),
+                                             certified("by-host", "DNS:till.example"),
+                                             certified("by-uri", "URI:spiffe://shop/till"),
+                                             token("secret", {Role::use, Role::see}, "secret")}),
+                           .identity = trusting(authority_.file)}};
+};
+
+TEST_F(ClientCertificates, NameTheirTokenBySubjectOrAlternativeName) {
+    const auto name_of = [&](const Certificate& own, int version) {
+        const Answer answer = connect(&own, version).ask("GET", "/v1/token");
+        return answer.status == 200 ? std::string{answer.json().at("name").as_string()}
+                                    : std::to_string(answer.status);
+    };
+    for (const int version : {TLS1_2_VERSION, 0}) {
+        EXPECT_EQ(name_of(client("till-1"), version), "by-subject");
+        EXPECT_EQ(name_of(client("a", "DNS:other.example,DNS:till.example"), version), "by-host");
+        EXPECT_EQ(name_of(client("b", "URI:spiffe://shop/till"), version), "by-uri");
+        EXPECT_EQ(name_of(client("stranger", "DNS:stranger.example"), version), "401");
+        // A name of one kind does not pass for one of another kind.
+        EXPECT_EQ(name_of(client("till.example"), version), "401");
+        EXPECT_EQ(name_of(client("c", "DNS:till-1,email:till.example"), version), "401");
+    }
+}
+
+TEST_F(ClientCertificates, AreNotDemanded) {
+    EXPECT_EQ(status(nullptr), 401U);
+    EXPECT_EQ(status(nullptr, shows("secret")), 200U);
+    // A token that is shown counts, also beside a certificate.
+    const Certificate own = client("till-1");
+    EXPECT_EQ(connect(&own).ask("GET", "/v1/token", {}, shows("secret")).json().at("name"),
+              "secret");
+    EXPECT_EQ(status(&own, shows("unknown")), 401U);
+    // The name of a certificate is no secret that a client could show.
+    EXPECT_EQ(status(nullptr, "Authorization: Bearer CN=till-1\r\n"), 401U);
+}
+
+TEST_F(ClientCertificates, OfAnotherAuthorityOrPastTheirEndAreRefused) {
+    const Certificate other = Certificate::authority(folder_.path(), "other");
+    const Certificate foreign{folder_.path(), "till-1", "", other};
+    EXPECT_EQ(status(&foreign, shows("secret")), 0U);
+    const Certificate own_authority{folder_.path(), "till-1", "DNS:till.example"};
+    EXPECT_EQ(status(&own_authority), 0U);
+    const Certificate expired{folder_.path(), "till-1", "", authority_, -1min};
+    EXPECT_EQ(status(&expired), 0U);
+}
+
+TEST_F(ClientCertificates, AreRefusedFromTheirEndOnAlsoOnAnOpenConnection) {
+    const Certificate brief{folder_.path(), "till-1", "", authority_, 3s};
+    Client client = connect(&brief);
+    ASSERT_EQ(client.ask("GET", "/v1/locks").status, 200U);
+    EXPECT_TRUE(eventually([&] { return client.ask("GET", "/v1/locks").status == 401; }));
+}
+
+TEST_F(ClientCertificates, AreRefusedOnceTheirEntryIsGone) {
+    const Certificate own = client("till-1");
+    Client open = connect(&own);
+    ASSERT_EQ(open.ask("GET", "/v1/locks").status, 200U);
+    server_.use(tokens({certified("by-host", "DNS:till.example")}));
+    EXPECT_EQ(open.ask("GET", "/v1/locks").status, 401U);
+}
+
+TEST_F(ClientCertificates, ThatTheirAuthorityHasRevokedAreRefusedAfterAReload) {
+    const Certificate revoked = client("till-1");
+    const Certificate good = client("till-2", "DNS:till.example");
+    Client open = connect(&revoked);
+    ASSERT_EQ(open.ask("GET", "/v1/locks").status, 200U);
+    const std::string list = authority_.revoke({&revoked});
+    const std::string both = folder_.path() / "both.pem";
+    std::ofstream{both} << std::ifstream{authority_.file}.rdbuf() << std::ifstream{list}.rdbuf();
+    server_.use(trusting(both));
+    EXPECT_TRUE(open.closed());
+    EXPECT_EQ(status(&revoked), 0U);
+    EXPECT_EQ(status(&good), 200U);
+    EXPECT_EQ(status(nullptr, shows("secret")), 200U);
+}
+
+TEST_F(ClientCertificates, AreShownByTheHttpStore) {
+    const Certificate own = client("till-1");
+    http::ServerAddress target{.host = "localhost",
+                               .port = server_.port(),
+                               .transport = http::ServerAddress::Transport::tls,
+                               .ca_file = certificate_.file,
+                               .cert_file = own.file,
+                               .key_file = own.key};
+    LockManager locks{http::open(target)};
+    EXPECT_TRUE(locks.try_lock(order, {.owner = "by-subject/a"}).has_value());
+    EXPECT_THROW((void)locks.try_lock({"Order", "2"}, {.owner = "else"}), StoreFault);
+    target.cert_file = target.key_file = {};
+    EXPECT_THROW((void)LockManager{http::open(target)}.list(), StoreFault);
+}
+
+TEST_F(ClientCertificates, NeedAFileOfAuthoritiesThatCanBeUsed) {
+    const std::string junk = folder_.path() / "junk";
+    std::ofstream{junk} << "junk\n";
+    EXPECT_THROW((void)trusting(junk), BadRequest);
+    EXPECT_THROW((void)trusting(folder_.path() / "nothing"), BadRequest);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
