@@ -94,11 +94,35 @@ void create_private_file(const std::string& path) noexcept {
     }
 }
 
+std::expected<int, std::string> open_private_log(const std::string& path) {
+    constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int file = ::open(path.c_str(), flags, S_IRUSR | S_IWUSR);
+    if (file < 0) {
+        return std::unexpected{errno == ELOOP ? "it is a symbolic link" : reason_of(errno)};
+    }
+    struct stat about{};
+    std::string problem;
+    if (::fstat(file, &about) != 0) {
+        problem = reason_of(errno);
+    } else if (!S_ISREG(about.st_mode)) {
+        problem = "it is not a regular file";
+    } else if (about.st_uid != ::geteuid()) {
+        problem = "it belongs to another user";
+    }
+    if (problem.empty()) return file;
+    ::close(file);
+    return std::unexpected{problem};
+}
+
 std::vector<Exposure> exposures_of(const NamedFile& file) {
     struct stat about{};
     if (file.path.empty() || ::stat(file.path.c_str(), &about) != 0) return {};
     std::vector<Exposure> found;
-    if ((about.st_mode & open_to_everybody) != 0) {
+    if (file.is_public && (about.st_mode & S_IWOTH) != 0) {
+        found.push_back(
+            {"everybody on this host can change " + file.what, file.path, "chmod o-w it"});
+    }
+    if (!file.is_public && (about.st_mode & open_to_everybody) != 0) {
         found.push_back(
             {"everybody on this host can read or change " + file.what, file.path, "chmod o-rw it"});
     }

@@ -22,10 +22,15 @@ namespace leasehold {
 // existing file is not opened: closing it would end the locks that SQLite has on it.
 void create_private_file(const std::string& path) noexcept;
 
-// A file that holds a secret.
+// Opens a log that only this user reads, to append to it. Creates it with the mode 0600. Refuses a
+// symbolic link, a file of another user, and anything but a regular file.
+[[nodiscard]] std::expected<int, std::string> open_private_log(const std::string& path);
+
+// A file that holds a secret, or that others must not change.
 struct NamedFile {
     std::string what;  // "the token file"
     std::string path;
+    bool is_public = false;  // everybody may read it
 };
 
 // One way in which other users can reach the secret.

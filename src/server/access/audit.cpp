@@ -1,0 +1,238 @@
+#include "server/access/audit.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/time.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/secret_file.hpp"
+#include "core/text.hpp"
+#include "server/monitoring/observer.hpp"
+#include "wire/json.hpp"
+
+namespace leasehold::server {
+namespace {
+
+namespace json = boost::json;
+
+int opened(const std::string& path) {
+    const auto file = open_private_log(path);
+    if (file) return *file;
+    throw BadRequest{"the audit file '" + path + "' cannot be used: " + file.error()};
+}
+
+std::string random_prefix() {
+    std::array<unsigned char, 4> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+        throw std::system_error{errno, std::generic_category(), "getrandom"};
+    }
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes) text.append({digits[byte >> 4U], digits[byte & 15U]});
+    return text;
+}
+
+Time now_by_the_wall() {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+json::object object_of(const AuditEvent& event) {
+    json::object line;
+    line["time"] = wire::to_json(now_by_the_wall());
+    line["action"] = event.action;
+    line["outcome"] = event.outcome;
+    const auto add = [&line](std::string_view name, const std::string& text) {
+        if (!text.empty()) line[name] = text;
+    };
+    add("token", event.token);
+    add("token_id", event.token_id);
+    add("address", event.address);
+    add("request_id", event.request_id);
+    if (event.status != 0) line["status"] = event.status;
+    for (const auto& [name, value] : event.facts) line[name] = value;
+    return line;
+}
+
+// Events that a client causes. Others happen at most once per signal.
+bool is_limited(const AuditEvent& event) {
+    return !event.address.empty();
+}
+
+std::uint64_t lines_in(std::string_view text) {
+    return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+}
+
+}  // namespace
+
+Audit::Audit(std::string path, Observer& observer) : Audit{std::move(path), observer, Limits{}} {}
+
+Audit::Audit(std::string path, Observer& observer, Limits limits)
+    : path_{std::move(path)},
+      observer_{observer},
+      limits_{limits},
+      name_{random_prefix()},
+      buckets_{limits.clients},
+      file_{opened(path_)},
+      thread_{[this](const std::stop_token& stop) { run(stop); }} {}
+
+Audit::~Audit() {
+    thread_.request_stop();
+    thread_.join();
+    std::unique_lock lock{mutex_};
+    tell_counts(Clock::time_point::max());
+    write_pending(lock);
+    ::close(file_);
+}
+
+std::string Audit::next_request_id() {
+    const std::lock_guard lock{mutex_};
+    return name_ + '-' + std::to_string(++requests_);
+}
+
+std::uint64_t Audit::lines_written() const {
+    const std::lock_guard lock{mutex_};
+    return written_;
+}
+
+std::uint64_t Audit::lines_lost() const {
+    const std::lock_guard lock{mutex_};
+    return lost_;
+}
+
+void Audit::record(AuditEvent event) noexcept try {
+    const std::lock_guard lock{mutex_};
+    const auto now = Clock::now();
+    if (is_limited(event)) {
+        std::string kind = std::string{event.action} + ' ' + std::to_string(event.status) + ' ';
+        const Rate& rate = event.action == "access" ? limits_.refusals : limits_.acts;
+        const std::string& who = event.token.empty() ? event.address : event.token;
+        if (buckets_.take(kind + who, rate, 1, now)) {
+            const bool known = left_out_.contains(kind + who);
+            if (!known && left_out_.size() >= limits_.clients) {
+                event.token = event.token_id = event.address = {};
+            } else {
+                kind += who;
+            }
+            LeftOut& left = left_out_[kind];
+            if (left.count++ > 0) return;
+            event.facts = {};
+            left.first = std::move(event);
+            left.told_at = now + limits_.between_counts;
+            changed_.notify_all();
+            return;
+        }
+    }
+    add_line(object_of(event));
+} catch (const std::exception&) {
+    // Out of memory.
+    const std::lock_guard lock{mutex_};
+    ++lost_;
+    ++lost_untold_;
+}
+
+void Audit::add_line(const json::object& line) {
+    std::string text = harmless_json(wire::print(line));
+    if (pending_.size() + text.size() > limits_.pending_bytes) {
+        ++lost_;
+        ++lost_untold_;
+        return;
+    }
+    pending_.append(text).append(1, '\n');
+    changed_.notify_all();
+}
+
+void Audit::tell_counts(Clock::time_point now) {
+    for (auto at = left_out_.begin(); at != left_out_.end();) {
+        if (at->second.told_at > now) {
+            ++at;
+            continue;
+        }
+        AuditEvent event = std::move(at->second.first);
+        event.request_id.clear();
+        event.facts = {{"left_out", at->second.count}};
+        at = left_out_.erase(at);
+        add_line(object_of(event));
+    }
+}
+
+void Audit::run(const std::stop_token& stop) {
+    std::unique_lock lock{mutex_};
+    while (!stop.stop_requested()) {
+        const auto has_work = [this] { return !pending_.empty(); };
+        if (left_out_.empty()) {
+            changed_.wait(lock, stop, [&] { return has_work() || !left_out_.empty(); });
+        } else {
+            const auto next = std::ranges::min_element(left_out_, {}, [](const auto& one) {
+                                  return one.second.told_at;
+                              })->second.told_at;
+            changed_.wait_until(lock, stop, next, has_work);
+        }
+        tell_counts(Clock::now());
+        write_pending(lock);
+    }
+}
+
+void Audit::write_pending(std::unique_lock<std::mutex>& lock) {
+    if (pending_.empty()) return;
+    std::string text = std::exchange(pending_, {});
+    const std::uint64_t lines = lines_in(text);
+    if (line_torn_) text.insert(0, 1, '\n');
+    if (lost_untold_ > 0) {
+        const std::uint64_t lost = lost_untold_;
+        text.append(wire::print(json::object{{"time", wire::to_json(now_by_the_wall())},
+                                             {"action", "audit"},
+                                             {"outcome", "failed"},
+                                             {"lost", lost}}))
+            .append(1, '\n');
+    }
+    const std::uint64_t told = lost_untold_;
+    const int file = file_;
+    writing_ = true;
+    lock.unlock();
+    std::string_view rest = text;
+    int error = 0;
+    while (!rest.empty() && error == 0) {
+        const ssize_t got = ::write(file, rest.data(), rest.size());
+        if (got >= 0)
+            rest.remove_prefix(static_cast<std::size_t>(got));
+        else if (errno != EINTR)
+            error = errno;
+    }
+    lock.lock();
+    writing_ = false;
+    changed_.notify_all();
+    line_torn_ =
+        !rest.empty() && rest.size() < text.size() && text[text.size() - rest.size() - 1] != '\n';
+    if (error == 0) {
+        written_ += lines;
+        lost_untold_ -= told;
+        fails_ = false;
+        return;
+    }
+    const std::uint64_t lost = std::min(lines, lines_in(rest));
+    written_ += lines - lost;
+    lost_ += lost;
+    lost_untold_ += lost;
+    if (std::exchange(fails_, true)) return;
+    lock.unlock();
+    observer_.failed("the audit file '" + path_ +
+                     "' cannot be written: " + std::generic_category().message(error));
+    lock.lock();
+}
+
+void Audit::reopen() {
+    const int file = opened(path_);
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return !writing_; });
+    ::close(std::exchange(file_, file));
+}
+
+}  // namespace leasehold::server

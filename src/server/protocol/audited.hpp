@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include "server/access/audit.hpp"
+#include "server/http/client_connection.hpp"
+#include "server/http/message.hpp"
+#include "server/requests.hpp"
+
+// What the audit records of requests.
+namespace leasehold::server {
+
+// Whether the request may end leases that its client does not hold.
+[[nodiscard]] bool is_audited(const Request& request) noexcept;
+// "break", "release_all", "purge"
+[[nodiscard]] std::string_view action_of(const Request& request) noexcept;
+// "done", "refused", "failed"; "unknown" for a fault after which the store may have acted.
+[[nodiscard]] std::string_view outcome_name(const Outcome& outcome) noexcept;
+// The key, the owner and the reason that the request names, and what it ended.
+[[nodiscard]] boost::json::object facts_of(const Request& request, const Outcome& outcome);
+
+// An event that this client caused. Gives the request a name, unless it has one.
+[[nodiscard]] AuditEvent event_of(std::string_view action, std::string_view outcome,
+                                  HttpRequest& request, const ClientConnection& connection,
+                                  Audit& audit);
+
+}  // namespace leasehold::server
