@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "server/findings.hpp"
 #include "server/quota.hpp"
 
 namespace leasehold::server {
 
+class Audit;
 class Backend;
 class Metrics;
 class Observer;
@@ -113,6 +115,8 @@ struct ServerOptions {
     std::shared_ptr<const Tokens> tokens{};
     // The certificate for TLS. Without it the server speaks plain HTTP.
     std::shared_ptr<const TlsIdentity> identity{};
+    // How long a browser that has used TLS remembers to use nothing else (HSTS). 0: not at all.
+    std::chrono::milliseconds hsts = std::chrono::days{365};
     // The server's host names besides localhost, as a Host field contains them. A server without
     // tokens refuses requests for other hosts.
     std::vector<std::string> hosts{};
@@ -136,6 +140,10 @@ struct ServerOptions {
 
     // Is notified of requests, connections and failures. Outlives the server.
     Observer* observer = nullptr;
+    // Records who broke leases and who was refused. Outlives the server.
+    Audit* audit = nullptr;
+    // Answers GET /v1/server: what is open in this installation. Called on any thread.
+    std::function<std::vector<Finding>()> findings{};
     // Answers GET /metrics. Outlives the server. Without it GET /metrics is answered 404.
     const Metrics* metrics = nullptr;
 };

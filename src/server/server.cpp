@@ -80,8 +80,11 @@ public:
 
     void use(std::shared_ptr<const Tokens> tokens) { backend_.use(std::move(tokens)); }
     void use(std::shared_ptr<const TlsIdentity> identity) {
-        const std::lock_guard lock{identity_mutex_};
-        identity_ = std::move(identity);
+        {
+            const std::lock_guard lock{identity_mutex_};
+            identity_ = std::move(identity);
+        }
+        for (const auto& worker : workers_) worker->stop_certified();
     }
 
     void run() {

@@ -38,7 +38,8 @@ public:
     // Replaces the tokens. The server was started with tokens. Thread-safe.
     void use(std::shared_ptr<const Tokens> tokens);
 
-    // Replaces the certificate for new connections. The server was started with one. Thread-safe.
+    // Replaces the certificate for new connections. The server was started with one. Clients that
+    // were authenticated by a certificate must connect anew. Thread-safe.
     void use(std::shared_ptr<const TlsIdentity> identity);
 
     // Stops accepting connections; requests under way are answered first. May be called from any

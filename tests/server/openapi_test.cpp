@@ -105,6 +105,7 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/v1/history", "/v1/history?id=1", {}, {}, 400);
 
     ask("GET", "/v1/token", "/v1/token", {}, {}, 200);
+    ask("GET", "/v1/server", "/v1/server", {}, {}, 200);
     const std::string statistics = "/v1/statistics";
     ask("GET", statistics, statistics, {}, {}, 200);
     ask("GET", statistics, statistics + "?over=day", {}, {}, 200);

@@ -47,6 +47,7 @@ const std::vector<Asked> routes{
     {"GET", "/v1/events", "see", "/v1/events"},
     {"GET", "/metrics", "see", "/metrics"},
     {"GET", "/v1/token", "token", "/v1/token"},
+    {"GET", "/v1/server", "break", "/v1/server"},
     {"POST", "/v1/batch", "token", "/v1/batch", R"({"requests":[]})"},
     {"GET", "/healthz", "", "/healthz"},
     {"GET", "/readyz", "", "/readyz"},

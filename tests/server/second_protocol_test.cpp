@@ -173,8 +173,9 @@ TEST_F(ASecondProtocol, AuthenticatesInItsOwnWay) {
     const Answer stranger = lock("alice");
     EXPECT_EQ(stranger.status, 401);
     EXPECT_EQ(stranger.fields.at("www-authenticate"), R"(Basic realm="doors")");
-    EXPECT_EQ(stranger.body,
-              "no: this server wants a token, as in Authorization: Basic USER:TOKEN\n");
+    EXPECT_EQ(
+        stranger.body,
+        "no: this server wants a token that it accepts, as in Authorization: Basic USER:TOKEN\n");
     EXPECT_EQ(lock("alice", basic_field("wrong")).status, 401);
     EXPECT_EQ(lock("alice", shows("user")).status, 401);  // Bearer
     EXPECT_EQ(lock("alice", basic_field("secret-of-watch")).status, 403);

@@ -5,36 +5,30 @@
 #include <boost/json/object.hpp>
 
 #include <algorithm>
-#include <array>
 #include <expected>
 #include <functional>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "core/enum_table.hpp"
+#include "server/findings.hpp"
+#include "server/http/site.hpp"
 #include "server_url.hpp"
+#include "stores/http/answers.hpp"
+#include "stores/http/server_connection.hpp"
+#include "wire/json.hpp"
 
 namespace leasehold::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-enum class Verdict : std::uint8_t { ok, warning, problem };
+using server::Finding;
+using server::Verdict;
 
-struct Finding {
-    Verdict verdict;
-    std::string about;
-    std::string text;
-    std::string advice{};
-};
-
-struct Look {
-    std::string_view name;
-    Colour colour;
-};
-constexpr EnumTable<Verdict, Look> looks{{{Verdict::ok, {"ok", Colour::green}},
-                                          {Verdict::warning, {"warning", Colour::yellow}},
-                                          {Verdict::problem, {"problem", Colour::red}}}};
+constexpr EnumTable<Verdict, Colour> verdict_colours{{{Verdict::ok, Colour::green},
+                                                      {Verdict::warning, Colour::yellow},
+                                                      {Verdict::problem, Colour::red}}};
 
 // Clocks further apart than this confuse people who compare times; no decision depends on them.
 constexpr Duration tolerable_offset = 2s;
@@ -265,13 +259,67 @@ private:
     std::vector<Finding> findings_;
 };
 
+constexpr Duration server_timeout = 10s;
+
+Finding finding_from(const boost::json::value& value) {
+    wire::Fields fields{value, "a finding"};
+    const auto verdict = server::verdict_names.find(fields.text("verdict"));
+    return {.verdict = verdict.value_or(Verdict::problem),
+            .about = fields.text("about"),
+            .text = fields.text("text"),
+            .advice = fields.text("advice")};
+}
+
+// What a server tells an administrator about itself, and what can be seen from here.
+std::vector<Finding> examine_server(const std::string& text) {
+    const StoreUrl url = StoreUrl::parse(text, {});
+    if (url.scheme != "http" && url.scheme != "https") {
+        throw BadRequest{"--server takes the URL of a server: http://HOST:PORT or https://HOST"};
+    }
+    std::vector<Finding> findings;
+    if (url.scheme == "http" && !server::is_loopback(url.host())) {
+        findings.push_back({Verdict::problem, "tls",
+                            "your token travels to this server without TLS",
+                            "use https://, and a server with a certificate"});
+    }
+    try {
+        http::ServerConnection connection{server_at(url), server_timeout};
+        const http::Response response =
+            connection.wait_for({.method = net::Method::get, .path = "/v1/server"}, {}, {});
+        const boost::json::value answer =
+            http::understood(connection.server(), response, StoreFault::Effect::none);
+        wire::Fields fields{answer, "the answer"};
+        const boost::json::value& list = fields.required("findings");
+        if (!list.is_array()) fields.refuse("findings", "must be an array");
+        for (const boost::json::value& one : list.get_array()) {
+            findings.push_back(finding_from(one));
+        }
+    } catch (const StoreFault& fault) {
+        findings.push_back({Verdict::problem, "server", fault.what(),
+                            "is it running, is the URL right, and does your token have the role "
+                            "break?"});
+    } catch (const BadRequest& bad) {
+        findings.push_back({Verdict::problem, "server",
+                            std::string{"the answer cannot be understood: "} + bad.what(),
+                            "is it a Leasehold server of this version?"});
+    }
+    for (const NamedFile& file : secret_files_of(url)) {
+        for (const Exposure& exposure : exposures_of(file)) {
+            findings.push_back({Verdict::warning, "secrets", exposure.text + ": " + exposure.path,
+                                exposure.advice});
+        }
+    }
+    return findings;
+}
+
 void print_findings(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
-        const auto& [name, colour] = looks[finding.verdict];
-        const std::string word{name};
-        say({{word, colour},
-             {std::string(9 - word.size(), ' ') + finding.about +
-              std::string(13 - finding.about.size(), ' ') + finding.text}});
+        constexpr std::size_t about_width = 13;
+        const std::string word{server::verdict_names[finding.verdict]};
+        const std::size_t gap = about_width - std::min(finding.about.size(), about_width - 1);
+        say({{word, verdict_colours[finding.verdict]},
+             {std::string(9 - word.size(), ' ') + finding.about + std::string(gap, ' ') +
+              finding.text}});
         if (!finding.advice.empty()) {
             say({{std::string(22, ' ')}, {"→ " + finding.advice, Colour::dim}});
         }
@@ -282,7 +330,7 @@ void print_as_json(const std::vector<Finding>& findings) {
     boost::json::array list;
     for (const Finding& finding : findings) {
         boost::json::object one;
-        one["verdict"] = looks[finding.verdict].name;
+        one["verdict"] = server::verdict_names[finding.verdict];
         one["about"] = finding.about;
         one["text"] = finding.text;
         one["advice"] = finding.advice;
@@ -296,20 +344,30 @@ void print_as_json(const std::vector<Finding>& findings) {
 void add_doctor(CLI::App& app, Invocation& call) {
     Subcommand command{app, "doctor", "Check schema, clock, durability and permissions",
                        "  leasehold doctor\n"
-                       "  leasehold doctor --store postgres://app@db/shop --json"};
+                       "  leasehold doctor --store postgres://app@db/shop --json\n"
+                       "  leasehold doctor --server https://locks.example"};
     const auto owner = std::make_shared<std::string>();
+    const auto server = std::make_shared<std::string>();
     command.text("--owner", "OWNER", *owner, "the owner to check permissions for (USER@HOST)")
+        .text("--server", "URL", *server,
+              "tell what is open in a server's installation; needs a token with the role break")
         .store(call)
         .json(call);
-    command.does(call, [&call, owner] {
-        Doctor doctor{call, owner_from(call, *owner)};
-        doctor.examine();
+    command.does(call, [&call, owner, server] {
+        std::vector<Finding> findings;
+        if (server->empty()) {
+            Doctor doctor{call, owner_from(call, *owner)};
+            doctor.examine();
+            findings = doctor.findings();
+        } else {
+            findings = examine_server(*server);
+        }
         if (call.json)
-            print_as_json(doctor.findings());
+            print_as_json(findings);
         else
-            print_findings(doctor.findings());
+            print_findings(findings);
         const bool problem = std::ranges::any_of(
-            doctor.findings(), [](const Finding& f) { return f.verdict == Verdict::problem; });
+            findings, [](const Finding& f) { return f.verdict == Verdict::problem; });
         return static_cast<int>(problem ? refused : done);
     });
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
@@ -14,7 +15,7 @@ namespace leasehold::cli {
 namespace {
 
 struct TokenOptions {
-    std::string name, id, roles, owner, token_file;
+    std::string name, id, roles, owner, expires, certificate, token_file;
     std::optional<std::int64_t> rate;
 };
 
@@ -40,13 +41,23 @@ server::Roles roles_in(const std::string& text) {
     return required(roles_from(names));
 }
 
+std::chrono::sys_seconds expiry_in(const std::string& text) {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    if (const auto duration = parse_duration(text); duration && *duration > Duration::zero()) {
+        return now + std::chrono::ceil<std::chrono::seconds>(*duration);
+    }
+    const auto moment = required(moment_from(text));
+    if (moment <= now) throw BadRequest{"--expires takes a moment in the future"};
+    return moment;
+}
+
 }  // namespace
 
 void add_token(CLI::App& app, Invocation& call) {
     const auto options = std::make_shared<TokenOptions>();
     Subcommand command{
         app, "token", "Make a token for the server's token file",
-        "  leasehold token shop --roles use,see --owner shop >> tokens.toml\n"
+        "  leasehold token shop --roles use,see --owner shop --expires 90d >> tokens.toml\n"
         "  leasehold token admin --roles see,break --token-file token >> tokens.toml\n"
         "  leasehold serve --tokens tokens.toml\n"
         "\n"
@@ -62,6 +73,10 @@ void add_token(CLI::App& app, Invocation& call) {
         .text("--id", "ID", options->id,
               "a token with the same id goes on with this one's leases (the name)")
         .number("--rate", "NUMBER", options->rate, "requests a second (the server's token_rate)")
+        .text("--expires", "DURATION|DATE", options->expires,
+              "when the server stops to accept it: 90d, 2027-03-31, 2027-03-31T18:00:00Z (never)")
+        .text("--certificate", "NAME", options->certificate,
+              "make no token: clients show a certificate with this name, as in DNS:shop.example")
         .text("--token-file", "FILE", options->token_file,
               "write the token to this file (mode 0600) instead of showing it");
     command.does(call, [options] {
@@ -74,6 +89,16 @@ void add_token(CLI::App& app, Invocation& call) {
             throw BadRequest{owner_is_missing(token.name, "--owner shop", "--owner '*'")};
         }
         if (options->rate) token.rate = required(rate_from(*options->rate));
+        if (!options->expires.empty()) token.expires = expiry_in(options->expires);
+        if (!options->certificate.empty()) {
+            if (!options->token_file.empty()) {
+                throw BadRequest{"--certificate makes no token, so there is none for --token-file"};
+            }
+            token.proof = server::Proof::certificate;
+            required(check_certificate_name(token.certificate = options->certificate));
+            print_as_is(token_entry(token) + '\n');
+            return static_cast<int>(done);
+        }
         const SecretFile file{{.what = "the token file", .path = options->token_file}};
         const std::string secret = draw_token();
         token.digest = server::digest_of(secret);
@@ -87,6 +112,12 @@ void add_token(CLI::App& app, Invocation& call) {
             }
         } else {
             file.write(secret);
+        }
+        // A comment, in case both outputs go to the token file.
+        if (!token.expires) {
+            advise(
+                "# Warning: this token never expires. --expires 90d, say, bounds what a lost "
+                "token can do.");
         }
         print_as_is(token_entry(token) + '\n');
         return static_cast<int>(done);

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/serve/open_files.hpp"
+#include "cli/serve/toml_file.hpp"
 #include "cli/subcommand.hpp"
 #include "server/http/site.hpp"
 #include "store_url.hpp"
@@ -42,22 +43,6 @@ std::string in_a_file(const Setting& setting, const std::string& text) {
 }
 
 }  // namespace
-
-std::string toml_text(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string result = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            result.append(1, '\\').append(1, c);
-        } else if (byte < 0x20 || byte == 0x7f) {
-            result.append("\\u00").append({digits[byte >> 4U], digits[byte & 15U]});
-        } else {
-            result += c;
-        }
-    }
-    return result += '"';
-}
 
 EffectiveConfig::EffectiveConfig(const CommandLine& line) {
     for (const Setting& setting : settings()) origins_.emplace(setting.name, "default");
@@ -121,7 +106,7 @@ void EffectiveConfig::check_together() const {
     ordered("min_ttl", "default_ttl", limits.min_ttl <= limits.default_ttl);
     ordered("default_ttl", "max_ttl", limits.default_ttl <= limits.max_ttl);
     ordered("min_ttl", "max_hold", limits.min_ttl <= limits.max_hold.value_or(limits.min_ttl));
-    if (values_.tokens.empty() && !server::is_loopback(values_.server.address)) {
+    if (!values_.wants_tokens() && !server::is_loopback(values_.server.address)) {
         throw BadRequest{origin("address") +
                          ": without tokens, address takes a loopback address, "
                          "127.0.0.1 or ::1: everybody who reaches the server could do everything. "
@@ -129,6 +114,20 @@ void EffectiveConfig::check_together() const {
     }
     if (values_.tls_certificate.empty() != values_.tls_key.empty()) {
         throw BadRequest{"tls_certificate and tls_key go together: give both or none"};
+    }
+    if (!values_.tls_client_ca.empty() && values_.tls_certificate.empty()) {
+        throw BadRequest{"tls_client_ca needs TLS: give tls_certificate and tls_key too"};
+    }
+    if (!values_.tls_client_ca.empty() && values_.tokens.empty()) {
+        throw BadRequest{
+            "tls_client_ca needs tokens: an entry of that file says what the clients with a "
+            "certificate may do"};
+    }
+    const bool has_rules = !values_.jwt.issuer.empty() && !values_.jwt.audience.empty();
+    if (!values_.jwt_keys.empty() && !has_rules) {
+        throw BadRequest{
+            "jwt_keys needs jwt_issuer and jwt_audience: whose JWTs are accepted, and "
+            "which of them are for this server"};
     }
 }
 

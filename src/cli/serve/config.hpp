@@ -11,6 +11,7 @@
 
 #include <leasehold/limits.hpp>
 
+#include "server/access/jwt.hpp"
 #include "server/monitoring/log.hpp"
 #include "server/server.hpp"
 
@@ -29,6 +30,14 @@ struct Config {
     std::size_t handshakes_per_address = 100;  // a second
     std::string tls_certificate{};
     std::string tls_key{};
+    std::string tls_client_ca{};
+    std::string jwt_keys{};
+    server::JwtRules jwt{};
+    std::string audit{};
+    bool dumpable = false;
+
+    // Whether clients must show who they are.
+    [[nodiscard]] bool wants_tokens() const { return !tokens.empty() || !jwt_keys.empty(); }
 };
 
 // How a value is written in a file.
@@ -62,12 +71,11 @@ struct Given {
     std::string origin;  // "--port", "LEASEHOLD_PORT", "leasehold.toml:3"
 };
 
-// In quotes, as a TOML file has it.
-[[nodiscard]] std::string toml_text(std::string_view text);
-
 // Reads a TOML file. Throws BadRequest, with file and line, for bad TOML and for an unknown
 // setting.
 [[nodiscard]] std::vector<Given> read_config_file(const std::string& path);
+// The same with the file's content.
+[[nodiscard]] std::vector<Given> settings_in(const std::string& path, std::string_view text);
 
 // What the command line says: the texts of options, by the names of the settings.
 struct CommandLine {

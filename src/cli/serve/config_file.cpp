@@ -57,8 +57,12 @@ Given given(const Setting& setting, const toml::node& node, std::string origin) 
 }  // namespace
 
 std::vector<Given> read_config_file(const std::string& path) {
+    return settings_in(path, toml_content("the configuration file", path));
+}
+
+std::vector<Given> settings_in(const std::string& path, std::string_view text) {
     std::vector<Given> all;
-    const toml::table table = read_toml("the configuration file", path);
+    const toml::table table = parse_toml(path, text);
     for (const auto& [key, node] : table) {
         const std::string name{key.str()};
         const Setting* const setting = find(name);

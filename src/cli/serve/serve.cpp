@@ -2,20 +2,30 @@
 
 #include <leasehold/open_store.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <system_error>
 
 #include "cli/output.hpp"
 #include "cli/serve/banner.hpp"
+#include "cli/serve/hardening.hpp"
 #include "cli/serve/notify.hpp"
 #include "cli/serve/open_files.hpp"
+#include "cli/serve/posture.hpp"
 #include "cli/serve/signal_thread.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
+#include "server/access/audit.hpp"
 #include "server/http/message.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/store/observed_store.hpp"
@@ -27,6 +37,8 @@ namespace {
 
 using server::Log;
 using server::Server;
+
+namespace json = boost::json;
 
 // The store's URL for people: without its password and its parameters.
 std::string public_url(const std::string& store) {
@@ -92,18 +104,71 @@ std::string differences(const Config& before, const Config& after) {
     return names;
 }
 
+// The settings that differ from their defaults. Nothing of the store's URL is secret in them.
+json::object given_settings(const EffectiveConfig& config) {
+    json::object given;
+    for (const Setting& setting : settings()) {
+        const std::string value = setting.show(config.values());
+        if (value == setting.show({})) continue;
+        given[setting.name] = setting.name == "store" ? public_url(value) : value;
+    }
+    return given;
+}
+
+// The names of the tokens that are in one list and not, or not alike, in the other.
+json::array names_missing(const std::vector<server::Token>& these,
+                          const std::vector<server::Token>& those) {
+    std::set<std::string> entries;
+    for (const server::Token& token : those) entries.insert(token_entry(token));
+    json::array names;
+    for (const server::Token& token : these) {
+        if (!entries.contains(token_entry(token))) names.emplace_back(token.name);
+    }
+    return names;
+}
+
+std::unique_ptr<server::Audit> audit_of(const Config& config, Log& log) {
+    if (config.audit.empty()) return nullptr;
+    auto audit = std::make_unique<server::Audit>(config.audit, log);
+    warn_of_exposure(log, {"the audit file", config.audit});
+    return audit;
+}
+
+void tell_of_expiry(Log& log, const std::vector<server::Token>& tokens) {
+    constexpr std::chrono::days soon{14};
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    for (const server::Token& token : tokens) {
+        if (!token.expires || *token.expires > now + soon) continue;
+        log.warning(*token.expires <= now ? "a token has expired" : "a token expires soon",
+                    {{"token", token.name}, {"expires", date_time(*token.expires)}});
+    }
+}
+
+std::shared_ptr<const server::JwtVerifier> verifier_of(const Config& config, Log& log) {
+    if (config.jwt_keys.empty()) return nullptr;
+    auto verifier = std::make_shared<const server::JwtVerifier>(
+        server::VerificationKeys::read(config.jwt_keys), config.jwt);
+    log.info("keys of JWTs read", {{"file", config.jwt_keys}, {"keys", verifier->keys()}});
+    warn_of_exposure(log, {"the key set", config.jwt_keys, true});
+    return verifier;
+}
+
 std::shared_ptr<const server::Tokens> tokens_of(const Config& config, Log& log) {
-    if (config.tokens.empty()) return nullptr;
-    auto tokens = std::make_shared<const server::Tokens>(read_token_file(config.tokens));
-    log.info("tokens read", {{"file", config.tokens}, {"tokens", tokens->size()}});
-    warn_of_exposure(log, {"the token file", config.tokens});
-    return tokens;
+    if (!config.wants_tokens()) return nullptr;
+    std::vector<server::Token> entries;
+    if (!config.tokens.empty()) {
+        entries = read_token_file(config.tokens);
+        log.info("tokens read", {{"file", config.tokens}, {"tokens", entries.size()}});
+        tell_of_expiry(log, entries);
+        warn_of_exposure(log, {"the token file", config.tokens});
+    }
+    return std::make_shared<const server::Tokens>(std::move(entries), verifier_of(config, log));
 }
 
 std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log& log) {
     if (config.tls_certificate.empty()) return nullptr;
-    auto identity =
-        std::make_shared<const server::TlsIdentity>(config.tls_certificate, config.tls_key);
+    auto identity = std::make_shared<const server::TlsIdentity>(
+        config.tls_certificate, config.tls_key, config.tls_client_ca);
     const auto until = identity->valid_until();
     log.info("certificate read",
              {{"file", config.tls_certificate}, {"valid_until", server::http_date(until)}});
@@ -112,6 +177,7 @@ std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log
                     {{"file", config.tls_certificate}});
     }
     warn_of_exposure(log, {"the key", config.tls_key});
+    warn_of_exposure(log, {"the file of client authorities", config.tls_client_ca, true});
     return identity;
 }
 
@@ -128,18 +194,49 @@ server::ServerOptions options_of(const EffectiveConfig& effective, Log& log) {
     return options;
 }
 
+// Notices that a file was replaced or written. Not thread-safe.
+class ChangedFile {
+public:
+    explicit ChangedFile(std::string path) : path_{std::move(path)}, seen_{look()} {}
+
+    [[nodiscard]] bool has_changed() {
+        const Look before = std::exchange(seen_, look());
+        return before != seen_;
+    }
+
+private:
+    // The file's identity, size and time.
+    using Look = std::array<std::int64_t, 4>;
+
+    [[nodiscard]] Look look() const {
+        struct stat about{};
+        if (path_.empty() || ::stat(path_.c_str(), &about) != 0) return {};
+        constexpr std::int64_t nanoseconds = 1'000'000'000;
+        return {static_cast<std::int64_t>(about.st_dev), static_cast<std::int64_t>(about.st_ino),
+                about.st_size, about.st_mtim.tv_sec * nanoseconds + about.st_mtim.tv_nsec};
+    }
+
+    const std::string path_;
+    Look seen_;
+};
+
 class Serving {
 public:
     Serving(const CommandLine& line, const EffectiveConfig& config)
         : line_{line},
           config_{config.values()},
           log_{config_.log_level, config_.log_format},
+          audit_{audit_of(config_, log_)},
           options_{options_of(config, log_)},
-          signals_{{.stop = [this](int number) { stop(number); }, .reload = [this] { reload(); }}},
+          jwt_keys_{config_.jwt_keys},
+          signals_{handlers()},
           locks_{std::make_unique<server::ObservedStore>(open_configured_store(config), observers_),
-                 config_.limits} {}
+                 config_.limits} {
+        audit("start", "done", {{"version", version()}, {"settings", given_settings(config)}});
+    }
 
     int run(Greeting greeting) {
+        for (const std::string& risk : risks_of(config_)) log_.warning(risk);
         prepare_files(log_, config_.server.connections);
         tell_of_store(log_, config_, locks_.status());
         std::optional<Server> server;
@@ -157,7 +254,7 @@ public:
         if (greeting == Greeting::banner) {
             print_as_is(
                 banner(url, public_url(config_.store),
-                       config_.tokens.empty() ? Admission::everybody : Admission::with_token));
+                       config_.wants_tokens() ? Admission::with_token : Admission::everybody));
             (void)flush_output();
         }
         notify_manager("READY=1\n");
@@ -178,7 +275,14 @@ private:
         const std::lock_guard lock{mutex_};
         options_.observer = &observers_;
         options_.metrics = &metrics_;
+        options_.audit = audit_.get();
+        options_.findings = [this] { return posture(); };
         server_ = &server.emplace(locks_, options_);
+    }
+
+    [[nodiscard]] std::vector<server::Finding> posture() {
+        const std::lock_guard lock{mutex_};
+        return posture_of(config_, options_);
     }
 
     // Waits until a signal has been handled: its handler uses the server.
@@ -187,16 +291,32 @@ private:
         server_ = nullptr;
     }
 
+    SignalThread::Handlers handlers() {
+        SignalThread::Handlers all{.stop = [this](int number) { stop(number); },
+                                   .reload = [this] { reload(); }};
+        if (!config_.jwt_keys.empty()) all.tick = [this] { reload_changed_keys(); };
+        return all;
+    }
+
     void stop(int number) {
         const char* const name = number == SIGTERM ? "SIGTERM" : "SIGINT";
         const std::lock_guard lock{mutex_};
         if (server_ == nullptr) ::_exit(128 + number);
         log_.info("stopping", {{"signal", name}, {"connections", server_->connections()}});
+        audit("stop", "done", {{"signal", name}});
         notify_manager("STOPPING=1\n");
         server_->stop();
     }
 
+    void audit(std::string_view action, std::string_view outcome, json::object facts) {
+        if (!audit_) return;
+        audit_->record({.action = action, .outcome = outcome, .facts = std::move(facts)});
+    }
+
     void reload() {
+        reload("audit", "the audit file was not opened again; the old one stays", [this] {
+            if (audit_) audit_->reopen();
+        });
         try {
             const EffectiveConfig now{line_};
             log_.set_level(now.values().log_level);
@@ -206,25 +326,53 @@ private:
                 log_.warning("these settings have changed and need a restart",
                              {{"settings", later}});
             }
+            audit("configuration", "done", {{"need_restart", later}});
         } catch (const std::exception& error) {
             log_.error("the configuration was not read again", {{"error", error.what()}});
+            audit("configuration", "failed", {{"error", error.what()}});
         }
-        reload("the tokens were not read again; the old ones stay", [this] {
-            options_.tokens = tokens_of(config_, log_);
-            if (server_ != nullptr && options_.tokens) server_->use(options_.tokens);
-        });
-        reload("the certificate was not read again; the old one stays", [this] {
+        reload("tokens", "the tokens were not read again; the old ones stay",
+               [this] { reload_tokens(); });
+        reload("certificate", "the certificate was not read again; the old one stays", [this] {
             options_.identity = identity_of(config_, log_);
             if (server_ != nullptr && options_.identity) server_->use(options_.identity);
         });
     }
 
-    void reload(std::string_view failed, const std::function<void()>& read) {
+    // Under mutex_.
+    void reload_tokens() {
+        const auto before = options_.tokens;
+        if (!before) return;
+        use(tokens_of(config_, log_));
+        audit("tokens", "done",
+              {{"tokens", options_.tokens->entries().size()},
+               {"removed_or_changed", names_missing(before->entries(), options_.tokens->entries())},
+               {"added_or_changed", names_missing(options_.tokens->entries(), before->entries())}});
+    }
+
+    // An issuer changes its keys without telling us.
+    void reload_changed_keys() {
+        if (!jwt_keys_.has_changed()) return;
+        reload("jwt_keys", "the keys of JWTs were not read again; the old ones stay", [this] {
+            use(std::make_shared<const server::Tokens>(options_.tokens->entries(),
+                                                       verifier_of(config_, log_)));
+            audit("jwt_keys", "done", {{"keys", options_.tokens->jwt()->keys()}});
+        });
+    }
+
+    // Under mutex_.
+    void use(std::shared_ptr<const server::Tokens> tokens) {
+        options_.tokens = std::move(tokens);
+        if (server_ != nullptr) server_->use(options_.tokens);
+    }
+
+    void reload(std::string_view what, std::string_view failed, const std::function<void()>& read) {
         try {
             const std::lock_guard lock{mutex_};
             read();
         } catch (const std::exception& error) {
             log_.error(failed, {{"error", error.what()}});
+            audit(what, "failed", {{"error", error.what()}});
         }
     }
 
@@ -233,11 +381,13 @@ private:
     std::mutex mutex_;
     Server* server_ = nullptr;  // guarded by mutex_; while it serves
     Log log_;
+    const std::unique_ptr<server::Audit> audit_;
     // Read before the store is opened: a bad token file must not create a database. Guarded by
     // mutex_ once signals_ exists.
     server::ServerOptions options_;
     server::Metrics metrics_{std::string{version()}};
     server::BothObservers observers_{log_, metrics_};
+    ChangedFile jwt_keys_;  // used by signals_ only
     SignalThread signals_;
     LockManager locks_;
 };
@@ -246,6 +396,7 @@ private:
 
 int serve(const CommandLine& line, Greeting greeting) {
     const EffectiveConfig config{line};
+    protect_memory(config.values());
     block_signals();
     Serving serving{line, config};
     return serving.run(greeting);

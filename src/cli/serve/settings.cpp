@@ -11,6 +11,7 @@
 #include "cli/serve/config.hpp"
 #include "cli/serve/token_file.hpp"
 #include "core/durations.hpp"
+#include "core/text.hpp"
 #include "store_url.hpp"
 
 namespace leasehold::cli {
@@ -186,6 +187,23 @@ Setting file_or_none(About about, Access access) {
     return {about.name, about.group, "FILE|none", about.help, Form::text, read, show};
 }
 
+// "none", or a text on one line.
+template <class Access>
+Setting text_or_none(About about, std::string_view kind, Access access) {
+    constexpr std::size_t longest = 1024;
+    const auto read = [=](Config& config, const std::string& text) -> Read {
+        if (text.empty() || text_problem("", text, longest, Lines::one)) {
+            return std::unexpected{"none, or a text on one line of at most 1024 bytes"};
+        }
+        access(config) = text == "none" ? "" : text;
+        return {};
+    };
+    const auto show = [=](Config config) {
+        return access(config).empty() ? "none" : access(config);
+    };
+    return {about.name, about.group, kind, about.help, Form::text, read, show};
+}
+
 // "none", or texts separated by commas, each of which `right` accepts.
 template <class Right, class Access>
 Setting list_or_none(About about, std::string_view kind, std::string_view takes, Right right,
@@ -265,10 +283,43 @@ std::vector<Setting> all_settings() {
                 "requests without a valid token that one address may make in a minute; 0 means no "
                 "limit"},
                0, million, [](Config& c) -> auto& { return c.server.failed_tokens; }),
+        file_or_none({"jwt_keys", access,
+                      "a JSON Web Key Set: clients may show JWTs that one of its keys signed"},
+                     [](Config& c) -> auto& { return c.jwt_keys; }),
+        text_or_none({"jwt_issuer", access, "the issuer (iss) of these JWTs"}, "TEXT|none",
+                     [](Config& c) -> auto& { return c.jwt.issuer; }),
+        text_or_none({"jwt_audience", access, "the audience (aud) that names this server"},
+                     "TEXT|none", [](Config& c) -> auto& { return c.jwt.audience; }),
+        text_or_none(
+            {"jwt_owner_claim", access, "the claim with the owner that the client speaks for"},
+            "CLAIM", [](Config& c) -> auto& { return c.jwt.owner_claim; }),
+        text_or_none({"jwt_owner_prefix", access,
+                      "the owner is below this one, PREFIX/CLAIM; none for the claim alone"},
+                     "OWNER|none", [](Config& c) -> auto& { return c.jwt.owner_prefix; }),
+        text_or_none({"jwt_roles_claim", access, "the claim with the roles: use, see, break"},
+                     "CLAIM", [](Config& c) -> auto& { return c.jwt.roles_claim; }),
+        duration({"jwt_leeway", access, "how far the issuer's clock may differ from the server's"},
+                 0s, 5min, [](Config& c) -> auto& { return c.jwt.leeway; }),
         file_or_none({"tls_certificate", access, "a PEM file: the certificate and its chain"},
                      [](Config& c) -> auto& { return c.tls_certificate; }),
         file_or_none({"tls_key", access, "a PEM file: the certificate's key, without passphrase"},
                      [](Config& c) -> auto& { return c.tls_key; }),
+        file_or_none({"tls_client_ca", access,
+                      "a PEM file: the authorities of client certificates, and their CRLs"},
+                     [](Config& c) -> auto& { return c.tls_client_ca; }),
+        duration({"hsts", access,
+                  "how long browsers that have used TLS use nothing else for this host; 0s for not "
+                  "at all"},
+                 0s, century, [](Config& c) -> auto& { return c.server.hsts; }),
+        file_or_none({"audit", access,
+                      "a file that gets a JSON line for every broken lease, refused access and "
+                      "reload"},
+                     [](Config& c) -> auto& { return c.audit; }),
+        yes_or_no(
+            {"dumpable", access,
+             "whether core dumps and debuggers of the same user may read the server's memory, "
+             "which holds tokens and lock ids"},
+            [](Config& c) -> auto& { return c.dumpable; }),
         list_or_none({"hosts", access,
                       "host names besides localhost that a server without tokens answers to"},
                      "NAME,...", "names of hosts, as in locks.example", is_host,

@@ -56,7 +56,10 @@ void SignalThread::listen() {
     for (;;) {
         std::array<pollfd, 2> files{pollfd{.fd = over_, .events = POLLIN, .revents = 0},
                                     pollfd{.fd = signals_, .events = POLLIN, .revents = 0}};
-        if (::poll(files.data(), files.size(), -1) < 0) continue;
+        const int timeout = handlers_.tick ? static_cast<int>(handlers_.between_ticks.count()) : -1;
+        const int ready = ::poll(files.data(), files.size(), timeout);
+        if (ready == 0) handlers_.tick();
+        if (ready <= 0) continue;
         if (files[0].revents != 0) return;
         signalfd_siginfo info{};
         if (::read(signals_, &info, sizeof info) != sizeof info) continue;

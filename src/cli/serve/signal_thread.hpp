@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -16,6 +17,9 @@ public:
     struct Handlers {
         std::function<void(int)> stop;  // at the first SIGTERM or SIGINT; the second ends all
         std::function<void()> reload;   // at each SIGHUP
+        // Every now and then, if there is one.
+        std::function<void()> tick{};
+        std::chrono::milliseconds between_ticks = std::chrono::seconds{2};
     };
 
     explicit SignalThread(Handlers handlers);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <sstream>
 
 #include "cli/serve/config.hpp"
 #include "cli/serve/toml_file.hpp"
 #include "core/text.hpp"
+#include "wire/json.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -56,13 +58,7 @@ public:
             token.id = text("id");
             require("id", check_token_id(token.id));
         }
-        const auto digest = digest_from(text("sha256"));
-        if (!digest) {
-            refuse(at("sha256"),
-                   "sha256 takes 64 hexadecimal digits, as `leasehold token` prints "
-                   "them; the token itself does not belong in this file");
-        }
-        token.digest = *digest;
+        read_proof(token);
         token.roles = roles();
         if (table_.contains("owner")) {
             token.owner = text("owner");
@@ -74,6 +70,7 @@ public:
         for (const auto& [quota, traits] : server::quota_traits) {
             if (table_.contains(traits.name)) token.quotas[quota] = quota_limit(traits.name);
         }
+        if (table_.contains("expires")) token.expires = expires();
         return token;
     }
 
@@ -88,7 +85,8 @@ public:
 
 private:
     void refuse_unknown() const {
-        constexpr std::array known{"name", "id", "sha256", "roles", "owner", "rate"};
+        constexpr std::array known{"name",  "id",    "sha256", "certificate",
+                                   "roles", "owner", "rate",   "expires"};
         std::string quotas;
         for (const auto& [quota, traits] : server::quota_traits) {
             quotas.append(quotas.empty() ? "" : ", ").append(traits.name);
@@ -97,7 +95,8 @@ private:
             if (std::ranges::find(known, key.str()) != known.end()) continue;
             if (is_quota(key.str())) continue;
             refuse(node, "a token has no '" + std::string{key.str()} +
-                             "'; it has name, id, sha256, roles, owner, rate and the quotas " +
+                             "'; it has name, id, sha256 or certificate, roles, owner, rate, "
+                             "expires and the quotas " +
                              quotas);
         }
     }
@@ -106,6 +105,41 @@ private:
         const toml::node& node = at(name);
         if (!node.is_string()) refuse(node, std::string{name} + " takes a text in quotes");
         return node.as_string()->get();
+    }
+
+    // A secret's digest, or the name in a client's certificate.
+    void read_proof(Token& token) const {
+        if (table_.contains("certificate")) {
+            if (table_.contains("sha256")) {
+                refuse(at("certificate"), "a token has sha256 or certificate, not both");
+            }
+            token.proof = server::Proof::certificate;
+            token.certificate = text("certificate");
+            require("certificate", check_certificate_name(token.certificate));
+            return;
+        }
+        const auto digest = digest_from(text("sha256"));
+        if (!digest) {
+            refuse(at("sha256"),
+                   "sha256 takes 64 hexadecimal digits, as `leasehold token` prints "
+                   "them; the token itself does not belong in this file");
+        }
+        token.digest = *digest;
+    }
+
+    [[nodiscard]] std::chrono::sys_seconds expires() const {
+        const toml::node& node = at("expires");
+        std::ostringstream written;
+        if (const auto* date = node.as_date()) {
+            written << date->get();
+        } else if (const auto* moment = node.as_date_time()) {
+            written << moment->get();
+        } else if (const auto* quoted = node.as_string()) {
+            written << quoted->get();
+        }
+        const auto read = moment_from(written.str());
+        if (!read) refuse(node, read.error());
+        return *read;
     }
 
     void require(std::string_view name, const std::expected<void, std::string>& checked) const {
@@ -152,10 +186,24 @@ private:
     const toml::table& table_;
 };
 
+std::string proof_entry(const Token& token) {
+    return token.proof == server::Proof::certificate
+               ? "certificate = " + toml_text(token.certificate) + "\n"
+               : "sha256 = \"" + server::hex_of(token.digest) + "\"\n";
+}
+
 void refuse_twice(const Entry& entry, const std::vector<Token>& before, const Token& token) {
     for (const Token& other : before) {
         if (other.name == token.name) {
             entry.refuse(entry.at("name"), "there is another token '" + token.name + "' above");
+        }
+        if (other.proof != token.proof) continue;
+        if (token.proof == server::Proof::certificate) {
+            if (other.certificate == token.certificate) {
+                entry.refuse(entry.at("certificate"),
+                             "the token '" + other.name + "' has the same certificate");
+            }
+            continue;
         }
         if (other.digest == token.digest) {
             entry.refuse(entry.at("sha256"), "the token '" + other.name + "' has the same sha256");
@@ -208,6 +256,31 @@ std::string owner_is_missing(const std::string& name, const std::string& one,
            " for one that speaks for every owner";
 }
 
+std::expected<void, std::string> check_certificate_name(std::string_view name) {
+    constexpr std::size_t longest = 512;
+    for (const std::string_view kind : server::certificate_name_kinds) {
+        if (!name.starts_with(kind) || name.size() == kind.size()) continue;
+        if (text_problem("the name", name, longest, Lines::one)) break;
+        return {};
+    }
+    return std::unexpected{
+        "certificate takes a name of the client's certificate: \"CN=shop\" of its subject, or "
+        "\"DNS:shop.example\", \"URI:spiffe://shop/till\" or \"email:till@shop.example\" of its "
+        "alternative names"};
+}
+
+std::expected<std::chrono::sys_seconds, std::string> moment_from(std::string_view text) {
+    const std::unexpected<std::string> wrong{
+        "expires takes a date, which means its first moment in UTC, or a date and a time with its "
+        "offset: 2027-03-31, 2027-03-31T18:00:00Z, 2027-03-31T18:00:00+09:00"};
+    constexpr std::size_t date_letters = 10;
+    std::string whole{text};
+    if (whole.size() == date_letters) whole += "T00:00:00Z";
+    const auto time = wire::time_from(whole);
+    if (!time || *time < Time{}) return wrong;
+    return std::chrono::floor<std::chrono::seconds>(*time);
+}
+
 std::expected<server::Rate, std::string> rate_from(std::int64_t number) {
     if (number < 0 || number > highest_rate) {
         return std::unexpected{"rate takes a whole number of requests a second, at most " +
@@ -218,7 +291,11 @@ std::expected<server::Rate, std::string> rate_from(std::int64_t number) {
 }
 
 std::vector<Token> read_token_file(const std::string& path) {
-    const toml::table table = read_toml("the token file", path);
+    return tokens_in(path, toml_content("the token file", path));
+}
+
+std::vector<Token> tokens_in(const std::string& path, std::string_view text) {
+    const toml::table table = parse_toml(path, text);
     for (const auto& [key, node] : table) {
         if (key.str() == "token" && node.is_array_of_tables()) continue;
         throw BadRequest{place(path, node.source()) +
@@ -246,6 +323,11 @@ std::vector<Token> read_token_file(const std::string& path) {
     return tokens;
 }
 
+std::string date_time(std::chrono::sys_seconds moment) {
+    std::string text = to_string(Time{moment});
+    return text.substr(0, text.find('.')) + "Z";
+}
+
 std::string token_entry(const Token& token) {
     std::string roles;
     for (const auto& [role, name] : server::role_names) {
@@ -254,7 +336,7 @@ std::string token_entry(const Token& token) {
     }
     std::string entry = "[[token]]\nname = \"" + token.name + "\"\n";
     if (!token.id.empty()) entry += "id = \"" + token.id + "\"\n";
-    entry += "sha256 = \"" + server::hex_of(token.digest) + "\"\nroles = [" + roles + "]\n";
+    entry += proof_entry(token) + "roles = [" + roles + "]\n";
     if (!token.owner.empty()) entry += "owner = " + toml_text(token.owner) + "\n";
     if (token.rate) {
         entry +=
@@ -265,6 +347,7 @@ std::string token_entry(const Token& token) {
         entry +=
             std::string{server::quota_traits[quota].name} + " = " + std::to_string(*limit) + "\n";
     });
+    if (token.expires) entry += "expires = " + date_time(*token.expires) + "\n";
     return entry;
 }
 

@@ -28,10 +28,13 @@ Problem forbidden(const Denial& denied) {
     throw Refused{forbidden(denied)};
 }
 
-Problem unauthorized(std::string detail, std::string_view form, std::string_view challenge) {
+// One text, whatever is wrong: a stranger does not learn whether a token exists, existed or
+// expired.
+Problem unauthorized(const Scheme& scheme, std::string_view challenge) {
     return {.status = 401,
             .code = "unauthorized",
-            .detail = std::move(detail.append(form)),
+            .detail = "this server wants a token that it accepts, as in Authorization: " +
+                      std::string{scheme.form},
             .fields = "WWW-Authenticate: " + std::string{challenge} + "\r\n"};
 }
 
@@ -68,8 +71,7 @@ std::shared_ptr<const Tokens> AccessControl::tokens() {
 }
 
 std::shared_ptr<const Token> AccessControl::now(const Token& token) {
-    const auto all = tokens();
-    return {all, all->find(token.digest)};
+    return tokens()->now(token);
 }
 
 bool AccessControl::admits(const Token& token, Need need) {
@@ -95,8 +97,7 @@ void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& s
     if (!request.token) return;
     auto known = now(*request.token);
     if (!known) {
-        throw Refused{unauthorized("this server no longer accepts this token", {},
-                                   scheme.challenge_after_failure)};
+        throw Refused{unauthorized(scheme, scheme.challenge_after_failure)};
     }
     request.token = std::move(known);
     if (const auto denied = denial(*request.token, need)) refuse(*denied);
@@ -105,26 +106,19 @@ void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& s
 std::shared_ptr<const Token> AccessControl::identify(const HttpRequest& request,
                                                      const Scheme& scheme,
                                                      const ClientConnection& connection) {
+    const auto all = tokens();
     if (!request.authorization) {
-        refuse_unknown(unauthorized("this server wants a token, as in Authorization: ", scheme.form,
-                                    scheme.challenge),
-                       connection);
+        const ClientCertificate* const certificate = connection.certificate();
+        if (certificate != nullptr) {
+            if (auto token = all->find(*certificate)) return token;
+        }
+        refuse_unknown(unauthorized(scheme, scheme.challenge), connection);
     }
     std::string space;
     const auto shown = scheme.token_in(*request.authorization, space);
-    if (!shown) {
-        refuse_unknown(unauthorized("the Authorization field must have the form: ", scheme.form,
-                                    scheme.challenge_after_failure),
-                       connection);
-    }
-    const auto all = tokens();
-    const Token* const token = all->find(*shown);
-    if (token == nullptr) {
-        refuse_unknown(unauthorized("this server does not know this token", {},
-                                    scheme.challenge_after_failure),
-                       connection);
-    }
-    return {all, token};
+    auto token = shown ? all->find(*shown) : nullptr;
+    if (!token) refuse_unknown(unauthorized(scheme, scheme.challenge_after_failure), connection);
+    return token;
 }
 
 void AccessControl::refuse_unknown(Problem problem, const ClientConnection& connection) {

@@ -3,7 +3,12 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
+
+#include "server/access/jwt.hpp"
+#include "server/http/client_connection.hpp"
 
 namespace leasehold::server {
 
@@ -23,23 +28,71 @@ std::string hex_of(const Digest& digest) {
     return text;
 }
 
+// The wall clock's own unit, nanoseconds, ends in the year 2262, and a token may live longer.
+bool is_expired(const Token& token, WallClock::time_point now) {
+    return token.expires && std::chrono::floor<std::chrono::seconds>(now) >= *token.expires;
+}
+
+std::chrono::microseconds time_left(const Token& token) {
+    constexpr std::chrono::hours longest{24 * 365};
+    const auto now = std::chrono::floor<std::chrono::microseconds>(WallClock::now());
+    if (!token.expires) return longest;
+    return std::min<std::chrono::microseconds>(*token.expires - now, longest);
+}
+
 bool speaks_for(const Token& token, std::string_view owner) noexcept {
     if (token.owner == any_owner) return true;
     if (token.owner.empty() || !owner.starts_with(token.owner)) return false;
     return owner.size() == token.owner.size() || owner[token.owner.size()] == '/';
 }
 
-const Token* Tokens::find(std::string_view token) const {
-    return find(digest_of(token));
+Tokens::Tokens(std::vector<Token> entries, std::shared_ptr<const JwtVerifier> jwt)
+    : entries_{std::move(entries)}, jwt_{std::move(jwt)} {}
+
+std::shared_ptr<const Token> Tokens::find(std::string_view shown) const {
+    const Digest digest = digest_of(shown);
+    if (auto entry = entry_with(digest)) return entry;
+    return jwt_ && std::ranges::count(shown, '.') == 2 ? jwt_->find(shown, digest) : nullptr;
 }
 
-const Token* Tokens::find(const Digest& digest) const {
-    const Token* found = nullptr;
-    for (const Token& known : tokens_) {
-        const bool same = CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0;
-        found = same ? &known : found;
+std::shared_ptr<const Token> Tokens::find(const ClientCertificate& certificate) const {
+    for (const std::string& name : certificate.names) {
+        if (auto entry = entry_with(name, certificate.valid_until)) return entry;
     }
-    return found;
+    return nullptr;
+}
+
+std::shared_ptr<const Token> Tokens::now(const Token& token) const {
+    switch (token.proof) {
+        case Proof::secret: return entry_with(token.digest);
+        case Proof::certificate: return entry_with(token.certificate, *token.expires);
+        case Proof::jwt: break;
+    }
+    if (!jwt_ || !jwt_->still_trusts(token) || is_expired(token)) return nullptr;
+    return std::make_shared<const Token>(token);
+}
+
+std::shared_ptr<const Token> Tokens::entry_with(const Digest& digest) const {
+    const Token* found = nullptr;
+    for (const Token& entry : entries_) {
+        const bool same = CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0;
+        found = same && entry.proof == Proof::secret ? &entry : found;
+    }
+    if (found == nullptr || is_expired(*found)) return nullptr;
+    return {shared_from_this(), found};
+}
+
+std::shared_ptr<const Token> Tokens::entry_with(std::string_view certificate,
+                                                std::chrono::sys_seconds until) const {
+    for (const Token& entry : entries_) {
+        if (entry.proof != Proof::certificate || entry.certificate != certificate) continue;
+        Token token = entry;
+        // The certificate's own end, at the latest.
+        token.expires = std::min(entry.expires.value_or(until), until);
+        if (is_expired(token)) return nullptr;
+        return std::make_shared<const Token>(std::move(token));
+    }
+    return nullptr;
 }
 
 }  // namespace leasehold::server

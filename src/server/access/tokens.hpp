@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +14,11 @@
 #include "server/options.hpp"
 #include "server/quota.hpp"
 
-// The tokens of clients. A client sends its token; the server knows only the token's digest.
+// The tokens of clients. Of a secret that a client sends, the server knows only the digest.
 namespace leasehold::server {
+
+class JwtVerifier;
+struct ClientCertificate;
 
 enum class Role : std::uint8_t {
     use,     // take, keep and end its own leases
@@ -49,38 +54,74 @@ using Digest = std::array<unsigned char, 32>;
 // The owner of a token that may act for every owner.
 inline constexpr std::string_view any_owner = "*";
 
+// How a client proves that a token is its own.
+enum class Proof : std::uint8_t {
+    secret,       // it sends the secret that has the token's digest
+    certificate,  // it has the key of a certificate of that name
+    jwt,          // it sends a JWT that names its owner and its roles
+};
+
+// How the names in a client's certificate begin: of the subject's common name, and of alternative
+// names.
+inline constexpr std::array<std::string_view, 4> certificate_name_kinds{
+    "CN=", "DNS:", "URI:", "email:"};
+
 struct Token {
     std::string name{};  // shown to people
     // Remembered with the leases that the token takes; empty: the name, see id_of(). The old and
     // the new token of a program have the same id, so that the new one goes on with the leases.
     std::string id{};
-    Digest digest{};
+    Digest digest{};  // of the secret or of the JWT
     Roles roles{};
     // May act for this owner and for owners below it; `any_owner`: for every owner; empty: for
     // none.
     std::string owner{};
     std::optional<Rate> rate{};  // instead of ServerOptions::rate
     OwnQuotas quotas{};          // instead of ServerOptions::quotas
+    // The token is refused from this moment on.
+    std::optional<std::chrono::sys_seconds> expires{};
+    Proof proof = Proof::secret;
+    std::string certificate{};  // the name in the client's certificate: "DNS:shop.example"
+    Digest jwt_key{};           // of the key that signed the JWT
 };
 
 [[nodiscard]] inline const std::string& id_of(const Token& token) noexcept {
     return token.id.empty() ? token.name : token.id;
 }
 
+using WallClock = std::chrono::system_clock;
+[[nodiscard]] bool is_expired(const Token& token, WallClock::time_point now = WallClock::now());
+// How long the token is accepted from now on; at most a year. Negative if it has expired.
+[[nodiscard]] std::chrono::microseconds time_left(const Token& token);
+
 // Whether the token may take and end leases in this owner's name.
 [[nodiscard]] bool speaks_for(const Token& token, std::string_view owner) noexcept;
 
-class Tokens {
+// Identifies clients: by the entries of the token file, and by the JWTs of an issuer if there is
+// one. A token that has expired is not found. Owned by a shared_ptr. Thread-safe.
+class Tokens : public std::enable_shared_from_this<Tokens> {
 public:
-    explicit Tokens(std::vector<Token> tokens) : tokens_{std::move(tokens)} {}
+    explicit Tokens(std::vector<Token> entries, std::shared_ptr<const JwtVerifier> jwt = {});
 
-    // nullptr if it is unknown. Takes the same time for every token, known or not.
-    [[nodiscard]] const Token* find(std::string_view token) const;
-    [[nodiscard]] const Token* find(const Digest& digest) const;
-    [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
+    // The token that a client shows; nullptr if it is not accepted. Takes the same time for every
+    // secret, known or not.
+    [[nodiscard]] std::shared_ptr<const Token> find(std::string_view shown) const;
+    // The token of a client with this certificate.
+    [[nodiscard]] std::shared_ptr<const Token> find(const ClientCertificate& certificate) const;
+    // A token that was found earlier, as it is now; nullptr if it is no longer accepted.
+    [[nodiscard]] std::shared_ptr<const Token> now(const Token& token) const;
+
+    [[nodiscard]] const std::vector<Token>& entries() const noexcept { return entries_; }
+    [[nodiscard]] const std::shared_ptr<const JwtVerifier>& jwt() const noexcept { return jwt_; }
 
 private:
-    std::vector<Token> tokens_;
+    // nullptr if there is none.
+    [[nodiscard]] std::shared_ptr<const Token> entry_with(const Digest& digest) const;
+    [[nodiscard]] std::shared_ptr<const Token> entry_with(std::string_view certificate,
+                                                          std::chrono::sys_seconds until) const;
+
+    const std::vector<Token> entries_;
+    const std::shared_ptr<const JwtVerifier> jwt_;
 };
 
 }  // namespace leasehold::server

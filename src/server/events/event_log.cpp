@@ -147,6 +147,11 @@ EventStream::State EventStream::take(std::string& out) {
     return state_now();
 }
 
+void EventStream::end_if_unwelcome() {
+    const std::lock_guard lock{log_->mutex_};
+    if (welcome_ && !welcome_()) revoked_ = true;
+}
+
 void EventStream::print_heartbeat(std::string& out) const {
     const std::lock_guard lock{log_->mutex_};
     format_.heartbeat(out, log_->id_of(place_));

@@ -98,6 +98,7 @@ public:
     void on_news(std::function<void()> wake) override;
     State take(std::string& out) override;
     [[nodiscard]] State state() const override;
+    void end_if_unwelcome() override;
     void print_heartbeat(std::string& out) const override;
 
 private:

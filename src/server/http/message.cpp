@@ -31,7 +31,7 @@ Reply json_reply(unsigned status, const json::object& body) {
 }
 
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
-           WithBody with_body) {
+           WithBody with_body, std::string_view connection_fields) {
     const auto field = [&out](std::string_view name, std::string_view value) {
         out.append(name).append(": ").append(value).append("\r\n");
     };
@@ -39,6 +39,8 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
     out.append(reason_of(reply.status)).append("\r\n");
     field("Cache-Control", reply.cache_control);
     field("Date", date);
+    field("X-Content-Type-Options", "nosniff");  // no browser takes JSON for a page or a script
+    out.append(connection_fields);
     const bool bodiless = reply.status == 204 || reply.status == 304;
     if (!bodiless) field("Content-Type", reply.content_type);
     if (reply.open_ended) {

@@ -43,6 +43,7 @@ struct HttpRequest {
     bool keep_alive = true;
     bool let_in = false;                   // the header has been checked
     std::shared_ptr<const Token> token{};  // set once the client is identified
+    std::string audit_id{};                // names the request in the audit, if it is recorded
 
     // Frees the memory of a body that was read.
     void drop_body();
@@ -71,9 +72,10 @@ struct Reply {
 enum class AfterReply : std::uint8_t { keep_open, close };
 enum class WithBody : std::uint8_t { no, yes };
 
-// Appends the whole message.
+// Appends the whole message. `connection_fields` are header fields of every reply on the
+// connection, each a whole line.
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
-           WithBody with_body);
+           WithBody with_body, std::string_view connection_fields = {});
 
 // "Sun, 15 Nov 2026 09:20:00 GMT"
 [[nodiscard]] std::string http_date(std::chrono::sys_seconds now);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include <leasehold/store.hpp>
@@ -28,6 +29,9 @@ struct Levels {
     std::size_t waiters = 0;       // tries that wait for their key
     std::size_t lines = 0;         // keys with waiting tries
     std::size_t listeners = 0;     // clients that follow the events
+    // Of the audit, since the start; 0 without an audit.
+    std::uint64_t audit_lines_written = 0;
+    std::uint64_t audit_lines_lost = 0;
     std::optional<HeldCount> held{};
     QuotaLevels quotas{};
     StoreStatus store{};

@@ -325,6 +325,10 @@ std::string Metrics::text(const Levels& now, const ServerOptions& options) const
     level("leasehold_queued_tries_limit", "Tries that may queue; one more is answered 503.",
           options.queued_tries);
     add_quotas(all, now.quotas, options);
+    all.counter("leasehold_audit_lines_total",
+                "Lines of the audit, and lines that could not be written.")
+        .with(number(now.audit_lines_written), {{"outcome", "written"}})
+        .with(number(now.audit_lines_lost), {{"outcome", "lost"}});
     counts_->add_store(all, now.store);
     add_process_metrics(all);
     return prometheus::TextSerializer{}.Serialize(all.all());

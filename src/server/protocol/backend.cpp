@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/monitoring/observer.hpp"
+#include "server/protocol/audited.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -36,6 +37,14 @@ struct Sent {
     std::optional<Quotas::Advance> advance{};
 };
 
+// A client does not wait longer than its token lives. The wait ends a moment later, so that the
+// token has expired then.
+Duration patience_of(const HttpRequest& request, Duration patience) {
+    if (!request.token || !request.token->expires) return patience;
+    constexpr std::chrono::milliseconds later{10};
+    return std::min<Duration>(patience, time_left(*request.token) + later);
+}
+
 }  // namespace
 
 Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions& options)
@@ -64,6 +73,9 @@ Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     if (request.http.token && (takes(kind) || prolongs(kind))) {
         return ask_within_quotas(request.http.token, std::move(wanted));
     }
+    if (options_.audit != nullptr && is_audited(wanted)) {
+        return ask_audited(request, std::move(wanted));
+    }
     return store_.ask(std::move(wanted));
 }
 
@@ -79,6 +91,20 @@ Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Req
     co_return outcome;
 }
 
+Task<Outcome> Backend::ask_audited(RoutedRequest& request, Request wanted) {
+    const Request asked = wanted;
+    Outcome outcome = co_await store_.ask(std::move(wanted));
+    audit(request, asked, outcome);
+    co_return outcome;
+}
+
+void Backend::audit(RoutedRequest& request, const Request& asked, const Outcome& outcome) const {
+    AuditEvent event = event_of(action_of(asked), outcome_name(outcome), request.http,
+                                request.connection, *options_.audit);
+    event.facts = facts_of(asked, outcome);
+    options_.audit->record(std::move(event));
+}
+
 Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<Request> wanted) {
     const std::shared_ptr<const Token> token = request.http.token;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -91,8 +117,13 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     }
     AccessControl::admit_all(request.http, wanted);
     const std::vector<bool> passed = access_.pass(request.http, wanted);
+    std::vector<std::pair<std::size_t, Request>> audited;
+    for (std::size_t i = 0; options_.audit != nullptr && i < wanted.size(); ++i) {
+        if (passed[i] && is_audited(wanted[i])) audited.emplace_back(i, wanted[i]);
+    }
     if (!token) {
         std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(wanted));
+        for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
         co_return outcomes;
     }
 
@@ -127,6 +158,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
         if (lease != nullptr && prolongs(sent[i].kind)) quotas_.prolonged(*token, *lease);
         outcomes[sent[i].index] = std::move(answers[i]);
     }
+    for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
     co_return outcomes;
 }
 
@@ -147,8 +179,9 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     const Statistics::Waiting waiting{statistics_};
     request.waited = true;
     auto asked = std::get<TryLock>(question);
-    Outcome outcome = co_await waiting_room_.wait(std::move(asked), patience, request.connection,
-                                                  std::move(welcome));
+    Outcome outcome =
+        co_await waiting_room_.wait(std::move(asked), patience_of(request.http, patience),
+                                    request.connection, std::move(welcome));
     place.reset();
     if (advance) advance->settle(outcome, Quotas::Advance::Faults::may_follow_a_grant);
     admit_after_wait(request, question, outcome);
@@ -243,6 +276,7 @@ Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filte
 Task<Levels> Backend::levels() {
     const auto held = co_await count_leases();
     const StoreQueue::Queues queues = store_.queues();
+    const Audit* const audit = options_.audit;
     co_return Levels{.requests = under_way_,
                      .with_store = queues.under_way,
                      .queued_keeps = queues.keeps,
@@ -250,6 +284,8 @@ Task<Levels> Backend::levels() {
                      .waiters = waiting_room_.waiting(),
                      .lines = waiting_room_.lines(),
                      .listeners = reporter_.listeners(),
+                     .audit_lines_written = audit != nullptr ? audit->lines_written() : 0,
+                     .audit_lines_lost = audit != nullptr ? audit->lines_lost() : 0,
                      .held = held,
                      .quotas = quotas_.levels(),
                      .store = locks_.status()};

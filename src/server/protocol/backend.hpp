@@ -128,6 +128,9 @@ private:
     // ask() for requests that take or prolong leases, which the token's quotas count.
     [[nodiscard]] Task<Outcome> ask_within_quotas(std::shared_ptr<const Token> token,
                                                   Request wanted);
+    // Asks, and records in the audit what became of a request that ends leases of others.
+    [[nodiscard]] Task<Outcome> ask_audited(RoutedRequest& request, Request wanted);
+    void audit(RoutedRequest& request, const Request& asked, const Outcome& outcome) const;
     // Counts the leases for the statistics, once a minute, on this executor.
     void count_leases_if_due(const Executor& executor);
     // Refuses a client whose token was changed while it waited, and releases what it was granted

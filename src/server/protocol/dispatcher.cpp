@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "server/access/audit.hpp"
 #include "server/counted.hpp"
 #include "server/http/site.hpp"
+#include "server/protocol/audited.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -162,8 +164,27 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
     } catch (...) {
         replace(reply, error_of_exception(protocol));
     }
+    audit(request, connection, reply);
     permit_origin(reply, request, options_);
     return reply;
+}
+
+void Dispatcher::audit(HttpRequest& request, const ClientConnection& connection,
+                       Reply& reply) const {
+    if (options_.audit == nullptr) return;
+    if (reply.status == 401 || reply.status == 403 || reply.status == 429) {
+        constexpr std::size_t most_path_bytes = 300;
+        const std::string_view path =
+            std::string_view{request.target}.substr(0, request.target.find('?'));
+        AuditEvent event = event_of("access", "refused", request, connection, *options_.audit);
+        event.status = reply.status;
+        event.facts["method"] = label_of_method(request.method);
+        event.facts["route"] = reply.route;
+        event.facts["path"] = path.substr(0, most_path_bytes);
+        options_.audit->record(std::move(event));
+    }
+    if (request.audit_id.empty()) return;
+    reply.fields.append("X-Request-Id: ").append(request.audit_id).append("\r\n");
 }
 
 Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connection) {
@@ -190,6 +211,7 @@ Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connectio
     reply.waited = routed && routed->waited;
     const Executor executor = co_await asio::this_coro::executor;
     backend_.count_leases_if_due(executor);
+    audit(request, connection, reply);
     permit_origin(reply, request, options_);
     co_return reply;
 }

@@ -54,6 +54,8 @@ private:
     // Step 3. Notes the route in the reply, and the path even if the method is wrong.
     [[nodiscard]] Match find_route(const Protocol& protocol, const HttpRequest& request,
                                    Reply& reply) const;
+    // Records a refused access in the audit, and names the request in its reply.
+    void audit(HttpRequest& request, const ClientConnection& connection, Reply& reply) const;
     // Step 4.
     void let_in(HttpRequest& request, const Protocol& protocol, const Route& route,
                 ClientConnection& connection);

@@ -222,6 +222,7 @@ RequestReader::State RequestReader::next() {
     request_.fields.clear();
     request_.let_in = false;
     request_.token.reset();
+    request_.audit_id.clear();
     request_.drop_body();
     request_.body_bytes = 0;
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

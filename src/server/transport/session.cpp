@@ -99,6 +99,12 @@ void Session::identified(std::shared_ptr<void> place) {
     if (worker_.options().tokens) place_.reset();
 }
 
+void Session::stop_if_certified() {
+    if (!certificate_) return;
+    if (streaming_) return cut();
+    stop();
+}
+
 std::string Session::peer() const {
     error_code gone;
     return name_of(socket_.remote_endpoint(gone).address());
@@ -172,6 +178,7 @@ Task<bool> Session::shake_hands() {
         }
         want = tls_->handshake();
     }
+    certificate_ = tls_->client_certificate();
     co_return true;
 }
 
@@ -224,7 +231,8 @@ Task<void> Session::run() {
         bool sent = unsent_ == 0;
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
-        if (sent && reply.stream) co_await send_stream(std::move(reply.stream));
+        streaming_ = sent && reply.stream;
+        if (streaming_) co_await send_stream(std::move(reply.stream));
         // The client may already have sent more. Closing now would reset the connection before the
         // client has read the answer.
         if (sent && last_) lingering_ = true;
@@ -317,7 +325,8 @@ State Session::admit_more() {
 void Session::print_reply(const Reply& reply) {
     out_.clear();
     print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
-          reader_.request().method == "HEAD" ? WithBody::no : WithBody::yes);
+          reader_.request().method == "HEAD" ? WithBody::no : WithBody::yes,
+          tls_ ? worker_.fields_with_tls() : std::string_view{});
     tell_observer(reply);
 }
 
@@ -379,6 +388,7 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
         });
     });
 
+    const auto token = reader_.request().token;
     error_code ignored;
     const auto heartbeat = worker_.options().events_heartbeat;
     auto next_heartbeat = Clock::now() + heartbeat;
@@ -386,12 +396,17 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
     while (state == BodyStream::State::open && !news->gone) {
         enter(Phase::answering, unbounded);
         out_.clear();
+        // A token of the same name may have got a later expiry since.
+        const bool expired = token && is_expired(*token);
+        if (expired) stream->end_if_unwelcome();
         state = stream->take(out_);
         if (state == BodyStream::State::lost) break;
         if (out_.empty() && Clock::now() >= next_heartbeat) stream->print_heartbeat(out_);
         if (out_.empty()) {
             if (out_.capacity() > kept_reply_bytes) out_ = {};
-            news->timer.expires_at(next_heartbeat);
+            auto wakes_at = next_heartbeat;
+            if (token && !expired) wakes_at = std::min(wakes_at, Clock::now() + time_left(*token));
+            news->timer.expires_at(wakes_at);
             co_await news->timer.async_wait(asio::redirect_error(use_task, ignored));
             continue;
         }

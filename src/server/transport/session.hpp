@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,12 +49,18 @@ public:
     void evict();
     // Since when the client of an idle connection has been silent.
     [[nodiscard]] Clock::time_point idle_since() const noexcept { return idle_since_; }
+    // Ends a connection whose client was authenticated by its certificate: it shows the certificate
+    // again on its next connection.
+    void stop_if_certified();
     // Sends as much as fits into the socket's buffer. True if that was everything.
     bool send_at_once();
 
     [[nodiscard]] std::string peer() const override;
     [[nodiscard]] bool is_known() const noexcept override { return known_; }
     void identified(std::shared_ptr<void> place) override;
+    [[nodiscard]] const ClientCertificate* certificate() const override {
+        return certificate_ ? &*certificate_ : nullptr;
+    }
     void watch(std::function<void()> gone) override;
     [[nodiscard]] bool unwatch() override;
 
@@ -108,6 +115,7 @@ private:
     Clock::time_point idle_since_{};     // valid in Phase::idle
     Socket socket_;
     std::unique_ptr<Tls> tls_;  // nullptr without TLS
+    std::optional<ClientCertificate> certificate_;
     Worker& worker_;
     Dispatcher& dispatcher_;
     RequestReader reader_;
@@ -117,6 +125,7 @@ private:
     Phase phase_ = Phase::idle;
     bool expired_ = false;
     bool last_ = false;             // the connection is closed after the current reply
+    bool streaming_ = false;        // the body of the current reply is a stream
     bool lingering_ = false;        // linger() before closing: the client may still send
     Clock::time_point asked_at_{};  // when the current request was complete
     Clock::time_point deadline_ = Clock::time_point::max();

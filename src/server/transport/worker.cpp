@@ -18,10 +18,20 @@ constexpr std::chrono::milliseconds between_ticks{50};
 // A client between two requests is not disturbed.
 constexpr std::chrono::seconds kept_when_idle{5};
 
+// A browser that has reached this host once with TLS sends nothing without TLS.
+std::string strict_transport(std::chrono::seconds remembered) {
+    if (remembered <= std::chrono::seconds::zero()) return {};
+    return "Strict-Transport-Security: max-age=" + std::to_string(remembered.count()) + "\r\n";
+}
+
 }  // namespace
 
 Worker::Worker(const ServerOptions& options, Connections& connections)
-    : options_{options}, connections_{connections}, open_{asio::make_work_guard(context_)} {}
+    : options_{options},
+      connections_{connections},
+      open_{asio::make_work_guard(context_)},
+      fields_with_tls_{
+          strict_transport(std::chrono::duration_cast<std::chrono::seconds>(options.hsts))} {}
 
 Worker::~Worker() = default;
 
@@ -41,6 +51,12 @@ void Worker::stop() {
         cut_at_ = Clock::now() + options_.drain_deadline;
         for (auto at = sessions_.begin(); at != sessions_.end();) (at++)->stop();
         open_.reset();
+    });
+}
+
+void Worker::stop_certified() {
+    asio::post(context_, [this] {
+        for (auto at = sessions_.begin(); at != sessions_.end();) (at++)->stop_if_certified();
     });
 }
 

@@ -38,6 +38,10 @@ public:
     void serve(Socket socket, Dispatcher& dispatcher, std::shared_ptr<const TlsIdentity> identity,
                std::shared_ptr<void> place);
 
+    // Ends the connections of clients that a certificate has authenticated, after the requests
+    // under way. From any thread.
+    void stop_certified();
+
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] const ServerOptions& options() const noexcept { return options_; }
     // Sends the session's answer at the end of this turn of the event loop, and then resumes the
@@ -57,6 +61,8 @@ public:
 
     // The value of the Date field of an answer made now.
     [[nodiscard]] std::string_view date();
+    // The header fields of every answer on a connection with TLS.
+    [[nodiscard]] std::string_view fields_with_tls() const noexcept { return fields_with_tls_; }
 
 private:
     [[nodiscard]] Task<void> hold(std::unique_ptr<Session> session, std::shared_ptr<void> ended);
@@ -71,6 +77,7 @@ private:
     bool ticking_ = false;
     std::vector<std::pair<Session*, Resume>> answered_;  // in this turn of the event loop
     Clock::time_point cut_at_ = Clock::time_point::max();
+    const std::string fields_with_tls_;
     std::chrono::sys_seconds date_of_{};
     std::string date_;
     boost::intrusive::list<Session, boost::intrusive::constant_time_size<false>> sessions_;

@@ -9,7 +9,7 @@
 namespace leasehold::server::v1 {
 namespace {
 
-constexpr std::size_t longest_token = 512;
+constexpr std::size_t longest_token = 8 * 1024;  // a JWT
 
 // The text after "Bearer", which is written in any case.
 std::optional<std::string_view> bearer_token(std::string_view authorization, std::string&) {

@@ -49,6 +49,9 @@ private:
     // The roles and the owner of the client's token.
     [[nodiscard]] Task<Reply> token(RoutedRequest& request);
 
+    // What is open in this installation, for an administrator.
+    [[nodiscard]] Task<Reply> server(RoutedRequest& request);
+
     // batch_route.cpp
     [[nodiscard]] Task<Reply> batch(RoutedRequest& request);
 

@@ -59,6 +59,7 @@ struct Native::Table {
         Route{"GET", "/v1/refused", sees, query("type", "id", "limit"), TakesBody::no,
               handler<&Native::refused>},
         Route{"GET", "/v1/token", knows_itself, no_query, TakesBody::no, handler<&Native::token>},
+        Route{"GET", "/v1/server", breaks, no_query, TakesBody::no, handler<&Native::server>},
         Route{"GET", "/healthz", open_to_all, no_query, TakesBody::no, handler<&Native::healthy>},
         Route{"GET", "/readyz", open_to_all, no_query, TakesBody::no, handler<&Native::ready>},
         Route{"GET", "/metrics", sees, no_query, TakesBody::no, handler<&Native::metrics>},

@@ -86,4 +86,21 @@ Task<Reply> Native::token(RoutedRequest& request) {
     co_return json_reply(200, body);
 }
 
+Task<Reply> Native::server(RoutedRequest&) {
+    json::array findings;
+    if (options_.findings) {
+        for (const Finding& finding : options_.findings()) {
+            json::object one;
+            one["verdict"] = verdict_names[finding.verdict];
+            one["about"] = finding.about;
+            one["text"] = finding.text;
+            one["advice"] = finding.advice;
+            findings.emplace_back(std::move(one));
+        }
+    }
+    json::object body;
+    body["findings"] = std::move(findings);
+    co_return json_reply(200, body);
+}
+
 }  // namespace leasehold::server::v1
