@@ -13,6 +13,7 @@
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
 #include "server/v1/query.hpp"
+#include "server/v1/search.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {
@@ -47,16 +48,6 @@ std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& op
 
 // The number of the store's pages that one search for a text reads.
 constexpr std::size_t pages_searched = 20;
-
-// Whether the text is in the public fields. The case of ASCII letters does not matter.
-bool mentions(const Holder& holder, std::string_view text) {
-    if (text.empty()) return true;
-    const auto in = [&](std::string_view whole) {
-        return !std::ranges::search(whole, text, {}, lower_letter, lower_letter).empty();
-    };
-    return in(holder.key.id()) || in(holder.key.type()) || in(holder.owner) || in(holder.note) ||
-           in(holder.key.to_string());
-}
 
 // The fields of a body. A small body is parsed without allocating memory.
 class Body {
@@ -213,6 +204,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
     wanted.limit = limit_in(request.query, wanted.limit);
     const std::size_t page = wanted.limit;
     const std::string contains = request.query.text("contains").value_or("");
+    Search search{contains};
     if (!contains.empty()) {
         backend_.validate(wanted);
         wanted.limit = limits_.page_rows;
@@ -226,7 +218,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
         Outcome outcome = co_await backend_.ask(request, std::move(question));
         auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return reply_of(outcome);
-        more = holders->size() == wanted.limit;
+        more = holders->may_continue(wanted.limit);
         found_at = holders->store_now;
         for (Holder& holder : holders->items) {
             if (found.size() == page) {
@@ -234,7 +226,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
                 break;
             }
             wanted.after = holder;
-            if (mentions(holder, contains)) found.push_back(std::move(holder));
+            if (search.finds(holder)) found.push_back(std::move(holder));
         }
     }
     json::object body;
@@ -281,7 +273,8 @@ Task<Reply> Native::history(RoutedRequest& request) {
     if (past == nullptr) co_return reply_of(outcome);
     json::object body = wire::to_json(outcome);
     body["next"] = nullptr;
-    if (past->size() == page) body["next"] = past->back().sequence;
+    body.erase("cut");
+    if (past->may_continue(page) && !past->empty()) body["next"] = past->back().sequence;
     co_return json_reply(200, body);
 }
 
