@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -91,7 +92,9 @@ struct Refusal {
     };
 
     Kind kind = Kind::gone;
+    // The first holders only, if there are very many: see Limits::named_holders.
     std::vector<Holder> holders{};
+    std::size_t holders_in_all = 0;
     Gone reason = Gone::unknown;
     std::string by{};
     std::string why{};

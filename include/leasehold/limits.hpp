@@ -17,6 +17,12 @@ struct Limits {
     static constexpr std::size_t note_bytes = 1024;
     // The number of holders that can share one key; one more is refused as held.
     static constexpr std::size_t shared_holders = 1000;
+    // How many holders a refusal names at most, and how many bytes they may have together; the
+    // first holder is always named. Refusal::holders_in_all counts the others too.
+    static constexpr std::size_t named_holders = 16;
+    static constexpr std::size_t named_holders_bytes = 4 * 1024;
+    // The bytes of one page. A page that would have more ends early, see Page::cut.
+    static constexpr std::size_t page_bytes = 256 * 1024;
 
     // The ttl of a lease if the caller gives none.
     Duration default_ttl = std::chrono::minutes{5};

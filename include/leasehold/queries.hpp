@@ -42,6 +42,14 @@ template <class T>
 struct Page {
     std::vector<T> items{};
     Time store_now{};
+    // The page ended before its limit, because it would have exceeded Limits::page_bytes. The next
+    // page begins behind its last item.
+    bool cut = false;
+
+    // Whether there may be another page behind this one, which was asked for with this limit.
+    [[nodiscard]] bool may_continue(std::size_t limit) const noexcept {
+        return cut || items.size() >= limit;
+    }
 
     [[nodiscard]] bool empty() const noexcept { return items.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return items.size(); }

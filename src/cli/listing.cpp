@@ -21,7 +21,7 @@ HolderPage select(LockManager& locks, const Selection& selection, std::size_t mo
     while (all.size() < most) {
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
         HolderPage page = locks.list(query);
-        const bool last = page.size() < query.limit;
+        const bool last = !page.may_continue(query.limit);
         std::ranges::move(page.items, std::back_inserter(all.items));
         all.store_now = page.store_now;
         if (last) break;

@@ -211,6 +211,10 @@ std::string described(const Refusal& refusal) {
         if (holder.expires_at != never) text += " left";
         if (!holder.note.empty()) text += " (" + holder.note + ")";
     }
+    if (refusal.holders_in_all > refusal.holders.size()) {
+        const std::size_t others = refusal.holders_in_all - refusal.holders.size();
+        text += "; and " + std::to_string(others) + (others == 1 ? " other" : " others");
+    }
     return text;
 }
 

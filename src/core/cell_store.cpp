@@ -8,6 +8,7 @@
 #include "core/columns.hpp"
 #include "core/decisions.hpp"
 #include "core/request_traits.hpp"
+#include "core/sizes.hpp"
 
 namespace leasehold {
 namespace {
@@ -346,7 +347,9 @@ Outcome CellStore::answer_alone(const Request& request) {
 
 Outcome CellStore::answer(const List& request) {
     const Time at = now();
-    return HolderPage{.items = list(request, at), .store_now = at};
+    HolderPage page{.items = list(request, at), .store_now = at};
+    cut_to_size(page);
+    return page;
 }
 
 Outcome CellStore::answer(const History& request) {
@@ -363,6 +366,7 @@ Outcome CellStore::answer(const History& request) {
     for (PastLease& past : history(request, page.store_now - options_.retention)) {
         if (page.size() < request.limit) page.items.push_back(std::move(past));
     }
+    cut_to_size(page);
     return page;
 }
 

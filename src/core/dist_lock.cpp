@@ -1,5 +1,7 @@
 #include <leasehold/dist_lock.hpp>
 
+#include "core/sizes.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -20,13 +22,13 @@ Result<Lease> DistLock::unlock(std::string_view name, const std::string& owner) 
     if (!released->empty()) return std::move(released->front());
 
     HolderPage holding = locks_.holders(key);
+    if (!holding.empty()) {
+        NamedHolders holders;
+        for (Holder& holder : holding.items) holders.add(std::move(holder));
+        return std::unexpected{std::move(holders).refusal(holding.store_now)};
+    }
     Refusal refusal;
     refusal.store_now = holding.store_now;
-    refusal.holders = std::move(holding.items);
-    if (!refusal.holders.empty()) {
-        refusal.kind = Refusal::Kind::held;
-        return std::unexpected{std::move(refusal)};
-    }
     for (const PastLease& past : locks_.history({.key = key, .limit = looked_back})) {
         if (past.lease.owner != owner) continue;
         refusal.reason = past.how;

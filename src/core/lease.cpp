@@ -84,7 +84,8 @@ std::string Refusal::message() const {
     }
     if (holders.empty()) return "somebody else holds the key";
     std::string text = describe(holders.front(), store_now);
-    if (holders.size() > 1) text += " and " + std::to_string(holders.size() - 1) + " more";
+    const std::size_t others = std::max(holders.size(), holders_in_all) - 1;
+    if (others > 0) text += " and " + std::to_string(others) + " more";
     return text;
 }
 

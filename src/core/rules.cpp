@@ -4,6 +4,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "core/sizes.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -24,12 +26,13 @@ Outcome granted(const LockKey& key, const Grant& grant, Time store_now) {
     return to_lease(key, grant, store_now);
 }
 
-Refusal held(std::vector<Holder> holders, Time now) {
-    Refusal refusal;
-    refusal.kind = Refusal::Kind::held;
-    refusal.holders = std::move(holders);
-    refusal.store_now = now;
-    return refusal;
+// The refusal of a key that all living grants hold.
+Refusal held_by_all(const LockKey& key, const Cell& cell, Time now) {
+    NamedHolders holders;
+    for (const Grant& grant : cell.grants) {
+        if (alive(grant, now)) holders.add(key, grant);
+    }
+    return std::move(holders).refusal(now);
 }
 
 Refusal gone_by(const Ending& ending, Time now) {
@@ -139,7 +142,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     }
 
     Grant* mine = nullptr;
-    std::vector<Holder> conflicts;
+    NamedHolders conflicts;
     std::size_t living = 0;
     for (Grant& grant : cell.grants) {
         if (!alive(grant, now)) continue;  // lab: still-alive
@@ -150,10 +153,10 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
             mine = &grant;
             // lab: conflict
         } else if (grant.mode == Mode::exclusive || request.mode == Mode::exclusive) {
-            conflicts.push_back(to_holder(request.key, grant));
+            conflicts.add(request.key, grant);
         }
     }
-    if (!conflicts.empty()) return held(std::move(conflicts), now);  // lab: refused-as-held
+    if (!conflicts.empty()) return std::move(conflicts).refusal(now);  // lab: refused-as-held
     const bool takes_over = mine == nullptr || mine->mode != request.mode;
     if (takes_over && std::ranges::any_of(cell.grants, [&](const Grant& grant) {
             return only_looks_expired(cell, grant, now);
@@ -161,7 +164,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         return leap_fault();
     }
     if (mine != nullptr) return convert_or_renew(request, cell, *mine, now);
-    if (living >= Limits::shared_holders) return held(holders(request.key, cell).items, now);
+    if (living >= Limits::shared_holders) return held_by_all(request.key, cell, now);
 
     if (request.since && cell.fence != *request.since) {
         Refusal refusal = gone_because(cell.fence == 0 ? Gone::unknown : Gone::taken, now);
@@ -236,7 +239,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                 .fresh_lock_id = request.fresh_lock_id};
     copy_fields(requested_texts, request, one);
     std::vector<Lease> leases;
-    std::vector<Holder> conflicts;
+    NamedHolders conflicts;
     Outcome refusal;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         one.key = request.keys[i];
@@ -246,16 +249,18 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
             leases.push_back(std::move(*lease));
             continue;
         }
-        if (auto* no = std::get_if<Refusal>(&outcome)) {
-            std::ranges::move(no->holders, std::back_inserter(conflicts));
-        }
+        if (const auto* no = std::get_if<Refusal>(&outcome)) conflicts.add(*no);
         if (std::holds_alternative<std::monostate>(refusal)) refusal = std::move(outcome);
     }
     if (std::holds_alternative<std::monostate>(refusal)) return leases;
 
     for (std::size_t i = 0; i < cells.size(); ++i) *cells[i] = std::move(before[i]);  // lab: undo
     endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(endings_before), endings_.end());
-    if (auto* no = std::get_if<Refusal>(&refusal)) no->holders = std::move(conflicts);
+    if (auto* no = std::get_if<Refusal>(&refusal)) {
+        Refusal held = std::move(conflicts).refusal(no->store_now);
+        no->holders = std::move(held.holders);
+        no->holders_in_all = held.holders_in_all;
+    }
     return refusal;
 }
 
@@ -297,7 +302,9 @@ Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
     const Grant* grant = find_alive(cell, request.lock_id);  // lab: released-lease
     if (grant == nullptr) return gone(key, cell, request.lock_id, now);
     if (request.if_expires_at && grant->expires_at != *request.if_expires_at) {
-        return held({to_holder(key, *grant)}, now);
+        NamedHolders holder;
+        holder.add(key, *grant);
+        return std::move(holder).refusal(now);
     }
     Outcome released = granted(key, *grant, now);
     // lab: release
@@ -333,11 +340,16 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     }
 }
 
+bool Rules::is_alive(const Cell& cell, const Grant& grant) const {
+    return alive(grant, now_for(cell));
+}
+
 HolderPage Rules::holders(const LockKey& key, const Cell& cell) const {
     HolderPage page{.store_now = now_for(cell)};
     for (const Grant& grant : cell.grants) {
         if (alive(grant, page.store_now)) page.items.push_back(to_holder(key, grant));
     }
+    cut_to_size(page);
     return page;
 }
 
@@ -385,16 +397,16 @@ Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& c
     if (one != nullptr || all != nullptr) {
         const std::string& owner = one != nullptr ? one->owner : all->owner;
         bool conflict = (one != nullptr ? one->mode : all->mode) == Mode::exclusive;
-        std::vector<Holder> holders;
+        NamedHolders holders;
         for (const Grant& grant : cell.grants) {
             const bool mine = (!owner.empty() && grant.owner == owner) ||
                               (one != nullptr && grant.lock_id == one->lock_id);
             if (mine) continue;
             conflict = conflict || grant.mode == Mode::exclusive;
-            holders.push_back(to_holder(key, grant));
+            holders.add(key, grant);
         }
         // Shared leases do not conflict with a shared try: only the transaction blocks it.
-        if (conflict && !holders.empty()) return held(std::move(holders), now);
+        if (conflict && !holders.empty()) return std::move(holders).refusal(now);
     }
     Refusal refusal;
     refusal.kind = Refusal::Kind::busy;

@@ -82,6 +82,7 @@ public:
     [[nodiscard]] bool end_if_dead_since(const LockKey&, Cell&, Time moment);
 
     [[nodiscard]] HolderPage holders(const LockKey&, const Cell&) const;
+    [[nodiscard]] bool is_alive(const Cell&, const Grant&) const;
 
     // Expired leases that nobody has taken over or swept, as a page of the key's history.
     [[nodiscard]] std::vector<PastLease> unnoticed(const History&, const Cell&) const;

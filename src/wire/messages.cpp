@@ -1,5 +1,7 @@
 #include "wire/messages.hpp"
 
+#include <algorithm>
+
 #include "core/grant.hpp"
 #include "wire/words.hpp"
 
@@ -69,6 +71,12 @@ PastLease past_from(const json::value& value) {
             .sequence = fields.integer("sequence")};
 }
 
+// Whether a page says that it ended before its limit.
+bool is_cut(Fields& fields) {
+    const json::value* cut = fields.optional("cut");
+    return cut != nullptr && cut->is_bool() && cut->get_bool();
+}
+
 Refusal refusal_from(const json::value& value) {
     Fields fields{value, "a refusal"};
     Refusal refusal;
@@ -76,6 +84,10 @@ Refusal refusal_from(const json::value& value) {
     if (const json::value* holders = fields.optional("holders")) {
         refusal.holders = read_list<Holder>(
             *holders, "holders", [](const json::value& item) { return holder_from(item); });
+        // An older server names all holders, and does not count them.
+        const auto in_all = fields.optional_integer("holders_in_all").value_or(0);
+        refusal.holders_in_all = std::max(
+            refusal.holders.size(), static_cast<std::size_t>(std::max<std::int64_t>(in_all, 0)));
     }
     refusal.reason = optional_name(fields, "reason", gone_names).value_or(Gone::unknown);
     refusal.by = fields.optional_text("by").value_or("");
@@ -169,7 +181,10 @@ json::object to_json(const Refusal& refusal) {
     json::object object;
     object["code"] = refusal_names[refusal.kind];
     object["detail"] = refusal.message();
-    if (refusal.kind == Refusal::Kind::held) object["holders"] = list_of(refusal.holders);
+    if (refusal.kind == Refusal::Kind::held) {
+        object["holders"] = list_of(refusal.holders);
+        object["holders_in_all"] = std::max(refusal.holders_in_all, refusal.holders.size());
+    }
     if (refusal.kind == Refusal::Kind::gone) {
         object["reason"] = gone_names[refusal.reason];
         object["by"] = refusal.by;
@@ -199,9 +214,11 @@ json::object to_json(const Outcome& outcome) {
             } else if constexpr (std::is_same_v<T, HolderPage>) {
                 object["holders"] = list_of(answer.items);
                 object["store_now"] = to_json(answer.store_now);
+                if (answer.cut) object["cut"] = true;
             } else if constexpr (std::is_same_v<T, HistoryPage>) {
                 object["history"] = list_of(answer.items);
                 object["store_now"] = to_json(answer.store_now);
+                if (answer.cut) object["cut"] = true;
             } else if constexpr (std::is_same_v<T, Purged>) {
                 object["purged"] = {{"forgotten", answer.forgotten}, {"complete", answer.complete}};
             } else if constexpr (std::is_same_v<T, Refusal>) {
@@ -233,11 +250,13 @@ Outcome outcome_from(const json::value& value) {
         return HolderPage{
             .items = read_list<Holder>(*holders, "holders",
                                        [](const json::value& item) { return holder_from(item); }),
-            .store_now = required_time(fields, "store_now")};
+            .store_now = required_time(fields, "store_now"),
+            .cut = is_cut(fields)};
     }
     if (const json::value* history = fields.optional("history")) {
         return HistoryPage{.items = read_list<PastLease>(*history, "history", past_from),
-                           .store_now = required_time(fields, "store_now")};
+                           .store_now = required_time(fields, "store_now"),
+                           .cut = is_cut(fields)};
     }
     if (const json::value* purged = fields.optional("purged")) {
         Fields counted{*purged, "purged"};

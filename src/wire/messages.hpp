@@ -39,6 +39,7 @@ void print(std::string& out, const Lease& lease);
 
 // {"lease": {...}}, {"leases": [...]}, {"holders": [...], "store_now": ...},
 // {"history": [...], "store_now": ...}, {"purged": {...}}, {"refused": {...}} or {"fault": {...}}.
+// A page that was cut has "cut": true.
 [[nodiscard]] json::object to_json(const Outcome& outcome);
 void print(std::string& out, const Outcome& outcome);
 // Throws BadRequest if it is not one.

@@ -224,6 +224,84 @@ TEST_P(Bounds, PagesHaveRowsAndNotTooMany) {
     expect_not_refused([&] { (void)locks.history({.limit = 10}); });
 }
 
+// Tries with the longest texts: each on its own key, or all on the same key if they are shared.
+std::vector<Request> long_leases(std::size_t count, Mode mode) {
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string owner = "owner " + std::to_string(i) + "/";
+        owner.resize(Limits::owner_bytes, 'o');
+        const std::string id = mode == Mode::shared ? "all" : std::to_string(1000 + i);
+        requests.emplace_back(TryLock{.key = {"Long", id},
+                                      .lock_id = LockId::random(),
+                                      .owner = std::move(owner),
+                                      .mode = mode,
+                                      .ttl = 5min,
+                                      .note = std::string(Limits::note_bytes, 'n')});
+    }
+    return requests;
+}
+
+void take(Store& store, const std::vector<Request>& requests) {
+    std::vector<Outcome> outcomes(requests.size());
+    store.apply(requests, outcomes);
+    for (const Outcome& outcome : outcomes) ASSERT_TRUE(std::holds_alternative<Lease>(outcome));
+}
+
+TEST_P(Bounds, ARefusalNamesTheHoldersThatFitAndCountsAll) {
+    constexpr std::size_t readers = 20;
+    const auto store = harness().open();
+    take(*store, long_leases(readers, Mode::shared));
+    LockManager& locks = this->locks();
+    const auto refused = locks.try_lock({"Long", "all"}, {.owner = "writer"});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Refusal::Kind::held);
+    EXPECT_EQ(refused.error().holders_in_all, readers);
+    EXPECT_GE(refused.error().holders.size(), 1U);
+    EXPECT_LE(refused.error().holders.size() * Limits::note_bytes, Limits::named_holders_bytes);
+    EXPECT_TRUE(refused.error().message().ends_with("and 19 more")) << refused.error().message();
+
+    const auto none_of_two = locks.try_lock_all({{"Long", "all"}, {"Long", "other"}}, {});
+    ASSERT_FALSE(none_of_two);
+    EXPECT_EQ(none_of_two.error().holders_in_all, readers);
+    EXPECT_LE(none_of_two.error().holders.size() * Limits::note_bytes, Limits::named_holders_bytes);
+}
+
+TEST_P(Bounds, APageEndsWhereItWouldBecomeTooLarge) {
+    constexpr std::size_t leases = 180;
+    const auto store = harness().open();
+    const std::vector<Request> requests = long_leases(leases, Mode::exclusive);
+    take(*store, requests);
+    LockManager& locks = this->locks();
+    List query{.type = "Long", .limit = leases};
+    const HolderPage first = locks.list(query);
+    EXPECT_TRUE(first.cut);
+    EXPECT_LE(first.size() * Limits::note_bytes, Limits::page_bytes);
+    query.after = first.back();
+    const HolderPage second = locks.list(query);
+    EXPECT_FALSE(second.cut);
+    EXPECT_EQ(first.size() + second.size(), leases);
+    EXPECT_EQ(second.back().key, std::get<TryLock>(requests.back()).key);
+    EXPECT_FALSE(locks.list({.type = "Long", .limit = 10}).cut);
+
+    for (std::size_t i = 0; i < leases; ++i) {
+        const auto& taken = std::get<TryLock>(requests[i]);
+        (void)must(locks.release(taken.key, taken.lock_id));
+    }
+    const HistoryPage past = locks.history({.limit = leases});
+    EXPECT_TRUE(past.cut);
+    EXPECT_LT(past.size(), leases);
+    const HistoryPage earlier = locks.history({.before = past.back().sequence, .limit = leases});
+    EXPECT_EQ(past.size() + earlier.size(), leases);
+}
+
+TEST_P(Bounds, TheHoldersOfAKeyEndWhereTheyWouldBecomeTooMany) {
+    const auto store = harness().open();
+    take(*store, long_leases(180, Mode::shared));
+    const HolderPage holders = this->locks().holders({"Long", "all"});
+    EXPECT_TRUE(holders.cut);
+    EXPECT_LE(holders.size() * Limits::note_bytes, Limits::page_bytes);
+}
+
 TEST_P(Bounds, TheDefaultTtlCanBeChosen) {
     const Lease lease = must(locks({.default_ttl = 42s}).try_lock(key_));
     EXPECT_EQ(lease.expires_at - lease.granted_at, 42s);

@@ -142,7 +142,8 @@ TEST_P(Shared, AThousandReadersFitAndOneMoreIsRefused) {
     const auto* refusal = std::get_if<Refusal>(&outcomes.back());
     ASSERT_NE(refusal, nullptr);
     EXPECT_EQ(refusal->kind, Refusal::Kind::held);
-    EXPECT_EQ(refusal->holders.size(), Limits::shared_holders);
+    EXPECT_EQ(refusal->holders.size(), Limits::named_holders);
+    EXPECT_EQ(refusal->holders_in_all, Limits::shared_holders);
 
     // One leaves, one comes.
     EXPECT_EQ(must(locks().release_all("reader 500")).size(), 1U);

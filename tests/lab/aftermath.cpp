@@ -10,10 +10,10 @@ namespace {
 constexpr std::size_t page = 1000;
 
 template <class Answer>
-std::vector<Answer> ask(Store& store, const Request& request) {
+Page<Answer> ask(Store& store, const Request& request) {
     Outcome outcome;
     store.apply({&request, 1}, {&outcome, 1});
-    return std::get<Page<Answer>>(std::move(outcome)).items;
+    return std::get<Page<Answer>>(std::move(outcome));
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ Aftermath read_aftermath(Store& store, std::span<const LockKey> keys) {
     for (std::optional<Holder> after;;) {
         const auto holders = ask<Holder>(store, List{.after = after, .limit = page});
         std::ranges::copy(holders, std::back_inserter(aftermath.holders));
-        if (holders.size() < page) break;
+        if (!holders.may_continue(page)) break;
         after = holders.back();
     }
     std::set<std::pair<LockKey, Fence>> expired;
@@ -35,7 +35,7 @@ Aftermath read_aftermath(Store& store, std::span<const LockKey> keys) {
                 aftermath.history.push_back(one);
                 if (one.how == Gone::expired) expired.emplace(key, one.lease.fence);
             }
-            if (past.size() < page) break;
+            if (!past.may_continue(page)) break;
             before = past.back().sequence;
         }
     }

@@ -59,7 +59,7 @@ void contradicts_itself(const Evidence& evidence, const Report& report) {
             report("held alone by several", {&operation});
         }
         if (wanted != nullptr && wanted->mode == Mode::shared && !exclusive &&
-            refusal->holders.size() < Limits::shared_holders &&
+            refusal->holders_in_all < Limits::shared_holders &&
             !evidence.expectations.may_have_met_a_transaction(operation)) {
             report("a share refused although nobody holds it alone", {&operation});
         }

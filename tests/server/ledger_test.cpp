@@ -49,7 +49,7 @@ protected:
     std::size_t wanted() { return ledger_.take_wanted(100).size(); }
     void look(const std::vector<Holder>& live, std::vector<PastLease> ended = {},
               Time now = start + 1s) {
-        ledger_.looked(order, live, std::move(ended), now);
+        ledger_.looked(order, HolderPage{.items = live}, std::move(ended), now);
     }
 
     std::string told_;

@@ -176,7 +176,9 @@ TEST(Rules, AKeyIsSharedByNoMoreThanTheLimit) {
     }
     const Outcome one_more = bench.try_lock("late", Mode::shared);
     ASSERT_TRUE(is_held(one_more));
-    EXPECT_EQ(refused(one_more).holders.size(), Limits::shared_holders);
+    const Refusal no = refused(one_more);
+    EXPECT_EQ(no.holders.size(), Limits::named_holders);
+    EXPECT_EQ(no.holders_in_all, Limits::shared_holders);
     // A holder may ask again.
     EXPECT_TRUE(is_granted(bench.try_lock("reader-0", Mode::shared)));
     (void)bench.release_all({.owner = "reader-1"});

@@ -51,7 +51,10 @@ export interface Lease extends Holder {
 export interface Held {
   code: 'held';
   detail: string;
+  /** The first holders: at most 16, and fewer if their texts are long. */
   holders: Holder[];
+  /** The number of all holders. */
+  holders_in_all: number;
   store_now: string;
 }
 
@@ -132,7 +135,8 @@ export class NoAnswer extends Error {
 export class Locks {
   constructor(options?: LocksOptions);
   tryLock(key: Key, options?: TryOptions): Promise<Lease | Refused>;
-  holders(key: Key): Promise<{ holders: Holder[]; store_now: string; waiting: string[] }>;
+  /** `cut`: very many hold the key, and the answer ends early. */
+  holders(key: Key): Promise<{ holders: Holder[]; store_now: string; waiting: string[]; cut?: true }>;
   check(key: Key, lockId: string, options?: RequestOptions): Promise<Lease | Refused<Gone>>;
   renew(key: Key, lockId: string, ttl: number, options?: RequestOptions & { maxHold?: number }): Promise<Lease | Refused<Gone>>;
   extend(key: Key, lockId: string, by: number): Promise<Lease | Refused<Gone>>;

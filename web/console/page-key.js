@@ -146,7 +146,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
       data.holders.length === 0
         ? t('free')
         : data.holders.length > 1
-          ? t('heldByMany', { n: number(data.holders.length) })
+          ? t('heldByMany', { n: number(data.holders.length) + (data.cut ? '+' : '') })
           : `${t('heldBy')} ${ownerName(data.holders[0].owner)}`;
     setText(state, now);
     setAttribute(state, 'data-state', data.holders.length ? 'held' : 'free');
@@ -186,6 +186,7 @@ export function keyPage({ actions, names: [type, id], report, announce }) {
         ]);
         if (signal.aborted) return;
         data.holders = now.holders;
+        data.cut = now.cut;
         const known = data.past.filter(
           (lease) => !history.history.some((one) => one.sequence === lease.sequence),
         );

@@ -14,7 +14,7 @@ HistoryPage look_back(LockManager& locks, History query, std::size_t most) {
     while (all.size() < most) {
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
         HistoryPage page = locks.history(query);
-        const bool last = page.size() < query.limit;
+        const bool last = !page.may_continue(query.limit);
         std::ranges::move(page.items, std::back_inserter(all.items));
         all.store_now = page.store_now;
         if (last) break;

@@ -184,8 +184,8 @@ std::vector<LockKey> Ledger::take_wanted(std::size_t most) {
     return keys;
 }
 
-void Ledger::looked(const LockKey& key, const std::vector<Holder>& live,
-                    std::vector<PastLease> past, Time store_now) {
+void Ledger::looked(const LockKey& key, const HolderPage& live, std::vector<PastLease> past,
+                    Time store_now) {
     Entry& entry = entries_[key];
     const bool again = std::exchange(entry.look, Look::none) == Look::again;
 
@@ -201,7 +201,8 @@ void Ledger::looked(const LockKey& key, const std::vector<Holder>& live,
     take_past(past, store_now);
     for (const Holder& lease : before) {
         const bool is_alive = std::ranges::find(live, lease.fence, &Holder::fence) != live.end();
-        if (is_alive || find(entry, lease.fence) == nullptr) continue;
+        const bool may_be_alive = is_alive || (live.cut && lease.expires_at > store_now);
+        if (may_be_alive || find(entry, lease.fence) == nullptr) continue;
         const Gone how = lease.expires_at <= store_now ? Gone::expired : Gone::unknown;
         end(entry, {.lease = lease, .how = how, .ended_at = std::min(lease.expires_at, store_now)},
             store_now);

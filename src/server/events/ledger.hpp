@@ -55,8 +55,9 @@ public:
     [[nodiscard]] bool wants() const noexcept { return !wanted_.empty(); }
     // The next keys to look at. Call looked() for each, or want() if the store failed.
     [[nodiscard]] std::vector<LockKey> take_wanted(std::size_t most);
-    // The store's answers about one key: asked first for its holders, then for its ended leases.
-    void looked(const LockKey& key, const std::vector<Holder>& live, std::vector<PastLease> past,
+    // The store's answers about one key: asked first for its holders, then for its ended leases. If
+    // the page of holders was cut, leases that it does not name count as alive until they expire.
+    void looked(const LockKey& key, const HolderPage& live, std::vector<PastLease> past,
                 Time store_now);
 
     // Wants every key with a lease that expires by this time.

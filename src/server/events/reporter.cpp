@@ -181,7 +181,7 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
         Request question = page;
         Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
         auto live = answer_of<HolderPage>(outcome);
-        more = live.size() == page.limit;
+        more = live.may_continue(page.limit);
         std::ranges::move(live.items, std::back_inserter(found.live));
         if (!more) break;
         found.complete = found.live.size() < options_.events_leases;
@@ -195,7 +195,7 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
         Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
         auto ended = answer_of<HistoryPage>(outcome);
         found.store_now = ended.store_now;
-        more = wanted == Past::since_last_time && ended.size() == past.limit &&
+        more = wanted == Past::since_last_time && ended.may_continue(past.limit) &&
                ended.back().sequence > ledger_.latest_sequence() &&
                found.past.size() < options_.events_leases;
         std::ranges::move(ended.items, std::back_inserter(found.past));
@@ -228,7 +228,7 @@ Task<void> Reporter::look() {
         const auto live = answer_of<HolderPage>(outcomes[2 * i]);
         auto past = answer_of<HistoryPage>(outcomes[2 * i + 1]);
         store_now_ = past.store_now;
-        ledger_.looked(keys[i], live.items, std::move(past.items), store_now_);
+        ledger_.looked(keys[i], live, std::move(past.items), store_now_);
     }
 }
 

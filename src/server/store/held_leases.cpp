@@ -67,7 +67,7 @@ Task<std::optional<HeldCount>> HeldLeases::count_all_pages() {
         const auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();
-        if (holders->size() < page.limit || leases >= HeldCount::most) {
+        if (!holders->may_continue(page.limit) || leases >= HeldCount::most) {
             co_return HeldCount{std::min(leases, HeldCount::most),
                                 std::chrono::system_clock::now()};
         }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/grant.hpp"
+#include "core/sizes.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -29,6 +29,10 @@ constexpr auto not_welcome = "the token was changed while its client waited; not
 bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
     return refusal && !owner.empty() &&
            std::ranges::find(refusal->holders, owner, &Holder::owner) != refusal->holders.end();
+}
+
+bool names_all(const Refusal& refusal) {
+    return refusal.holders.size() >= refusal.holders_in_all;
 }
 
 }  // namespace
@@ -68,15 +72,20 @@ struct WaitingRoom::Line {
 
 void WaitingRoom::Line::now_held_by(const Lease& lease) {
     if (!refusal) return;
-    if (lease.mode == Mode::exclusive) refusal->holders.clear();
-    refusal->holders.push_back(holder_of(lease));
-    refusal->store_now = lease.store_now;
+    NamedHolders holders;
+    if (lease.mode == Mode::shared) holders.add(*std::move(refusal));
+    holders.add(holder_of(lease));
+    refusal = std::move(holders).refusal(lease.store_now);
 }
 
 void WaitingRoom::Line::no_more_held_by(Fence fence) {
     if (!refusal) return;
-    std::erase_if(refusal->holders, [&](const Holder& holder) { return holder.fence == fence; });
-    if (refusal->holders.empty()) refusal.reset();
+    const bool all_named = names_all(*refusal);
+    const auto named = std::erase_if(refusal->holders,
+                                     [&](const Holder& holder) { return holder.fence == fence; });
+    // A lease that is not named is one of the others, if there are others.
+    if (named > 0 || !all_named) --refusal->holders_in_all;
+    if (refusal->holders_in_all == 0) refusal.reset();
 }
 
 WaitingRoom::WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio::io_context& home,
@@ -243,6 +252,16 @@ Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waite
     return kept_places_.take(waiter.wanted, Clock::now());
 }
 
+void WaitingRoom::put_holders_first(Line& line) {
+    for (auto at = line.waiters.begin(); at != line.waiters.end();) {
+        const auto place = at++;
+        Waiter& waiter = **place;
+        if (waiter.since == ahead_of_all || !holds(line.refusal, waiter.wanted.owner)) continue;
+        waiter.since = ahead_of_all;
+        line.waiters.splice(line.waiters.begin(), line.waiters, place);
+    }
+}
+
 void WaitingRoom::leave(const WaiterPtr& waiter) {
     waiter->gone = true;
     // The answer to a try under way says whether there is a lease to give back.
@@ -295,7 +314,9 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
     const auto* refusal = std::get_if<Refusal>(&outcome);
     const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
     if (!final) {
+        const bool names_more = line.refusal && !names_all(*line.refusal);
         line.refusal = *refusal;
+        if (names_more) put_holders_first(line);
         schedule(line, next_try(*refusal));
     }
     if (const auto* lease = std::get_if<Lease>(&outcome)) {

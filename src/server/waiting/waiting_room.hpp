@@ -79,6 +79,8 @@ private:
     [[nodiscard]] std::vector<WaiterPtr> everybody() const;
     [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);
     [[nodiscard]] Clock::time_point waits_since(const Line& line, const Waiter& waiter);
+    // Step 1, for owners that an earlier refusal of the line did not name among very many holders.
+    static void put_holders_first(Line& line);
     void leave(const WaiterPtr& waiter);
     // Step 5.
     void end_patience(const WaiterPtr& waiter);

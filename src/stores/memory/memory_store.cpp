@@ -11,6 +11,7 @@
 
 #include "core/cell_store.hpp"
 #include "core/rules.hpp"
+#include "core/sizes.hpp"
 #include "stores/memory/id_index.hpp"
 #include "stores/memory/past_ring.hpp"
 
@@ -244,33 +245,43 @@ private:
         return Decision{*this, shard}.rules.holders(request.key, slot->second);
     }
 
+    // Keeps the first rows only while it looks through all keys.
     Outcome answer(const List& request) {
-        std::vector<Holder> all;
+        const auto place = [](const Holder& row) { return std::tie(row.key, row.fence); };
+        std::vector<Holder> rows;  // a heap, its last row in front
         for (Shard& shard : shards_) {
             const std::lock_guard lock{shard.mutex};
             const Decision decision{*this, shard};
             for (const auto& [key, cell] : shard.cells) {
                 if (request.type && key.type() != *request.type) continue;
-                std::ranges::copy_if(
-                    decision.rules.holders(key, cell).items, std::back_inserter(all),
-                    [&](const Holder& holder) {
-                        if (request.owner &&
-                            !owner_matches(holder.owner, *request.owner, request.scope)) {
-                            return false;
-                        }
-                        return !request.after ||
-                               std::tie(request.after->key, request.after->fence) <
-                                   std::tie(holder.key, holder.fence);
-                    });
+                for (const Grant& grant : cell.grants) {
+                    const auto at = std::tie(key, grant.fence);
+                    if (request.after && at <= place(*request.after)) continue;
+                    const bool full = rows.size() >= request.limit;
+                    if (full && (rows.empty() || place(rows.front()) < at)) continue;
+                    if (request.owner &&
+                        !owner_matches(grant.owner, *request.owner, request.scope)) {
+                        continue;
+                    }
+                    if (!decision.rules.is_alive(cell, grant)) continue;
+                    if (full) {
+                        std::ranges::pop_heap(rows, {}, place);
+                        rows.pop_back();
+                    }
+                    rows.push_back(to_holder(key, grant));
+                    std::ranges::push_heap(rows, {}, place);
+                }
             }
         }
-        const Time now = clock_();
-        std::erase_if(all, [now](const Holder& holder) { return holder.expires_at <= now; });
-        const auto page = std::min(request.limit, all.size());
-        std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(page), {},
-                                  [](const Holder& h) { return std::tie(h.key, h.fence); });
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(page), all.end());
-        return HolderPage{.items = std::move(all), .store_now = now};
+        std::ranges::sort_heap(rows, {}, place);
+        HolderPage page{.items = std::move(rows), .store_now = clock_()};
+        const bool full = page.size() == request.limit;
+        const auto expired = std::erase_if(
+            page.items, [&](const Holder& holder) { return holder.expires_at <= page.store_now; });
+        cut_to_size(page);
+        // Leases that expired while this looked may have kept others out of the page.
+        page.cut = page.cut || (full && expired > 0 && !page.empty());
+        return page;
     }
 
     Outcome answer(const History& request) {
@@ -298,7 +309,9 @@ private:
         std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(page),
                                   std::greater<>{}, &PastLease::sequence);
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(page), all.end());
-        return HistoryPage{.items = std::move(all), .store_now = clock_()};
+        HistoryPage found{.items = std::move(all), .store_now = clock_()};
+        cut_to_size(found);
+        return found;
     }
 
     // A shard at a time.

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <leasehold/limits.hpp>
+#include <leasehold/queries.hpp>
+
+#include "core/grant.hpp"
+
+// How large answers are, and where they end.
+namespace leasehold {
+
+// The bytes that a row of an answer is counted with besides its texts.
+inline constexpr std::size_t row_bytes = 64;
+
+// The size of a lease, a holder or a grant in an answer.
+template <class T>
+[[nodiscard]] std::size_t size_of(const LockKey& key, const T& lease) {
+    std::size_t bytes = row_bytes + key.type().size() + key.id().size();
+    for_each_field(public_fields, [&](const auto& field) {
+        using Value = std::remove_cvref_t<decltype(field.of(lease))>;
+        if constexpr (std::is_same_v<Value, std::string>) bytes += field.of(lease).size();
+    });
+    return bytes;
+}
+[[nodiscard]] inline std::size_t size_of(const Lease& lease) {
+    return size_of(lease.key, lease);
+}
+[[nodiscard]] inline std::size_t size_of(const Holder& holder) {
+    return size_of(holder.key, holder);
+}
+[[nodiscard]] inline std::size_t size_of(const PastLease& past) {
+    return size_of(past.lease) + past.by.size() + past.why.size();
+}
+
+// Ends a page where it would exceed Limits::page_bytes. The first row always stays.
+template <class T>
+void cut_to_size(Page<T>& page) {
+    std::size_t bytes = 0;
+    for (std::size_t rows = 0; rows < page.items.size(); ++rows) {
+        bytes += size_of(page.items[rows]);
+        if (bytes <= Limits::page_bytes || rows == 0) continue;
+        page.items.erase(page.items.begin() + static_cast<std::ptrdiff_t>(rows), page.items.end());
+        page.cut = true;
+        return;
+    }
+}
+
+// Collects the holders that a refusal names, and counts the others.
+class NamedHolders {
+public:
+    void add(const LockKey& key, const Grant& grant) {
+        ++in_all_;
+        if (has_room_for(size_of(key, grant))) named_.push_back(to_holder(key, grant));
+    }
+    void add(Holder holder) {
+        ++in_all_;
+        if (has_room_for(size_of(holder))) named_.push_back(std::move(holder));
+    }
+    // The holders of another refusal.
+    void add(Refusal refusal) {
+        const std::size_t named = refusal.holders.size();
+        for (Holder& holder : refusal.holders) add(std::move(holder));
+        in_all_ += std::max(refusal.holders_in_all, named) - named;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return in_all_ == 0; }
+
+    // The refusal of a key that they hold.
+    [[nodiscard]] Refusal refusal(Time store_now) && {
+        Refusal refusal;
+        refusal.kind = Refusal::Kind::held;
+        refusal.holders = std::move(named_);
+        refusal.holders_in_all = in_all_;
+        refusal.store_now = store_now;
+        return refusal;
+    }
+
+private:
+    [[nodiscard]] bool has_room_for(std::size_t bytes) {
+        if (named_.size() == Limits::named_holders) return false;
+        if (!named_.empty() && bytes_ + bytes > Limits::named_holders_bytes) return false;
+        bytes_ += bytes;
+        return true;
+    }
+
+    std::vector<Holder> named_;
+    std::size_t bytes_ = 0;
+    std::size_t in_all_ = 0;
+};
+
+}  // namespace leasehold
