@@ -45,8 +45,9 @@ const std::vector<Group>& groups() {
 #if defined(LEASEHOLD_WITH_HTTP)
         {"server-memory", run_server_memory},
         {"crowd", run_crowd},
+        {"hostile", run_hostile},
 #else
-        {"server-memory", {}},   {"crowd", {}},
+        {"server-memory", {}},   {"crowd", {}}, {"hostile", {}},
 #endif
 #if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_SQLITE)
         {"server-sqlite", run_server_sqlite},
@@ -65,17 +66,18 @@ const std::vector<Group>& groups() {
 
 constexpr const char* usage =
     R"(usage: leasehold_compare [--json] [--seconds S] [--rounds R] [--patience S]
-                         [--leases N] [--crowd N] [group ...]
+                         [--leases N] [--crowd N] [--attack S] [group ...]
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
 Groups: memory sqlite postgres mariadb server-memory server-sqlite server-postgres crowd
-growth; without any, all of them.
+hostile growth; without any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)
   --patience S  how long each round waits for others to leave the processors alone (10)
   --leases N    how many leases the growth rows hold (1000000)
   --crowd N     how many connections the crowd rows have (10000)
+  --attack S    how long the servers of the hostile rows are attacked (60)
   --json        one JSON object a line instead of the table
   --help        this text
 
@@ -138,6 +140,8 @@ Arguments parse(std::span<char*> words) {
             settings.many_leases = positive<std::size_t>(word, value());
         } else if (word == "--crowd") {
             settings.crowd = positive<std::size_t>(word, value());
+        } else if (word == "--attack") {
+            settings.attack = std::chrono::duration<double>{positive<double>(word, value())};
         } else if (word.starts_with('-')) {
             throw UsageError{"there is no option '" + std::string{word} + "'"};
         } else {

@@ -17,6 +17,7 @@ struct Settings {
     Seconds patience{10};                 // how long each round waits for a quiet machine
     std::size_t many_leases = 1'000'000;  // how many are held in the growth rows
     std::size_t crowd = 10'000;           // how many are connected in the crowd rows
+    Seconds attack{60};                   // how long the hostile rows are attacked
 };
 
 struct Goal {

@@ -14,6 +14,7 @@ void run_server_memory(const Settings& settings, Report& report);
 void run_server_sqlite(const Settings& settings, Report& report);
 void run_server_postgres(const Settings& settings, Report& report);
 void run_crowd(const Settings& settings, Report& report);
+void run_hostile(const Settings& settings, Report& report);
 // Every store that was built.
 void run_growth(const Settings& settings, Report& report);
 

@@ -1,0 +1,306 @@
+// Clients that do the worst that a token with the role `use` allows, and a holder beside them.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+
+#include "connection.hpp"
+#include "groups.hpp"
+#include "http_answer.hpp"
+#include "peer_server.hpp"
+#if defined(LEASEHOLD_WITH_POSTGRES)
+#include "servers.hpp"
+#endif
+
+namespace leasehold::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t attackers = 64;
+constexpr std::size_t readers = 1000;
+constexpr double megabyte = 1024.0 * 1024.0;
+
+constexpr const char* token_file = R"([[token]]
+name = "attacker"
+sha256 = "9e0246e496b4763ed6c23c14f5cd35a38cff482424f41525a602b10369af0b1a"
+roles = ["use"]
+owner = "attacker"
+
+[[token]]
+name = "victim"
+sha256 = "d60283c219564595d510af85cee579a84745aed4d59db30df627d227d7487823"
+roles = ["use"]
+owner = "victim"
+)";
+constexpr std::string_view as_attacker = "Authorization: Bearer secret-of-attacker\r\n";
+constexpr std::string_view as_victim = "Authorization: Bearer secret-of-victim\r\n";
+
+struct Answered {
+    unsigned status = 0;
+    std::string body;
+};
+
+Answered exchange(const Connection& connection, std::string_view method, std::string_view target,
+                  std::string_view fields, std::string_view body = {}) {
+    std::string out;
+    print_http_request(out, method, target, fields, body);
+    connection.send(out);
+    std::string in;
+    for (;;) {
+        connection.receive(in);
+        if (const auto answer = read_http_answer(in)) {
+            return {answer->status, std::string{answer->body}};
+        }
+    }
+}
+
+std::string field_of(const std::string& json, const std::string& name) {
+    const std::size_t at = json.find("\"" + name + "\":\"");
+    if (at == std::string::npos) throw std::runtime_error{"no " + name + " in " + json};
+    const std::size_t begin = at + name.size() + 4;
+    return json.substr(begin, json.find('"', begin) - begin);
+}
+
+std::string batch_of(std::size_t size, const std::function<std::string(std::size_t)>& request) {
+    std::string body = R"({"requests":[)";
+    for (std::size_t i = 0; i < size; ++i) {
+        if (i > 0) body += ',';
+        body += request(i);
+    }
+    return body + "]}";
+}
+
+std::string owner_of(std::size_t number) {
+    std::string owner = "attacker/" + std::to_string(number) + "-";
+    owner.resize(512, 'o');
+    return owner;
+}
+
+// A key that very many share, with the longest texts.
+void share_a_key(const PeerServer& server) {
+    constexpr std::size_t at_once = 200;
+    const Connection connection{server.port()};
+    for (std::size_t first = 0; first < readers; first += at_once) {
+        const std::string body = batch_of(at_once, [&](std::size_t i) {
+            return R"({"op":"try","type":"Shared","id":"1","mode":"shared","ttl_ms":3600000,"owner":")" +
+                   owner_of(first + i) + R"(","note":")" + std::string(1024, 'n') + R"("})";
+        });
+        const Answered answer = exchange(connection, "POST", "/v1/batch", as_attacker, body);
+        if (answer.status != 200) throw std::runtime_error{answer.body};
+    }
+}
+
+// What the attackers send, each of them one after the other.
+std::vector<std::string> weapons() {
+    const auto refused = [](std::size_t) {
+        return std::string{R"({"op":"try","type":"Shared","id":"1","owner":"attacker/x"})"};
+    };
+    const auto all = [](std::size_t i) {
+        return R"({"op":"try_all","owner":"attacker/y","keys":[{"type":"Shared","id":"1"},)"
+               R"({"type":"Other","id":")" +
+               std::to_string(i) + R"("}]})";
+    };
+    const auto drawn = [](std::size_t i) {
+        constexpr std::size_t digits = 12;
+        const std::string number = std::to_string(i);
+        return R"({"op":"try","type":"Shared","id":"1","owner":"attacker/z","lock_id":)"
+               R"("11111111-1111-8111-8111-)" +
+               std::string(digits - number.size(), '0') + number + R"("})";
+    };
+    const auto post = [](std::string_view target, const std::string& body) {
+        std::string out;
+        print_http_request(out, "POST", target, as_attacker, body);
+        return out;
+    };
+    return {
+        post("/v1/batch", batch_of(1024, refused)),
+        post("/v1/locks/Shared/1", R"({"owner":"attacker/w","wait_ms":500})"),
+        post("/v1/batch", batch_of(512, all)),
+        post("/v1/locks/Shared/1", R"({"owner":"attacker/v"})"),
+        post("/v1/batch", batch_of(1024, drawn)),
+        post("/v1/locks/Shared/1/knock", R"({"owner":"attacker/k","message":"give it to me"})"),
+    };
+}
+
+// Every fourth attacker does not read its answers, and connects again after a while.
+void attack(const PeerServer& server, std::size_t number, const std::atomic<bool>& over) {
+    const std::vector<std::string> all = weapons();
+    const bool reads = number % 4 != 0;
+    for (std::size_t at = number; !over;) {
+        try {
+            const Connection connection{server.port()};
+            if (!reads) {
+                for (int i = 0; i < 4; ++i) connection.send(all[0]);
+                for (int i = 0; i < 20 && !over; ++i)
+                    std::this_thread::sleep_for(milliseconds{100});
+                continue;
+            }
+            std::string in;
+            while (!over) {
+                connection.send(all[at++ % all.size()]);
+                in.clear();
+                while (!read_http_answer(in)) connection.receive(in);
+            }
+        } catch (const std::exception&) {
+            std::this_thread::sleep_for(milliseconds{10});  // it was turned away
+        }
+    }
+}
+
+// The latencies of a request that is sent again and again, in milliseconds.
+class Probe {
+public:
+    explicit Probe(std::function<void()> ask) : ask_{std::move(ask)} {}
+
+    [[nodiscard]] double p99(Seconds duration) const {
+        std::vector<double> took;
+        for (const auto end = Clock::now() + duration; Clock::now() < end;) {
+            const auto begun = Clock::now();
+            ask_();
+            took.push_back(std::chrono::duration<double, std::milli>{Clock::now() - begun}.count());
+            std::this_thread::sleep_for(milliseconds{20});
+        }
+        std::ranges::sort(took);
+        return took[std::min(took.size() - 1, took.size() * 99 / 100)];
+    }
+
+private:
+    std::function<void()> ask_;
+};
+
+// A lease that its holder renews every so often.
+class Victim {
+public:
+    Victim(const PeerServer& server, std::string id)
+        : connection_{server.port()}, target_{"/v1/locks/Victim/" + id} {
+        const Answered taken = exchange(connection_, "POST", target_, as_victim,
+                                        R"({"owner":"victim","ttl_ms":10000})");
+        if (taken.status != 201) throw std::runtime_error{taken.body};
+        fields_ =
+            std::string{as_victim} + "Lock-Token: " + field_of(taken.body, "lock_id") + "\r\n";
+    }
+
+    [[nodiscard]] bool renew() const {
+        return exchange(connection_, "PATCH", target_, fields_, R"({"ttl_ms":10000})").status ==
+               200;
+    }
+
+private:
+    Connection connection_;
+    std::string target_;
+    std::string fields_;
+};
+
+struct Latencies {
+    double renewal = 0;
+    double healthz = 0;
+    std::size_t lost = 0;
+};
+
+Latencies measure(const PeerServer& server, Seconds duration) {
+    Latencies found;
+    std::atomic<std::size_t> lost{0};
+    const Victim slow{server, "slow"};
+    const Victim busy{server, "busy"};
+    const Connection health{server.port()};
+    {
+        const std::jthread renews_seldom{[&](const std::stop_token& stop) {
+            for (auto next = Clock::now(); !stop.stop_requested();) {
+                if (Clock::now() >= next) {
+                    next += std::chrono::seconds{3};
+                    if (!slow.renew()) ++lost;
+                }
+                std::this_thread::sleep_for(milliseconds{20});
+            }
+        }};
+        const std::jthread renews_often{[&] {
+            found.renewal = Probe{[&] {
+                                if (!busy.renew()) ++lost;
+                            }}.p99(duration);
+        }};
+        found.healthz = Probe{[&] { (void)exchange(health, "GET", "/healthz", {}); }}.p99(duration);
+    }
+    found.lost = lost;
+    return found;
+}
+
+void run_on(const std::string& store, const std::string& url, const Settings& settings,
+            Report& report) {
+    const testing::TemporaryFolder folder;
+    const auto tokens = folder.path() / "tokens.toml";
+    std::ofstream{tokens} << token_file;
+    const PeerServer server = start_leasehold(url, {"--tokens", tokens.string()});
+    share_a_key(server);
+    const Latencies quiet = measure(server, settings.attack / 4);
+    const std::size_t resident_before = server.resident_bytes();
+
+    std::atomic<bool> over{false};
+    std::size_t peak = resident_before;
+    Latencies under_attack;
+    {
+        std::vector<std::jthread> crowd;
+        for (std::size_t i = 0; i < attackers; ++i) {
+            crowd.emplace_back([&server, i, &over] { attack(server, i, over); });
+        }
+        const std::jthread watch{[&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                peak = std::max(peak, server.resident_bytes());
+                std::this_thread::sleep_for(milliseconds{20});
+            }
+        }};
+        try {
+            under_attack = measure(server, settings.attack);
+        } catch (...) {
+            over = true;
+            throw;
+        }
+        over = true;
+    }
+    std::fprintf(stderr, "hostile, %s: the attack is over, waiting for a minute\n", store.c_str());
+    std::this_thread::sleep_for(std::chrono::minutes{1});
+    const std::size_t later = server.resident_bytes();
+
+    const auto add = [&](const std::string& name, const char* unit, double value,
+                         std::optional<double> at_most) {
+        std::optional<Goal> goal;
+        if (at_most) goal = Goal{Goal::Direction::at_most, *at_most};
+        report.add({.group = "hostile",
+                    .name = store + ", " + name,
+                    .leasehold = "leasehold serve, " + store + ", 64 attackers",
+                    .peer = "",
+                    .leasehold_pace = {},
+                    .peer_pace = {},
+                    .unit = unit,
+                    .value = {value, value, value},
+                    .goal = goal,
+                    .busy = {}});
+    };
+    const auto bearable = [](double before) { return std::max(50.0, 10 * before); };
+    add("p99 of a renewal, quiet", "ms", quiet.renewal, {});
+    add("p99 of a renewal, under attack", "ms", under_attack.renewal, bearable(quiet.renewal));
+    add("p99 of /healthz, quiet", "ms", quiet.healthz, {});
+    add("p99 of /healthz, under attack", "ms", under_attack.healthz, bearable(quiet.healthz));
+    add("leases lost", "leases", static_cast<double>(quiet.lost + under_attack.lost), 0);
+    add("resident, quiet", "MiB", static_cast<double>(resident_before) / megabyte, {});
+    add("resident at most", "MiB", static_cast<double>(peak) / megabyte, 256);
+    add("resident a minute later", "MiB", static_cast<double>(later) / megabyte, {});
+}
+
+}  // namespace
+
+void run_hostile(const Settings& settings, Report& report) {
+#if defined(LEASEHOLD_WITH_SQLITE)
+    run_on("sqlite", "sqlite:{}/leasehold.db?durability=strict", settings, report);
+#endif
+#if defined(LEASEHOLD_WITH_POSTGRES)
+    const testing::PrivatePostgres database{postgres_options()};
+    run_on("postgres", database.url() + "?durability=strict", settings, report);
+#endif
+}
+
+}  // namespace leasehold::bench
