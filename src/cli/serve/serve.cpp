@@ -18,6 +18,7 @@
 
 #include "cli/output.hpp"
 #include "cli/serve/banner.hpp"
+#include "cli/serve/free_memory.hpp"
 #include "cli/serve/hardening.hpp"
 #include "cli/serve/notify.hpp"
 #include "cli/serve/open_files.hpp"
@@ -389,6 +390,7 @@ private:
     server::BothObservers observers_{log_, metrics_};
     ChangedFile jwt_keys_;  // used by signals_ only
     SignalThread signals_;
+    FreeMemory free_memory_;
     LockManager locks_;
 };
 
