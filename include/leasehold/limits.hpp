@@ -39,7 +39,8 @@ struct Limits {
     // The number of rows that list() and history() return in one page.
     std::size_t page_rows = 1000;
 
-    // The number of requests in one batch, and of requests that may wait for a batch.
+    // The number of requests in one batch, where a page counts by its rows and a try of several
+    // keys by its keys; and the number of requests that may wait for a batch.
     std::size_t batch_requests = 256;
     std::size_t queued_requests = 100'000;
 

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "core/out_of_memory.hpp"
 
 namespace leasehold {
 namespace {
@@ -44,6 +47,30 @@ void answer_the_rest(std::span<Outcome> outcomes, const StoreFault& fault) {
     }
 }
 
+// Needs no memory.
+void answer_without_memory(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        if (!is_unanswered(outcomes[i])) continue;
+        outcomes[i] = out_of_memory(only_reads(kind_of(requests[i])) ? StoreFault::Effect::none
+                                                                     : StoreFault::Effect::unknown);
+    }
+}
+
+// Makes sure that the next push_back needs no memory.
+template <class T>
+void make_room(std::vector<T>& list) {
+    if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(4, 2 * list.size()));
+}
+template <class T>
+bool has_room(std::vector<T>& list) {
+    try {
+        make_room(list);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
 StoreFault unavailable(const std::string& problem) {
     return {StoreFault::Effect::none, StoreFault::Cause::unavailable, problem};
 }
@@ -55,7 +82,9 @@ Batcher::Batcher(Store& store, const Limits& limits, Options options)
       limits_{limits},
       options_{options},
       max_calls_{store.concurrency()},
-      next_housekeeping_{Clock::now() + options.housekeeping_interval} {}
+      next_housekeeping_{Clock::now() + options.housekeeping_interval} {
+    (void)out_of_memory(StoreFault::Effect::none);
+}
 
 Batcher::~Batcher() {
     std::unique_lock lock{mutex_};
@@ -139,11 +168,17 @@ void Batcher::enqueue(Request&& request, Reply&& reply, const Retry& retry) {
 
 Batcher::Queued Batcher::join_group(Request& request) {
     if (queued_ >= limits_.queued_requests || !start_dispatcher()) return {};
-    if (groups_.empty() || groups_.back()->requests.size() >= limits_.batch_requests) {
+    const std::size_t weight = weight_of(request);
+    if (groups_.empty() || groups_.back()->weight + weight > limits_.batch_requests) {
         groups_.push_back(std::make_shared<Group>());
     }
     Group& group = *groups_.back();
+    make_room(group.requests);
+    make_room(group.submitted);
+    make_room(group.outcomes);
     group.requests.push_back(std::move(request));
+    group.outcomes.emplace_back();
+    group.weight += weight;
     ++queued_;
     return {groups_.back(), group.requests.size() - 1};
 }
@@ -213,6 +248,14 @@ void Batcher::wake_dispatcher() {
 
 void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
     try {
+        apply_with_memory(requests, outcomes);
+    } catch (const std::bad_alloc&) {
+        answer_without_memory(requests, outcomes);
+    }
+}
+
+void Batcher::apply_with_memory(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    try {
         store_.apply(requests, outcomes);
         if (std::ranges::any_of(outcomes, is_unanswered)) {
             answer_the_rest(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
@@ -220,6 +263,8 @@ void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcom
         }
     } catch (const StoreFault& fault) {
         answer_the_rest(outcomes, fault);  // lab: unanswered
+    } catch (const std::bad_alloc&) {
+        throw;
     } catch (const std::exception& error) {
         answer_the_rest(outcomes,
                         {StoreFault::Effect::unknown, StoreFault::Cause::internal, error.what()});
@@ -259,7 +304,6 @@ void Batcher::run_dispatcher() {
 }
 
 void Batcher::dispatch(Group& group) {
-    group.outcomes.resize(group.requests.size());
     apply(group.requests, group.outcomes);
     --running_calls_;
     // From here on each blocking caller takes its outcome away. The others stay untouched.
@@ -272,7 +316,7 @@ void Batcher::reply_to(Group& group, Submitted& submitted) {
     const auto pause = is_busy(outcome) ? submitted.retry.next_pause() : std::nullopt;
     if (pause) {
         const std::lock_guard lock{mutex_};
-        if (!closing_ && deferred_.size() < limits_.queued_requests) {
+        if (!closing_ && deferred_.size() < limits_.queued_requests && has_room(deferred_)) {
             deferred_.push_back({Clock::now() + *pause, std::move(group.requests[submitted.index]),
                                  std::move(submitted.reply), submitted.retry});
             return;
@@ -294,7 +338,11 @@ bool Batcher::send_deferred(std::unique_lock<std::mutex>& lock) {
     deferred_.erase(due);
     --unanswered_;
     lock.unlock();
-    enqueue(std::move(again.request), std::move(again.reply), again.retry);
+    try {
+        enqueue(std::move(again.request), std::move(again.reply), again.retry);
+    } catch (const std::bad_alloc&) {
+        again.reply(out_of_memory(StoreFault::Effect::none));
+    }
     lock.lock();
     return true;
 }

@@ -26,9 +26,9 @@ namespace leasehold {
 // The store takes a fixed number of calls at once (Store::concurrency()). A request goes this way:
 //   1. If no request waits and the store takes one more call, a blocking caller (ask) makes that
 //      call itself, on its own thread. The answer goes to it directly.
-//   2. Otherwise the request joins the youngest group. A full group (Limits::batch_requests) is
-//      closed, and the request begins the next one. If Limits::queued_requests are waiting already,
-//      the answer is a fault.
+//   2. Otherwise the request joins the youngest group. If the group would become heavier than
+//      Limits::batch_requests plain tries (weight_of), the request begins the next one. If
+//      Limits::queued_requests are waiting already, the answer is a fault.
 //   3. Whenever the store takes one more call, the dispatcher, a thread that is started with the
 //      first group, sends the oldest group to the store as one batch.
 //   4. The dispatcher wakes the blocking callers of that group, and calls the replies of the
@@ -98,8 +98,9 @@ private:
     // Requests that are sent together.
     struct Group {
         std::vector<Request> requests;     // guarded by mutex_ while gathering
+        std::size_t weight = 0;            // guarded by mutex_; of the requests
         std::vector<Submitted> submitted;  // guarded by mutex_ while gathering
-        std::vector<Outcome> outcomes;     // written before `done`
+        std::vector<Outcome> outcomes;     // as many as requests; written before `done`
         Signal done;
     };
 
@@ -126,7 +127,9 @@ private:
     // Counts a call to the store. False if the store takes no more at once.
     [[nodiscard]] bool begin_call() noexcept;
     void end_call();
+    // Answers every request, if need be with a fault.
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept;
+    void apply_with_memory(std::span<const Request> requests, std::span<Outcome> outcomes);
 
     [[nodiscard]] bool start_dispatcher();
     void wake_dispatcher();

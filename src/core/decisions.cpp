@@ -65,12 +65,18 @@ std::optional<Outcome> Decisions::decide(const Request& request,
     }
     if (!blocked) return leasehold::decide(rules_, request, keys_, cells_);
 
+    // Very many may share a cell. It is copied only if the request may change it.
     std::vector<Cell> copies;
-    for (const Cell* cell : cells_) copies.push_back(*cell);
+    copies.reserve(cells_.size());
     std::vector<Cell*> trial_cells;
-    for (Cell& copy : copies) {
-        copy.changed = false;
-        trial_cells.push_back(&copy);
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+        if (rules_.keeps_cell(request, i, *cells_[i])) {
+            trial_cells.push_back(cells_[i]);
+        } else {
+            copies.push_back(*cells_[i]);
+            copies.back().changed = false;
+            trial_cells.push_back(&copies.back());
+        }
     }
     Outcome outcome = leasehold::decide(trial_, request, keys_, trial_cells);
     if (!after_undecided && std::ranges::none_of(copies, &Cell::changed)) return outcome;

@@ -1,5 +1,7 @@
 #include "core/request_traits.hpp"
 
+#include <algorithm>
+
 namespace leasehold {
 namespace {
 
@@ -89,6 +91,28 @@ std::size_t rows_asked_for(const Request& request) {
                 return r.limit;
             } else {
                 return 0;
+            }
+        },
+        request);
+}
+
+std::size_t weight_of(const Request& request) {
+    // Reading this many rows takes a store as long as a try.
+    constexpr std::size_t rows_of_a_try = 16;
+    // The number of an owner's leases is unknown here.
+    constexpr std::size_t leases_of_an_owner = 16;
+    return std::visit(
+        []<class R>(const R& r) -> std::size_t {
+            if constexpr (std::is_same_v<R, TryLockAll>) {
+                return std::max<std::size_t>(r.keys.size(), 1);
+            } else if constexpr (std::is_same_v<R, List> || std::is_same_v<R, History>) {
+                return 1 + r.limit / rows_of_a_try;
+            } else if constexpr (std::is_same_v<R, Purge>) {
+                return 1 + r.rows / rows_of_a_try;
+            } else if constexpr (std::is_same_v<R, ReleaseAll>) {
+                return r.key ? 1 : leases_of_an_owner;
+            } else {
+                return 1;
             }
         },
         request);

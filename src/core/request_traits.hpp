@@ -152,6 +152,10 @@ concept ByLockId = names_own_lease(kind_of_type<R>);
 // The number of rows that a list or a history asks for, and 0 for every other request.
 [[nodiscard]] std::size_t rows_asked_for(const Request& request);
 
+// How much work the request is for a store: a try of one key is 1, and a page has the weight of its
+// rows. A batch is as long as its weight allows, so that no request waits very long for its turn.
+[[nodiscard]] std::size_t weight_of(const Request& request);
+
 // The number of keys and lock ids that a store looks up to decide the request. The keys of a
 // release_all are not known here.
 [[nodiscard]] std::size_t count_lookups(const Request& request);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "core/request_traits.hpp"
 #include "core/sizes.hpp"
 
 namespace leasehold {
@@ -101,6 +102,33 @@ Grant* Rules::find_alive(Cell& cell, LockId lock_id) const {
         if (grant.lock_id == lock_id && alive(grant, now)) return &grant;
     }
     return nullptr;
+}
+
+bool Rules::has_alive(const Cell& cell, LockId lock_id) const {
+    return std::ranges::any_of(cell.grants, [&, now = now_for(cell)](const Grant& grant) {
+        return grant.lock_id == lock_id && alive(grant, now);
+    });
+}
+
+bool Rules::refuses(const Cell& cell, LockId lock_id, const std::string& owner, Mode mode) const {
+    return std::ranges::any_of(cell.grants, [&, now = now_for(cell)](const Grant& grant) {
+        return grant.lock_id != lock_id && (owner.empty() || grant.owner != owner) &&
+               (mode == Mode::exclusive || grant.mode == Mode::exclusive) && alive(grant, now);
+    });
+}
+
+bool Rules::keeps_cell(const Request& request, std::size_t index, const Cell& cell) const {
+    return std::visit(
+        [&]<class R>(const R& r) {
+            if constexpr (AnyTry<R>) {
+                return refuses(cell, tried_ids(r)[index], r.owner, r.mode);
+            } else if constexpr (ByLockId<R>) {
+                return !has_alive(cell, r.lock_id);
+            } else {
+                return only_reads(kind_of_type<R>);
+            }
+        },
+        request);
 }
 
 Refusal Rules::gone(const LockKey& key, const Cell& cell, LockId lock_id, Time now) const {
@@ -226,9 +254,13 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
 }
 
 Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells) {
-    std::vector<Cell> before;
+    // Very many may share a cell that refuses the try: it is not copied.
+    std::vector<std::optional<Cell>> before;
     before.reserve(cells.size());
-    for (const Cell* cell : cells) before.push_back(*cell);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const bool stays = refuses(*cells[i], request.lock_ids[i], request.owner, request.mode);
+        before.push_back(stays ? std::nullopt : std::optional{*cells[i]});
+    }
     const std::size_t endings_before = endings_.size();
 
     TryLock one{.key = request.keys.front(),
@@ -254,7 +286,10 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
     }
     if (std::holds_alternative<std::monostate>(refusal)) return leases;
 
-    for (std::size_t i = 0; i < cells.size(); ++i) *cells[i] = std::move(before[i]);  // lab: undo
+    // lab: undo
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (before[i]) *cells[i] = *std::move(before[i]);
+    }
     endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(endings_before), endings_.end());
     if (auto* no = std::get_if<Refusal>(&refusal)) {
         Refusal held = std::move(conflicts).refusal(no->store_now);

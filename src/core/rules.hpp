@@ -78,6 +78,10 @@ public:
     // Ends the matching leases of one cell, and appends them to `released`.
     void release_all(const ReleaseAll&, const LockKey&, Cell&, std::vector<Lease>& released);
 
+    // Whether the request certainly leaves the cell as it is: a living lease of another owner refuses
+    // a try, or a lease that the request names is not alive. `index` is that of a key among several.
+    [[nodiscard]] bool keeps_cell(const Request&, std::size_t index, const Cell&) const;
+
     // Whether the key has been free since `moment`. If so, its expired leases are ended.
     [[nodiscard]] bool end_if_dead_since(const LockKey&, Cell&, Time moment);
 
@@ -99,6 +103,8 @@ private:
     // Whether the lease is past its expiry at `moment` only because the store's clock leapt.
     [[nodiscard]] bool only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const;
     Grant* find_alive(Cell&, LockId) const;
+    [[nodiscard]] bool has_alive(const Cell&, LockId) const;
+    [[nodiscard]] bool refuses(const Cell&, LockId, const std::string& owner, Mode) const;
     Outcome grant(const TryLock&, Cell&, Time now);
     Outcome convert_or_renew(const TryLock&, Cell&, Grant& mine, Time now);
     struct End {

@@ -44,6 +44,15 @@ struct ServerOptions {
     std::size_t bodies_bytes = 64 * 1024 * 1024;
     // The most requests in one POST /v1/batch.
     std::size_t batch_requests = 1024;
+    // The most bytes of rows and of named holders in the answer to one batch.
+    std::size_t answer_bytes = 512 * 1024;
+    // The most bytes of all large answers that are not sent yet, together and to clients with the
+    // same token. If there are more, a request for rows is answered 503 or 429 at once. Renewals,
+    // releases and other short answers are always made.
+    std::size_t answers_bytes = 64 * 1024 * 1024;
+    std::size_t answers_bytes_per_token = 16 * 1024 * 1024;
+    // The most bytes of one connection's answers that the system keeps in its buffers.
+    std::size_t send_buffer_bytes = 64 * 1024;
 
     // The most connections at once. A further connection takes the place of the client that has
     // been silent longest: of a client that has shown no valid token, or of one that is idle. If
@@ -56,9 +65,10 @@ struct ServerOptions {
     static constexpr std::size_t usual_connections_per_address = 1000;
     // How many TLS handshakes an address may begin. 0: no limit.
     Rate handshakes_per_address{.per_second = 100, .at_once = 1000};
-    // The most requests at once in the store. Further requests queue, and renewals and releases
-    // leave the queue before new tries.
-    std::size_t requests_under_way = 1024;
+    // The most requests at once in the store, where a page counts by its rows and a try of several
+    // keys by its keys. Further requests queue, and renewals and releases leave the queue before
+    // new tries. Twice the size of one batch to the store: a renewal waits for two batches at most.
+    std::size_t requests_under_way = 512;
     // The most tries in that queue. A further try is answered 503.
     std::size_t queued_tries = 4096;
 

@@ -6,6 +6,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ namespace {
 
 using asio::ip::tcp;
 using boost::system::error_code;
+
+constexpr std::size_t most_send_buffer = 1U << 30U;
 
 // Answers a connection that is not served, if that is possible without waiting for the client.
 void turn_away(Socket socket, const Dispatcher& dispatcher) {
@@ -121,11 +124,22 @@ private:
         }
         acceptor_.open(endpoint.protocol());
         acceptor_.set_option(Acceptor::reuse_address{true});
+        bound_send_buffers();
         acceptor_.bind(endpoint);
         acceptor_.listen(4096);
         port_ = acceptor_.local_endpoint().port();
     } catch (const boost::system::system_error& error) {
         throw std::system_error{error.code(), "listen"};
+    }
+
+    // Connections inherit these from the acceptor. Without them the system keeps megabytes for each
+    // client that does not read.
+    void bound_send_buffers() {
+        constexpr int unsent_bytes = 16 * 1024;
+        using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+        acceptor_.set_option(Acceptor::send_buffer_size{
+            static_cast<int>(std::min(options_.send_buffer_bytes, most_send_buffer))});
+        acceptor_.set_option(NotSent{unsent_bytes});
     }
 
     [[nodiscard]] std::shared_ptr<const TlsIdentity> identity() {

@@ -12,7 +12,10 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "core/out_of_memory.hpp"
 
 // The Asio types of the server: one io_context per thread, and everything of a connection on one.
 namespace leasehold::server {
@@ -44,10 +47,16 @@ template <class T, class Begin>
 Task<T> answer_from(Begin begin) {
     const Executor executor = co_await asio::this_coro::executor;
     auto initiate = [&](auto handler) {
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        begin([shared, work = asio::make_work_guard(executor)](T answer) {
-            asio::post(work.get_executor(), [shared, answer = std::move(answer)]() mutable {
-                std::move (*shared)(std::move(answer));
+        struct Answer {
+            decltype(handler) resume;
+            std::optional<T> value{};
+        };
+        auto answer = std::make_shared<Answer>(std::move(handler));
+        begin([answer, work = asio::make_work_guard(executor)](T value) {
+            answer->value.emplace(std::move(value));
+            do_for_certain([&] {
+                asio::post(work.get_executor(),
+                           [answer] { std::move(answer->resume)(*std::move(answer->value)); });
             });
         });
     };

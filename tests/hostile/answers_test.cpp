@@ -1,5 +1,9 @@
 // Answers have a budget, as requests have one: what an authorised client asks for never makes
 // others wait or lose a lease.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -35,6 +39,175 @@ TEST_P(Answers, AHolderRenewsWhileOthersSendBatchesOfRefusedTries) {
         EXPECT_EQ(renewed.status, 200U) << renewed.body;
     }
     over = true;
+}
+
+std::string refused_try() {
+    return R"({"op":"try","type":"Shared","id":"1","owner":"attacker"})";
+}
+
+TEST_P(Answers, ABatchOfRefusedTriesIsAnsweredWithinItsBudget) {
+    constexpr std::size_t readers = 40;
+    constexpr std::size_t budget = 64 * 1024;
+    const auto server = start({.answer_bytes = budget});
+    Client client = server->connect();
+    share_among(client, readers);
+    const std::vector<std::string> tries(100, refused_try());
+    const Answer answer = client.ask("POST", "/v1/batch", batch_of(tries));
+    ASSERT_EQ(answer.status, 200U);
+    EXPECT_LE(answer.body.size(), budget + tries.size() * 512);
+    const auto body = answer.json();
+    const auto& answers = body.at("answers").as_array();
+    ASSERT_EQ(answers.size(), tries.size());
+    const auto& first = answers.front().at("refused");
+    EXPECT_GE(first.at("holders").as_array().size(), 1U);
+    const auto& last = answers.back().at("refused");
+    EXPECT_TRUE(last.at("holders").as_array().empty());
+    for (const auto& one : answers) {
+        EXPECT_EQ(one.at("refused").at("code").as_string(), "held");
+        EXPECT_EQ(one.at("refused").at("holders_in_all").as_int64(), readers);
+    }
+}
+
+TEST_P(Answers, PagesThatDoNotFitIntoTheAnswerOfABatchAreFaultsWithoutEffect) {
+    const auto server = start({.answer_bytes = 64 * 1024});
+    Client client = server->connect();
+    share_among(client, 30);
+    std::vector<std::string> requests(3, R"({"op":"holders","type":"Shared","id":"1"})");
+    requests.push_back(R"({"op":"try","type":"Order","id":"1","owner":"me"})");
+    const Answer answer = client.ask("POST", "/v1/batch", batch_of(requests));
+    ASSERT_EQ(answer.status, 200U);
+    const auto body = answer.json();
+    const auto& answers = body.at("answers").as_array();
+    EXPECT_TRUE(answers[0].as_object().contains("holders"));
+    for (const std::size_t i : {1U, 2U}) {
+        EXPECT_EQ(answers[i].at("fault").at("effect").as_string(), "none");
+    }
+    EXPECT_TRUE(answers[3].as_object().contains("lease"));
+}
+
+TEST_P(Answers, TheKeysOfABatchAreBounded) {
+    const auto server = start({.batch_requests = 300});
+    std::vector<std::string> requests;
+    for (const char* type : {"A", "B"}) {
+        std::string all = R"({"op":"try_all","owner":"me","keys":[)";
+        for (int i = 0; i < 200; ++i) {
+            all += (i > 0 ? R"(,{"type":")" : R"({"type":")") + std::string{type} + R"(","id":")" +
+                   std::to_string(i) + R"("})";
+        }
+        requests.push_back(all + "]}");
+    }
+    Client client = server->connect();
+    const Answer answer = client.ask("POST", "/v1/batch", batch_of(requests));
+    EXPECT_EQ(answer.status, 400U) << answer.body;
+    EXPECT_EQ(answer.json().at("index").as_int64(), 1);
+}
+
+TEST_P(Answers, WaitersThatTimeOutTogetherGetSmallAnswers) {
+    constexpr std::size_t waiters = 30;
+    const auto server = start();
+    Client client = server->connect();
+    share_among(client, 40);
+    std::vector<Client> waiting;
+    for (std::size_t i = 0; i < waiters; ++i) {
+        waiting.push_back(server->connect());
+        waiting.back().send(testing::message("POST", "/v1/locks/Shared/1",
+                                             R"({"owner":"attacker","wait_ms":300})"));
+    }
+    for (Client& one : waiting) {
+        const Answer answer = one.receive();
+        EXPECT_EQ(answer.status, 409U);
+        EXPECT_LE(answer.body.size(), 3 * Limits::named_holders_bytes);
+        EXPECT_EQ(answer.json().at("holders_in_all").as_int64(), 40);
+    }
+}
+
+// A server for an attacker and a holder, and an attacker that asks for pages and reads none.
+class UnreadAnswers : public Answers {
+protected:
+    static constexpr std::size_t page = 100 * 1024;  // at least, of the readers below
+
+    void ask_without_reading(std::size_t clients, std::string_view who) {
+        for (std::size_t i = 0; i < clients; ++i) {
+            unread_.push_back(server_->connect());
+            // More than the system keeps for a client that does not read.
+            for (int request = 0; request < 8; ++request) {
+                unread_.back().send(testing::message("GET", "/v1/locks/Shared/1", {}, shows(who)));
+            }
+        }
+    }
+    // The status of a request for rows, once it is this one.
+    [[nodiscard]] bool is_answered(unsigned status, std::string_view who) {
+        Client client = server_->connect();
+        return testing::eventually([&] {
+            return client.ask("GET", "/v1/locks?type=Shared&limit=1000", {}, shows(who)).status ==
+                   status;
+        });
+    }
+
+    std::unique_ptr<RunningServer> server_ =
+        start({.answers_bytes = 768 * 1024,
+               .answers_bytes_per_token = 512 * 1024,
+               .tokens = tokens({token("attacker", {server::Role::use, server::Role::see}),
+                                 token("second", {server::Role::use, server::Role::see}),
+                                 token("holder", {server::Role::use, server::Role::see})})});
+
+private:
+    std::vector<Client> unread_;
+};
+LEASEHOLD_HOSTILE(UnreadAnswers);
+
+TEST_P(UnreadAnswers, AreCountedForTheTokenAndInAll) {
+    Client holder = server_->connect();
+    const Answer lease =
+        holder.ask("POST", "/v1/locks/Order/1", R"({"owner":"holder"})", shows("holder"));
+    ASSERT_EQ(lease.status, 201U);
+    Client readers = server_->connect();
+    share_among(readers, 80, shows("attacker"));
+    ask_without_reading(6, "attacker");
+    EXPECT_TRUE(is_answered(429, "attacker"));
+    EXPECT_TRUE(is_answered(200, "second"));
+    ask_without_reading(6, "second");
+    EXPECT_TRUE(is_answered(503, "holder"));
+    // What keeps or ends a lease is always answered.
+    EXPECT_EQ(holder
+                  .ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})",
+                       lock_token_of(lease) + shows("holder"))
+                  .status,
+              200U);
+    EXPECT_EQ(holder.ask("GET", "/healthz").status, 200U);
+    EXPECT_EQ(holder.ask("DELETE", "/v1/locks/Order/1", {}, lock_token_of(lease) + shows("holder"))
+                  .status,
+              200U);
+}
+
+// The bytes that the system keeps for the clients of a server, of the connection with the most.
+std::size_t most_kept_by_system(std::uint16_t port) {
+    std::ifstream table{"/proc/net/tcp"};
+    std::string line;
+    std::getline(table, line);
+    std::size_t most = 0;
+    while (std::getline(table, line)) {
+        unsigned local_port = 0;
+        std::size_t unsent = 0;
+        if (std::sscanf(line.c_str(), " %*d: %*x:%x %*x:%*x %*x %zx:", &local_port, &unsent) == 2 &&
+            local_port == port) {
+            most = std::max(most, unsent);
+        }
+    }
+    return most;
+}
+
+TEST(StrangersWhoDoNotRead, KeepLittleOfTheSystemsMemory) {
+    constexpr std::size_t buffer = 64 * 1024;
+    RunningServer server{memory::open(), {.send_buffer_bytes = buffer}};
+    Client stranger = server.connect();
+    for (int i = 0; i < 100; ++i) stranger.send(testing::message("GET", "/openapi.json"));
+    ASSERT_TRUE(testing::eventually([&] { return most_kept_by_system(server.port()) > 0; }));
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+        // Twice what was asked for, and one segment.
+        EXPECT_LE(most_kept_by_system(server.port()), 3 * buffer);
+    }
 }
 
 }  // namespace

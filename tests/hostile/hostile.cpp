@@ -42,7 +42,8 @@ void share_among(Client& client, std::size_t holders, std::string_view fields) {
         }
         const Answer answer = client.ask("POST", "/v1/batch", batch_of(requests), fields);
         ASSERT_EQ(answer.status, 200U) << answer.body;
-        for (const auto& one : answer.json().at("answers").as_array()) {
+        const auto body = answer.json();
+        for (const auto& one : body.at("answers").as_array()) {
             ASSERT_TRUE(one.as_object().contains("lease")) << "a share was not granted";
         }
     }

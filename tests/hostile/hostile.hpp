@@ -47,7 +47,7 @@ private:
 // Runs the tests of a suite on SQLite and on PostgreSQL, as "Suite.Test/store".
 #define LEASEHOLD_HOSTILE(Suite)                                               \
     INSTANTIATE_TEST_SUITE_P(, Suite, ::testing::Values("sqlite", "postgres"), \
-                             [](const auto& info) { return std::string{info.param}; })
+                             [](const auto& store) { return std::string{store.param}; })
 
 // A text of this size that begins with `text`.
 [[nodiscard]] std::string padded(std::string text, std::size_t bytes);

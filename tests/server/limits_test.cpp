@@ -333,6 +333,34 @@ TEST_F(FullServer, KeepsTheOrderOfABatchOnOneKey) {
     }
 }
 
+TEST(FullOfABatch, ARenewalGetsInBetweenTheParts) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{
+        std::move(gated), {.threads = 1, .requests_under_way = 2}, {.batch_requests = 2}};
+    const auto mine = server.locks().try_lock({"Order", "mine"});
+    store.close();
+    Client batch = server.connect();
+    batch.send(
+        batch_of(R"({"op":"try","type":"Order","id":"1"},{"op":"try","type":"Order","id":"2"},)"
+                 R"({"op":"try","type":"Order","id":"3"},{"op":"try","type":"Order","id":"4"})"));
+    ASSERT_TRUE(store.wait_until_held());
+    Client renews = server.connect();
+    renews.send(message("PATCH", "/v1/locks/Order/mine", R"({"ttl_ms":60000})",
+                        "Lock-Token: " + mine->lock_id.to_string() + "\r\n"));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    store.open();
+    EXPECT_EQ(renews.receive().status, 200U);
+    EXPECT_EQ(batch.receive().status, 200U);
+    std::string kinds;
+    for (const auto& sent : store.batches()) {
+        for (const Request& request : sent) {
+            kinds += std::holds_alternative<TryLock>(request) ? "try " : "renew ";
+        }
+    }
+    EXPECT_EQ(kinds, "try try try renew try try ");
+}
+
 TEST(FullOfABatch, ItsRequestsCountOneByOne) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;

@@ -50,7 +50,7 @@ Reply asset_reply(std::string_view path, const HttpRequest& request) {
         return reply;
     }
     if (compressed) reply.fields += "Content-Encoding: gzip\r\n";
-    reply.body = chosen.body;
+    reply.static_body = chosen.body;
     return reply;
 }
 

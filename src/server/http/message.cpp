@@ -46,7 +46,7 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
     if (reply.open_ended) {
         field("X-Accel-Buffering", "no");  // a proxy must pass it on at once
     } else if (!bodiless) {
-        field("Content-Length", std::to_string(reply.body.size()));
+        field("Content-Length", std::to_string(reply.body.size() + reply.static_body.size()));
     }
     if (!reply.etag.empty()) field("ETag", reply.etag);
     if (reply.retry_after_s > 0) field("Retry-After", std::to_string(reply.retry_after_s));

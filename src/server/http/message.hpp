@@ -10,6 +10,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "server/http/answer_budget.hpp"
 #include "server/http/body_budget.hpp"
 #include "server/http/header_fields.hpp"
 
@@ -38,8 +39,9 @@ struct HttpRequest {
     bool asks_permission = false;       // Access-Control-Request-Method was sent for that page
     HeaderFields fields;                // all others, for the protocols
     std::string body;
-    std::size_t body_bytes = 0;      // received, even if drop_body() was called since
-    BodyBudget::Share body_share{};  // of a large body
+    std::size_t body_bytes = 0;          // received, even if drop_body() was called since
+    BodyBudget::Share body_share{};      // of a large body
+    AnswerBudget::Share answer_share{};  // of a large answer, until it is sent
     bool keep_alive = true;
     bool let_in = false;                   // the header has been checked
     std::shared_ptr<const Token> token{};  // set once the client is identified
@@ -52,6 +54,8 @@ struct HttpRequest {
 struct Reply {
     unsigned status = 200;
     std::string body{};
+    // The rest of the body. Outlives the server, and is sent without a copy.
+    std::string_view static_body{};
     std::string_view content_type = "application/json";
     std::string_view cache_control = "no-store";
     std::string_view etag{};
@@ -72,8 +76,8 @@ struct Reply {
 enum class AfterReply : std::uint8_t { keep_open, close };
 enum class WithBody : std::uint8_t { no, yes };
 
-// Appends the whole message. `connection_fields` are header fields of every reply on the
-// connection, each a whole line.
+// Appends the whole message, except for its static body. `connection_fields` are header fields of
+// every reply on the connection, each a whole line.
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
            WithBody with_body, std::string_view connection_fields = {});
 

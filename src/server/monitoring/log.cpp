@@ -124,7 +124,7 @@ public:
 
     // `make` makes the function that writes the line.
     template <class Make>
-    void add(Kind& kind, Make make) {
+    void add(Kind& kind, Make make) noexcept try {
         std::unique_lock lock{mutex_};
         if (kind.count == 0 && Clock::now() >= kind.next) {
             kind.next = Clock::now() + between_;
@@ -132,13 +132,17 @@ public:
             make()(1);
             return;
         }
-        if (kind.count++ > 0) return;
-        kind.write = make();
-        counted_.push_back(&kind);
-        if (!thread_.joinable()) {
-            thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+        if (kind.count == 0) {
+            if (!thread_.joinable()) {
+                thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+            }
+            kind.write = make();
+            counted_.push_back(&kind);
+            changed_.notify_one();
         }
-        changed_.notify_one();
+        ++kind.count;
+    } catch (const std::exception&) {
+        // For lack of memory, or of a thread, this event is not written.
     }
 
     // Writes the number of the counted events now.
@@ -154,7 +158,11 @@ private:
         const std::size_t count = std::exchange(kind.count, 0);
         kind.next = Clock::now() + between_;
         lock.unlock();
-        write(count);
+        try {
+            write(count);
+        } catch (const std::exception&) {
+            // There is no memory for the line.
+        }
         lock.lock();
     }
 
@@ -205,10 +213,12 @@ public:
 
     [[nodiscard]] bool shows(LogLevel level) const { return logger_->should_log(level_of(level)); }
 
-    void write(LogLevel level, std::string_view message, Fields fields) {
+    // A line for which there is no memory is dropped.
+    void write(LogLevel level, std::string_view message, Fields fields) noexcept try {
         if (!shows(level)) return;
         const std::string line = for_people_ ? as_text(message, fields) : as_json(message, fields);
         logger_->log(level_of(level), spdlog::string_view_t{line.data(), line.size()});
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody could be told
     }
 
     Floods::Kind faults;

@@ -69,6 +69,7 @@ Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions
 Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     AccessControl::admit(request.http, wanted);
     if (request.rule.pace == Pace::by_request) (void)access_.pass(request.http, {&wanted, 1});
+    request.asked_store = request.asked_store || !only_reads(kind_of(wanted));
     const RequestKind kind = kind_of(wanted);
     if (request.http.token && (takes(kind) || prolongs(kind))) {
         return ask_within_quotas(request.http.token, std::move(wanted));
@@ -121,6 +122,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     for (std::size_t i = 0; options_.audit != nullptr && i < wanted.size(); ++i) {
         if (passed[i] && is_audited(wanted[i])) audited.emplace_back(i, wanted[i]);
     }
+    request.asked_store = true;
     if (!token) {
         std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(wanted));
         for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
@@ -162,6 +164,20 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     co_return outcomes;
 }
 
+void Backend::reserve_answer(RoutedRequest& request, std::size_t bytes) {
+    const auto& token = request.http.token;
+    switch (request.http.answer_share.reserve(unsent_answers_, token ? token->name : "", bytes)) {
+        case AnswerBudget::Room::enough: return;
+        case AnswerBudget::Room::token_has_too_much:
+            throw Refused{too_often("clients with the token '" + token->name +
+                                        "' have not read their large answers yet",
+                                    std::chrono::seconds{1})};
+        case AnswerBudget::Room::too_little:
+            throw Refused{
+                overloaded("too many large answers are being sent; try again in a moment")};
+    }
+}
+
 Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Duration patience) {
     Request question = std::move(wanted);
     AccessControl::admit(request.http, question);
@@ -178,6 +194,7 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     }
     const Statistics::Waiting waiting{statistics_};
     request.waited = true;
+    request.asked_store = true;
     auto asked = std::get<TryLock>(question);
     Outcome outcome =
         co_await waiting_room_.wait(std::move(asked), patience_of(request.http, patience),

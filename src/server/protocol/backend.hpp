@@ -15,6 +15,7 @@
 #include "server/access/access_control.hpp"
 #include "server/access/quotas.hpp"
 #include "server/events/reporter.hpp"
+#include "server/http/answer_budget.hpp"
 #include "server/monitoring/levels.hpp"
 #include "server/options.hpp"
 #include "server/protocol/route.hpp"
@@ -57,6 +58,12 @@ public:
     // fault.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(RoutedRequest& request,
                                                      std::vector<Request> wanted);
+
+    // Reserves room for an answer of this size. Throws Refused if the client, or all clients
+    // together, have too many answers that are not sent yet.
+    void reserve_answer(RoutedRequest& request, std::size_t bytes);
+    // The answers that are not sent yet.
+    [[nodiscard]] AnswerBudget& unsent_answers() noexcept { return unsent_answers_; }
 
     // A grant, or the refusal after this time. Call `if_unsent` if the client does not receive the
     // grant.
@@ -140,6 +147,7 @@ private:
 
     LockManager& locks_;
     const ServerOptions& options_;
+    AnswerBudget unsent_answers_{options_.answers_bytes, options_.answers_bytes_per_token};
     AccessControl access_;
     OutcomeStream outcomes_;
     Quotas quotas_;

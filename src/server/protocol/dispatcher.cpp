@@ -1,6 +1,7 @@
 #include "server/protocol/dispatcher.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -41,8 +42,24 @@ Reply error_of(const Protocol& protocol, const Problem& problem) {
     return reply;
 }
 
-// The reply to the exception that is being handled.
-Reply error_of_exception(const Protocol& protocol) {
+// The reply to a request that met a lack of memory. Needs no memory.
+Reply without_memory(StoreFault::Effect effect) {
+    static constexpr std::string_view none =
+        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
+        R"("detail":"the server has not enough memory for this request; nothing was done",)"
+        R"("effect":"none","cause":"unavailable"})";
+    static constexpr std::string_view unknown =
+        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
+        R"("detail":"the server had not enough memory for this request; it may have been carried out",)"
+        R"("effect":"unknown","cause":"unavailable"})";
+    return {.status = 503,
+            .static_body = effect == StoreFault::Effect::none ? none : unknown,
+            .content_type = "application/problem+json",
+            .retry_after_s = 1};
+}
+
+// The reply to the exception that is being handled. `effect` is that of a lack of memory.
+Reply error_of_exception(const Protocol& protocol, StoreFault::Effect effect) try {
     try {
         throw;
     } catch (const Refused& refused) {
@@ -51,11 +68,15 @@ Reply error_of_exception(const Protocol& protocol) {
         return error_of(protocol, {.status = 400, .code = "bad_request", .detail = bad.what()});
     } catch (const StoreFault& fault) {
         return protocol.error(fault);
+    } catch (const std::bad_alloc&) {
+        return without_memory(effect);
     } catch (const std::exception&) {
         return error_of(protocol, {.status = 500,
                                    .code = "internal",
                                    .detail = "the server could not answer this request"});
     }
+} catch (const std::bad_alloc&) {
+    return without_memory(effect);
 }
 
 // Replaces a reply, except for what is known about its route.
@@ -162,7 +183,7 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
         if (body_bytes > 0U) protocol.check_body_type(request);
         return std::nullopt;
     } catch (...) {
-        replace(reply, error_of_exception(protocol));
+        replace(reply, error_of_exception(protocol, StoreFault::Effect::none));
     }
     audit(request, connection, reply);
     permit_origin(reply, request, options_);
@@ -206,7 +227,9 @@ Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connectio
             replace(reply, co_await route.handler(protocol, *routed));
         }
     } catch (...) {
-        replace(reply, error_of_exception(protocol));
+        const bool untouched = !routed || !routed->asked_store;
+        replace(reply, error_of_exception(protocol, untouched ? StoreFault::Effect::none
+                                                              : StoreFault::Effect::unknown));
     }
     reply.waited = routed && routed->waited;
     const Executor executor = co_await asio::this_coro::executor;

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] Reply error(const HttpRequest& request, const Problem& problem) const;
 
     [[nodiscard]] BodyBudget& bodies() noexcept { return bodies_; }
+    [[nodiscard]] AnswerBudget& unsent_answers() noexcept { return backend_.unsent_answers(); }
 
 private:
     struct Match;

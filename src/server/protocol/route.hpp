@@ -93,9 +93,10 @@ struct RoutedRequest {
     std::array<std::string, Path::most_segments> names{};
     Query query{};
     ClientConnection& connection;
-    const Rule& rule;      // of the route
-    const Scheme& scheme;  // of the protocol
-    bool waited = false;   // set by the backend if the request waits for a key
+    const Rule& rule;          // of the route
+    const Scheme& scheme;      // of the protocol
+    bool waited = false;       // set by the backend if the request waits for a key
+    bool asked_store = false;  // set by the backend if it asks the store to change something
 
     // The key that the first two names make. Throws BadRequest if they make none.
     [[nodiscard]] LockKey key() const { return {names[0], names[1]}; }

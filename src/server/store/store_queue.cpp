@@ -6,14 +6,27 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <limits>
+#include <new>
+#include <numeric>
 #include <optional>
+#include <thread>
 #include <unordered_set>
 #include <utility>
 
+#include "core/out_of_memory.hpp"
 #include "core/request_traits.hpp"
+#include "server/store/answer_allowance.hpp"
 
 namespace leasehold::server {
 namespace {
+
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+// holders, list and history.
+bool asks_for_rows(RequestKind kind) {
+    return only_reads(kind) && !names_own_lease(kind);
+}
 
 bool keeps_or_ends(const Request& request) {
     return pace_of(kind_of(request)) == Pace::keeps;
@@ -72,8 +85,12 @@ public:
         if (--unanswered_ > 0) return;
         // This object is gone as soon as the caller continues.
         const auto work = std::move(work_);
-        Resume resume = *std::move(resume_);
-        asio::post(work.get_executor(), std::move(resume));
+        do_for_certain([&] {
+            asio::post(work.get_executor(), [this] {
+                Resume resume = *std::move(resume_);
+                std::move(resume)();
+            });
+        });
     }
     void wait(Resume resume) {
         resume_.emplace(std::move(resume));
@@ -89,69 +106,137 @@ private:
 Task<Outcome> StoreQueue::ask(Request request, Told told) {
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
-    bool entered = enter_at_once(1, urgency);
-    if (!entered) entered = co_await queue_up(1, urgency);
+    const Load load = load_of({&request, 1});
+    bool entered = enter_at_once(load, urgency);
+    if (!entered) entered = co_await queue_up(load, urgency);
     Outcome outcome;
     const Asked asked{request};
     if (!entered) {
         outcome = turned_away();
     } else {
-        const Executor executor = co_await asio::this_coro::executor;
-        Call call{executor, 1};
-        hand_over(call, {&request, 1}, {&outcome, 1});
-        if (!call.answered()) co_await wait_for(call);
-        leave(1);
+        co_await be_answered({&request, 1}, {&outcome, 1}, load);
     }
     outcomes_.publish({asked.kind, asked.owner, outcome, told});
     co_return outcome;
 }
 
 Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests, Told told) {
-    std::vector<Outcome> outcomes(requests.size());
+    for (const Request& request : requests) locks_.validate(request);
     const std::vector<Asked> asked(requests.begin(), requests.end());
-    co_await pass(requests, outcomes);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        outcomes_.publish({asked[i].kind, asked[i].owner, outcomes[i], told});
+    std::vector<Outcome> outcomes(requests.size());
+    AnswerAllowance allowance{told == Told::client ? options_.answer_bytes : unlimited};
+    for (std::vector<std::size_t>& part : parts_of(requests)) {
+        if (allowance.is_used_up()) {
+            std::erase_if(part, [&](std::size_t index) {
+                if (!asks_for_rows(asked[index].kind)) return false;
+                outcomes[index] = AnswerAllowance::not_answered();
+                return true;
+            });
+        }
+        std::vector<Request> some;
+        some.reserve(part.size());
+        for (const std::size_t index : part) some.push_back(std::move(requests[index]));
+        std::vector<Outcome> answers(some.size());
+        co_await pass(some, answers);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            const Asked& one = asked[part[i]];
+            outcomes_.publish({one.kind, one.owner, answers[i], told});
+            allowance.charge(answers[i]);
+            outcomes[part[i]] = std::move(answers[i]);
+        }
     }
     co_return outcomes;
 }
+
+std::vector<std::vector<std::size_t>> StoreQueue::parts_of(
+    std::span<const Request> requests) const {
+    const std::size_t most = locks_.limits().batch_requests;
+    std::vector<std::size_t> order(requests.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (load_of(requests).weight > most && urgency_of(requests) == Urgency::mixed) {
+        const std::vector<bool> first = go_first(requests);
+        std::vector<std::size_t> rest = order;
+        std::erase_if(order, [&](std::size_t index) { return !first[index]; });
+        std::erase_if(rest, [&](std::size_t index) { return first[index]; });
+        order.insert(order.end(), rest.begin(), rest.end());
+    }
+    std::vector<std::vector<std::size_t>> parts;
+    std::size_t weight = 0;
+    for (const std::size_t index : order) {
+        const std::size_t more = weight_of(requests[index]);
+        if (parts.empty() || weight + more > most) {
+            parts.emplace_back();
+            weight = 0;
+        }
+        parts.back().push_back(index);
+        weight += more;
+    }
+    return parts;
+}
+
+// A request of one of the server's own parts. Once it is made, it is answered for certain.
+struct StoreQueue::Submission {
+    Request request;
+    Asked asked;
+    Load load;
+    Told told;
+    std::function<void(Outcome)> reply;
+    asio::executor_work_guard<Executor> work;
+    Outcome outcome{};
+};
 
 void StoreQueue::submit(asio::io_context& home, Request request, Told told,
                         std::function<void(Outcome)> reply) {
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
-    auto send = [this, work = asio::make_work_guard(home), told, request = std::move(request),
-                 reply = std::move(reply)]() mutable {
-        Asked asked{request};
-        outcomes_.sending(request);
-        auto answered = [this, work, told, asked = std::move(asked),
-                         reply = std::move(reply)](Outcome outcome) {
-            asio::post(work.get_executor(),
-                       [this, told, asked, reply, outcome = std::move(outcome)]() mutable {
-                           leave(1);
-                           outcomes_.publish({asked.kind, asked.owner, outcome, told});
-                           if (reply) reply(std::move(outcome));
-                       });
-        };
-        locks_.submit(std::move(request), std::move(answered));
-    };
+    const Load load = load_of({&request, 1});
+    Asked asked{request};
+    auto submission = std::make_shared<Submission>(std::move(request), std::move(asked), load, told,
+                                                   std::move(reply), asio::make_work_guard(home));
+    std::function<void()> send_it = [this, submission] { send(submission); };
     {
         const std::lock_guard lock{mutex_};
-        if (!enter(1, urgency)) {
+        if (!enter(load, urgency)) {
             Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-            queue.push({.requests = 1, .counted = 0, .enter = std::move(send)});
+            queue.push({.load = load, .counted = 0, .enter = std::move(send_it)});
             return;
         }
     }
-    send();
+    send(submission);
+}
+
+void StoreQueue::send(const std::shared_ptr<Submission>& submission) {
+    outcomes_.sending(submission->request);
+    try {
+        locks_.submit(std::move(submission->request), [this, submission](Outcome outcome) {
+            submission->outcome = std::move(outcome);
+            reply_to(submission);
+        });
+    } catch (const std::bad_alloc&) {
+        submission->outcome = out_of_memory(StoreFault::Effect::none);
+        reply_to(submission);
+    }
+}
+
+void StoreQueue::reply_to(const std::shared_ptr<Submission>& submission) {
+    do_for_certain([&] {
+        asio::post(submission->work.get_executor(), [this, submission] {
+            leave(submission->load);
+            const Asked& asked = submission->asked;
+            outcomes_.publish({asked.kind, asked.owner, submission->outcome, submission->told});
+            submission->work.reset();
+            if (submission->reply) submission->reply(std::move(submission->outcome));
+        });
+    });
 }
 
 Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
     // Asks for one key that nobody locks, so that the answer is short.
     Request request = Holders{LockKey{"leasehold", "time"}};
+    constexpr Load one_plain_request{.requests = 1, .weight = 1};
     Outcome outcome;
-    if (enter_at_once(1, Urgency::keeps_or_ends)) {
-        co_await be_answered({&request, 1}, {&outcome, 1});
+    if (enter_at_once(one_plain_request, Urgency::keeps_or_ends)) {
+        co_await be_answered({&request, 1}, {&outcome, 1}, one_plain_request);
     } else {
         co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends);
     }
@@ -165,18 +250,18 @@ Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
 }
 
 Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
-    for (const Request& request : requests) locks_.validate(request);
     const Urgency urgency = urgency_of(requests);
-    if (enter_at_once(requests.size(), urgency)) {
-        co_await be_answered(requests, outcomes);
+    const Load load = load_of(requests);
+    if (enter_at_once(load, urgency)) {
+        co_await be_answered(requests, outcomes, load);
     } else if (urgency == Urgency::mixed) {
-        co_await pass_in_parts(requests, outcomes);
+        co_await pass_by_pace(requests, outcomes);
     } else {
         co_await pass_in_turn(requests, outcomes, urgency);
     }
 }
 
-Task<void> StoreQueue::pass_in_parts(std::span<Request> requests, std::span<Outcome> outcomes) {
+Task<void> StoreQueue::pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes) {
     const std::vector<bool> first = go_first(requests);
     for (const bool part : {true, false}) {
         std::vector<std::size_t> which;
@@ -195,80 +280,105 @@ Task<void> StoreQueue::pass_in_parts(std::span<Request> requests, std::span<Outc
 
 Task<void> StoreQueue::pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
                                     Urgency urgency) {
-    const bool entered = co_await queue_up(requests.size(), urgency);
+    const Load load = load_of(requests);
+    const bool entered = co_await queue_up(load, urgency);
     if (entered) {
-        co_await be_answered(requests, outcomes);
+        co_await be_answered(requests, outcomes, load);
     } else {
         std::ranges::generate(outcomes, turned_away);
     }
 }
 
-Task<void> StoreQueue::be_answered(std::span<Request> requests, std::span<Outcome> outcomes) {
+Task<void> StoreQueue::be_answered(std::span<Request> requests, std::span<Outcome> outcomes,
+                                   Load load) {
     const Executor executor = co_await asio::this_coro::executor;
     Call call{executor, requests.size()};
     hand_over(call, requests, outcomes);
-    if (!call.answered()) co_await wait_for(call);
-    leave(requests.size());
+    // The store's answers go to the caller's frame, which must stay until then.
+    for (bool waited = false; !waited && !call.answered();) {
+        try {
+            co_await wait_for(call);
+            waited = true;
+        } catch (const std::bad_alloc&) {
+            std::this_thread::yield();
+        }
+    }
+    leave(load);
 }
 
 StoreQueue::Queues StoreQueue::queues() {
     const std::lock_guard lock{mutex_};
-    return {.under_way = under_way_, .keeps = urgent_.requests, .tries = patient_.requests};
+    return {
+        .under_way = under_way_.requests, .keeps = urgent_.requests, .tries = patient_.requests};
 }
 
-bool StoreQueue::has_room_for(std::size_t requests) const noexcept {
-    return under_way_ == 0 || under_way_ + requests <= options_.requests_under_way;
+StoreQueue::Load StoreQueue::load_of(std::span<const Request> requests) {
+    Load load{.requests = requests.size()};
+    for (const Request& request : requests) load.weight += weight_of(request);
+    return load;
 }
 
-bool StoreQueue::enter_at_once(std::size_t requests, Urgency urgency) {
+bool StoreQueue::has_room_for(Load load) const noexcept {
+    return under_way_.requests == 0 ||
+           under_way_.weight + load.weight <= options_.requests_under_way;
+}
+
+bool StoreQueue::enter_at_once(Load load, Urgency urgency) {
     const std::lock_guard lock{mutex_};
-    return enter(requests, urgency);
+    return enter(load, urgency);
 }
 
-bool StoreQueue::enter(std::size_t requests, Urgency urgency) {
+bool StoreQueue::enter(Load load, Urgency urgency) {
     const bool first =
         urgent_.line.empty() && (urgency == Urgency::keeps_or_ends || patient_.line.empty());
-    if (!first || !has_room_for(requests)) return false;
-    under_way_ += requests;
+    if (!first || !has_room_for(load)) return false;
+    under_way_ += load;
     return true;
 }
 
-Task<bool> StoreQueue::queue_up(std::size_t requests, Urgency urgency) {
+Task<bool> StoreQueue::queue_up(Load load, Urgency urgency) {
     auto begin = [&](auto resume) {
         const std::lock_guard lock{mutex_};
         // There may be room by now, and no request left whose leaving would make some.
-        if (enter(requests, urgency)) return resume(true);
+        if (enter(load, urgency)) return resume(true);
         Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-        const bool full = queue.counted > 0 && queue.counted + requests > options_.queued_tries;
+        const bool full =
+            queue.counted > 0 && queue.counted + load.requests > options_.queued_tries;
         if (full && &queue == &patient_) return resume(false);
-        queue.push(
-            {.requests = requests, .counted = requests, .enter = [resume] { resume(true); }});
+        queue.push({.load = load, .counted = load.requests, .enter = [resume] { resume(true); }});
     };
     co_return co_await answer_from<bool>(begin);
 }
 
-void StoreQueue::leave(std::size_t requests) {
-    std::vector<Queued> next;
+void StoreQueue::leave(Load load) {
     {
         const std::lock_guard lock{mutex_};
-        under_way_ -= requests;
-        for (;;) {
-            Queue& queue = urgent_.line.empty() ? patient_ : urgent_;
-            if (queue.line.empty() || !has_room_for(queue.line.front().requests)) break;
-            next.push_back(queue.pop());
-            under_way_ += next.back().requests;
-        }
+        under_way_ -= load;
     }
-    for (const Queued& one : next) one.enter();
+    while (const auto next = next_to_enter()) next->enter();
+}
+
+std::optional<StoreQueue::Queued> StoreQueue::next_to_enter() {
+    const std::lock_guard lock{mutex_};
+    Queue& queue = urgent_.line.empty() ? patient_ : urgent_;
+    if (queue.line.empty() || !has_room_for(queue.line.front().load)) return std::nullopt;
+    Queued first = queue.pop();
+    under_way_ += first.load;
+    return first;
 }
 
 void StoreQueue::hand_over(Call& call, std::span<Request> requests, std::span<Outcome> outcomes) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
         outcomes_.sending(requests[i]);
-        locks_.submit(std::move(requests[i]), [&call, &to = outcomes[i]](Outcome outcome) {
-            to = std::move(outcome);
+        try {
+            locks_.submit(std::move(requests[i]), [&call, &to = outcomes[i]](Outcome outcome) {
+                to = std::move(outcome);
+                call.count_down();
+            });
+        } catch (const std::bad_alloc&) {
+            outcomes[i] = out_of_memory(StoreFault::Effect::none);
             call.count_down();
-        });
+        }
     }
 }
 

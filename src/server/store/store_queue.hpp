@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,15 @@ namespace leasehold::server {
 // The way to the store for all parts of the server. Lets a bounded number of requests through at
 // once. Thread-safe.
 //
-// 1. A request enters at once if fewer than `requests_under_way` are with the store and no other
-//    queues before it. A message with more requests than that enters when it is alone.
+// 1. A request enters at once if there is room for it and no other queues before it. There is room
+//    for `requests_under_way` plain tries, and heavier requests take more of it (weight_of). A
+//    message that is heavier than all the room enters when it is alone.
 // 2. Otherwise it queues. Requests that keep or end a lease have a queue of their own, which is
 //    served before the queue of the others. If `queued_tries` others queue, one more is refused;
 //    requests of the server's own parts (submit) are neither counted nor refused.
 // 3. A batch with requests of both paces is split, so that the requests that keep or end a lease do
-//    not wait behind tries; requests about the same key stay in their order.
+//    not wait behind tries; requests about the same key stay in their order. A heavy batch is sent
+//    in parts, so that the requests of others get in between.
 // 4. The outcome is published to the stream of outcomes, and the caller continues.
 // 5. When a request leaves, the queued ones that fit now enter, in their order.
 class StoreQueue {
@@ -43,7 +46,8 @@ public:
     [[nodiscard]] Task<Outcome> ask(Request request, Told told = Told::client);
 
     // The same for several requests, which go to the store in this order unless they are split
-    // (step 3).
+    // (step 3). The outcomes for a client together are not larger than `answer_bytes`, see
+    // AnswerAllowance.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests,
                                                      Told told = Told::client);
 
@@ -68,9 +72,27 @@ private:
     // `mixed`: some of them keep or end a lease.
     enum class Urgency : std::uint8_t { keeps_or_ends, mixed, asks_anew };
 
+    // The number of requests that enter together, and their weight.
+    struct Load {
+        std::size_t requests = 0;
+        std::size_t weight = 0;
+
+        Load& operator+=(Load other) noexcept {
+            requests += other.requests;
+            weight += other.weight;
+            return *this;
+        }
+        Load& operator-=(Load other) noexcept {
+            requests -= other.requests;
+            weight -= other.weight;
+            return *this;
+        }
+    };
+    static Load load_of(std::span<const Request> requests);
+
     // Requests that enter together.
     struct Queued {
-        std::size_t requests;
+        Load load;
         std::size_t counted;  // of the requests, those that count towards `queued_tries`
         std::function<void()> enter;
     };
@@ -80,14 +102,14 @@ private:
         std::size_t counted = 0;   // in the line
 
         void push(Queued queued) {
-            requests += queued.requests;
+            requests += queued.load.requests;
             counted += queued.counted;
             line.push_back(std::move(queued));
         }
         [[nodiscard]] Queued pop() {
             Queued first = std::move(line.front());
             line.pop_front();
-            requests -= first.requests;
+            requests -= first.load.requests;
             counted -= first.counted;
             return first;
         }
@@ -95,22 +117,32 @@ private:
 
     static Urgency urgency_of(std::span<const Request> requests);
 
-    // Whether this many more fit. Under mutex_.
-    [[nodiscard]] bool has_room_for(std::size_t requests) const noexcept;
-    [[nodiscard]] bool enter(std::size_t requests, Urgency urgency);  // under mutex_
-    [[nodiscard]] bool enter_at_once(std::size_t requests, Urgency urgency);
+    // Under mutex_.
+    [[nodiscard]] bool has_room_for(Load load) const noexcept;
+    [[nodiscard]] bool enter(Load load, Urgency urgency);  // under mutex_
+    [[nodiscard]] bool enter_at_once(Load load, Urgency urgency);
     // False if too many queue already.
-    [[nodiscard]] Task<bool> queue_up(std::size_t requests, Urgency urgency);
-    void leave(std::size_t requests);
+    [[nodiscard]] Task<bool> queue_up(Load load, Urgency urgency);
+    // The requests that fit now enter.
+    void leave(Load load);
+    [[nodiscard]] std::optional<Queued> next_to_enter();
+
+    struct Submission;
+    void send(const std::shared_ptr<Submission>& submission);
+    void reply_to(const std::shared_ptr<Submission>& submission);
+
+    // The parts in which a batch is sent to the store, each as indices of its requests.
+    [[nodiscard]] std::vector<std::vector<std::size_t>> parts_of(
+        std::span<const Request> requests) const;
 
     // These fill in the outcomes. The requests are moved from.
     [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
     [[nodiscard]] Task<void> pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
                                           Urgency urgency);
     // Step 3.
-    [[nodiscard]] Task<void> pass_in_parts(std::span<Request> requests,
-                                           std::span<Outcome> outcomes);
-    [[nodiscard]] Task<void> be_answered(std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> be_answered(std::span<Request> requests, std::span<Outcome> outcomes,
+                                         Load load);
 
     // Requests that are with the store, and the coroutine that waits for their outcomes.
     class Call;
@@ -121,9 +153,9 @@ private:
     const OutcomeStream& outcomes_;
     const ServerOptions& options_;
     std::mutex mutex_;
-    std::size_t under_way_ = 0;  // guarded by mutex_
-    Queue urgent_;               // guarded by mutex_; keep or end a lease
-    Queue patient_;              // guarded by mutex_; all others
+    Load under_way_;  // guarded by mutex_
+    Queue urgent_;    // guarded by mutex_; keep or end a lease
+    Queue patient_;   // guarded by mutex_; all others
 };
 
 }  // namespace leasehold::server

@@ -7,6 +7,7 @@
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "server/access/tokens.hpp"
@@ -22,6 +23,28 @@ using State = RequestReader::State;
 constexpr std::chrono::milliseconds unbounded{-1};
 constexpr std::chrono::seconds linger_deadline{2};
 constexpr std::size_t kept_reply_bytes = 16 * 1024;
+
+// The whole message if an answer cannot even be printed. The request may have been carried out.
+constexpr std::string_view no_memory_to_print =
+    "HTTP/1.1 503 Service Unavailable\r\n"
+    "Cache-Control: no-store\r\n"
+    "Content-Type: application/problem+json\r\n"
+    "Content-Length: 188\r\n"
+    "Retry-After: 1\r\n"
+    "Connection: close\r\n"
+    "\r\n"
+    R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
+    R"("detail":"the server has not enough memory for the answer","effect":"unknown",)"
+    R"("cause":"unavailable"})";
+
+// Assigning an empty text would keep the memory.
+void free_text(std::string& text) {
+    std::string{}.swap(text);
+}
+
+std::array<asio::const_buffer, 2> buffers_of(const std::array<std::string_view, 2>& parts) {
+    return {asio::buffer(parts[0]), asio::buffer(parts[1])};
+}
 
 // The event of a deadline that passed while reading.
 ConnectionEvent missed_in(State state) {
@@ -162,7 +185,7 @@ void Session::tell_observer(const Reply& reply) {
          .waited = reply.waited,
          .took = Clock::now() - asked_at_,
          .bytes_in = reader_.request().body_bytes,
-         .bytes_out = out_.size()});
+         .bytes_out = out_.size() + static_out_.size()});
 }
 
 Task<bool> Session::shake_hands() {
@@ -227,17 +250,19 @@ Task<void> Session::run() {
             if (!reader_.request().keep_alive || reply.stream || reply.last) last_ = true;
         }
         print_reply(reply);
+        free_text(reply.body);
         co_await send_with_others();
         bool sent = unsent_ == 0;
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
+        reader_.request().answer_share.give_back();
         streaming_ = sent && reply.stream;
         if (streaming_) co_await send_stream(std::move(reply.stream));
         // The client may already have sent more. Closing now would reset the connection before the
         // client has read the answer.
         if (sent && last_) lingering_ = true;
         if (!sent || last_) break;
-        if (out_.capacity() > kept_reply_bytes) out_ = {};
+        if (out_.capacity() > kept_reply_bytes) free_text(out_);
         reader_.next();
     }
     if (tls_) tls_->say_goodbye();
@@ -263,6 +288,8 @@ Task<bool> Session::receive() {
             enter(phase = Phase::body, options.body_deadline);
             if (reader_.take_expect_continue()) {
                 out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+                static_out_ = {};
+                unsent_ = out_.size();
                 if (!send_at_once()) co_return false;
             }
         }
@@ -323,18 +350,47 @@ State Session::admit_more() {
 }
 
 void Session::print_reply(const Reply& reply) {
+    HttpRequest& request = reader_.request();
+    const WithBody with_body = request.method == "HEAD" ? WithBody::no : WithBody::yes;
     out_.clear();
-    print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
-          reader_.request().method == "HEAD" ? WithBody::no : WithBody::yes,
-          tls_ ? worker_.fields_with_tls() : std::string_view{});
+    try {
+        print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
+              with_body, tls_ ? worker_.fields_with_tls() : std::string_view{});
+        static_out_ = with_body == WithBody::yes ? reply.static_body : std::string_view{};
+        request.answer_share.count(dispatcher_.unsent_answers(),
+                                   request.token ? request.token->name : "", out_.size());
+    } catch (const std::bad_alloc&) {
+        free_text(out_);
+        static_out_ = no_memory_to_print;
+        last_ = true;
+    }
+    unsent_ = out_.size() + static_out_.size();
     tell_observer(reply);
 }
 
+std::array<std::string_view, 2> Session::unsent() const noexcept {
+    const std::size_t rest = std::min(unsent_, static_out_.size());
+    return {std::string_view{out_}.substr(out_.size() - (unsent_ - rest)),
+            static_out_.substr(static_out_.size() - rest)};
+}
+
+Tls::Want Session::write_some() {
+    for (const std::string_view part : unsent()) {
+        if (part.empty()) continue;
+        const auto [bytes, want] = tls_->write(part);
+        unsent_ -= bytes;
+        if (bytes < part.size()) return want;
+    }
+    return Tls::Want::nothing;
+}
+
 bool Session::send_at_once() {
-    error_code error;
-    const std::size_t sent =
-        tls_ ? tls_->write(out_).bytes : socket_.write_some(asio::buffer(out_), error);
-    unsent_ = out_.size() - sent;
+    if (tls_) {
+        (void)write_some();
+    } else {
+        error_code error;
+        unsent_ -= socket_.write_some(buffers_of(unsent()), error);
+    }
     return unsent_ == 0;
 }
 
@@ -347,15 +403,13 @@ Task<bool> Session::send_rest() {
     enter(Phase::writing, worker_.options().write_deadline);
     error_code error;
     while (tls_ && unsent_ > 0 && !error) {
-        const auto [bytes, want] =
-            tls_->write(std::string_view{out_}.substr(out_.size() - unsent_));
-        unsent_ -= bytes;
+        const Tls::Want want = write_some();
         if (want == Tls::Want::closed) error = asio::error::eof;
         if (unsent_ > 0 && !error) co_await wait_until(want, error);
     }
     if (!tls_) {
-        co_await asio::async_write(socket_, asio::buffer(out_) + (out_.size() - unsent_),
-                                   asio::redirect_error(use_task, error));
+        const auto rest = buffers_of(unsent());
+        co_await asio::async_write(socket_, rest, asio::redirect_error(use_task, error));
     }
     if (error && expired_) happened(ConnectionEvent::slow_reader);
     co_return !error;
@@ -393,6 +447,7 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
     const auto heartbeat = worker_.options().events_heartbeat;
     auto next_heartbeat = Clock::now() + heartbeat;
     auto state = BodyStream::State::open;
+    static_out_ = {};
     while (state == BodyStream::State::open && !news->gone) {
         enter(Phase::answering, unbounded);
         out_.clear();
@@ -403,13 +458,14 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
         if (state == BodyStream::State::lost) break;
         if (out_.empty() && Clock::now() >= next_heartbeat) stream->print_heartbeat(out_);
         if (out_.empty()) {
-            if (out_.capacity() > kept_reply_bytes) out_ = {};
+            if (out_.capacity() > kept_reply_bytes) free_text(out_);
             auto wakes_at = next_heartbeat;
             if (token && !expired) wakes_at = std::min(wakes_at, Clock::now() + time_left(*token));
             news->timer.expires_at(wakes_at);
             co_await news->timer.async_wait(asio::redirect_error(use_task, ignored));
             continue;
         }
+        unsent_ = out_.size();
         bool sent = send_at_once();
         if (!sent) sent = co_await send_rest();
         if (!sent) break;

@@ -2,12 +2,14 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "server/http/body_stream.hpp"
 #include "server/monitoring/observer.hpp"
@@ -105,6 +107,10 @@ private:
     // would reset the connection before the client has read the answer.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
+    // The unsent bytes of out_, and those of static_out_.
+    [[nodiscard]] std::array<std::string_view, 2> unsent() const noexcept;
+    // Sends through TLS. Returns what it wants before it continues.
+    [[nodiscard]] Tls::Want write_some();
     void tell_observer(const Reply& reply);
     void happened(ConnectionEvent event);
 
@@ -121,7 +127,8 @@ private:
     RequestReader reader_;
     Reply refusal_;  // the answer to a request that was refused while it was read
     std::string out_;
-    std::size_t unsent_ = 0;  // bytes at the end of out_
+    std::string_view static_out_;  // is sent behind out_
+    std::size_t unsent_ = 0;       // bytes at the end of both
     Phase phase_ = Phase::idle;
     bool expired_ = false;
     bool last_ = false;             // the connection is closed after the current reply

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/out_of_memory.hpp"
 #include "server/monitoring/observer.hpp"
 
 namespace leasehold::server {
@@ -43,6 +44,8 @@ void Worker::run() {
         } catch (const std::exception& error) {
             options_.observer->failed(error.what());
         }
+        // The exception may have been that of the timer.
+        if (ticking_ && !tick_is_due_) do_for_certain([this] { tick(); });
     }
 }
 
@@ -115,6 +118,7 @@ Task<void> Worker::hold(std::unique_ptr<Session> session, std::shared_ptr<void> 
 void Worker::tick() {
     ticks_.expires_after(between_ticks);
     ticks_.async_wait([this](boost::system::error_code) {
+        tick_is_due_ = false;
         ticking_ = !sessions_.empty();
         if (!ticking_) return;
         const auto now = Clock::now();
@@ -124,6 +128,7 @@ void Worker::tick() {
         }
         tick();
     });
+    tick_is_due_ = true;
 }
 
 void Worker::send_soon(Session& session, Resume resume) {

@@ -75,6 +75,7 @@ private:
     std::optional<asio::executor_work_guard<Executor>> open_;  // empty after stop()
     Timer ticks_{context_.get_executor()};
     bool ticking_ = false;
+    bool tick_is_due_ = false;                           // the timer is set
     std::vector<std::pair<Session*, Resume>> answered_;  // in this turn of the event loop
     Clock::time_point cut_at_ = Clock::time_point::max();
     const std::string fields_with_tls_;

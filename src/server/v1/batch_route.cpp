@@ -1,10 +1,14 @@
+#include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "server/http/bodies.hpp"
 #include "server/v1/native.hpp"
+#include "server/v1/query.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {
@@ -36,6 +40,19 @@ Problem problem_of(const BatchRefused& refused, std::size_t requests) {
 // The number of pages of rows that one batch may ask for.
 constexpr std::size_t pages_at_once = 16;
 
+// A long answer is printed in pieces of this size. Other clients are answered in between.
+constexpr std::size_t bytes_between_yields = 64 * 1024;
+
+// The room that the answer to these requests may need; 0 if all of them keep or end leases.
+std::size_t bytes_of_rows(std::span<const Request> requests, std::size_t most) {
+    std::size_t bytes = 0;
+    for (const Request& request : requests) {
+        if (pace_of(kind_of(request)) == Pace::keeps) continue;
+        bytes += room_for(1 + rows_asked_for(request));
+    }
+    return std::min(bytes, most);
+}
+
 json::array& requests_in(json::value& body, const ServerOptions& options) {
     wire::Fields fields{body, "the body"};
     (void)fields.required("requests");
@@ -52,13 +69,21 @@ json::array& requests_in(json::value& body, const ServerOptions& options) {
 // Throws BatchRefused for a request that cannot be read.
 std::vector<Request> read_batch(json::array& list, const Backend& backend) {
     const std::size_t most_rows = pages_at_once * backend.limits().page_rows;
+    const std::size_t most_keys =
+        std::max(backend.options().batch_requests, backend.limits().keys_at_once);
     std::vector<Request> requests;
     requests.reserve(list.size());
     std::size_t rows = 0;
+    std::size_t keys = 0;
     for (json::value& item : list) {
         try {
             const Request& wanted =
                 requests.emplace_back(wire::request_from(item, backend.limits().default_ttl));
+            if (const auto* all = std::get_if<TryLockAll>(&wanted)) keys += all->keys.size();
+            if (keys > most_keys) {
+                throw BadRequest{"the try_all requests of a batch may name at most " +
+                                 std::to_string(most_keys) + " keys in total here"};
+            }
             if (rows_asked_for(wanted) == 0) continue;
             backend.validate(wanted);
             rows += rows_asked_for(wanted);
@@ -87,21 +112,36 @@ Task<Reply> Native::batch(RoutedRequest& request) {
         std::vector<Request> requests = read_batch(list, backend_);
         body = nullptr;  // frees its memory while the store works
         for (const Request& one : requests) by_holder.push_back(is_by_holder(one));
+        if (const std::size_t bytes = bytes_of_rows(requests, options_.answer_bytes)) {
+            backend_.reserve_answer(request, bytes);
+        }
         outcomes = co_await backend_.ask_all(request, std::move(requests));
     } catch (const BatchRefused& refused) {
         throw Refused{problem_of(refused, size)};
     }
-    json::array answers;
-    answers.reserve(outcomes.size());
+    Reply reply;
+    reply.body = R"({"answers":[)";
+    std::size_t yielded_at = 0;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-        json::object answer = wire::to_json(outcomes[i]);
-        const auto* const lease = std::get_if<Lease>(&outcomes[i]);
-        if (lease != nullptr && by_holder[i]) put_knocks(answer["lease"].as_object(), *lease);
-        answers.emplace_back(std::move(answer));
+        if (i > 0) reply.body += ',';
+        const Outcome outcome = std::exchange(outcomes[i], {});  // frees its memory soon
+        by_holder[i] ? print_for_holder(reply.body, outcome) : wire::print(reply.body, outcome);
+        if (reply.body.size() - yielded_at < bytes_between_yields) continue;
+        yielded_at = reply.body.size();
+        co_await asio::post(use_task);  // answers others in between
     }
-    json::object reply;
-    reply["answers"] = std::move(answers);
-    co_return json_reply(200, reply);
+    reply.body += "]}";
+    co_return reply;
+}
+
+void Native::print_for_holder(std::string& out, const Outcome& outcome) const {
+    const auto* const lease = std::get_if<Lease>(&outcome);
+    if (lease == nullptr || backend_.knocks_on(*lease).empty()) {
+        return wire::print(out, outcome);
+    }
+    json::object answer = wire::to_json(outcome);
+    put_knocks(answer["lease"].as_object(), *lease);
+    wire::print(out, answer);
 }
 
 }  // namespace leasehold::server::v1

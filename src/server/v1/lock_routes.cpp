@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/text.hpp"
+#include "core/sizes.hpp"
 #include "server/http/bodies.hpp"
 #include "server/v1/cursor.hpp"
 #include "server/v1/lock_token.hpp"
@@ -150,6 +150,7 @@ Task<Reply> Native::check(RoutedRequest& request) {
 
 Task<Reply> Native::show_holders(RoutedRequest& request) {
     const LockKey key = request.key();
+    backend_.reserve_answer(request, Limits::page_bytes);
     Request question = Holders{key};
     const Outcome outcome = co_await backend_.ask(request, std::move(question));
     if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(outcome);
@@ -210,10 +211,15 @@ Task<Reply> Native::list(RoutedRequest& request) {
         wanted.limit = limits_.page_rows;
     }
 
+    backend_.reserve_answer(request, room_for(page));
+
     std::vector<Holder> found;
+    std::size_t bytes = 0;
     Time found_at{};
     bool more = true;
-    for (std::size_t i = 0; i < pages_searched && more && found.size() < page; ++i) {
+    bool rows_left = false;  // of the store's last page
+    const auto is_full = [&] { return found.size() == page || bytes >= Limits::page_bytes; };
+    for (std::size_t i = 0; i < pages_searched && more && !is_full(); ++i) {
         Request question = wanted;
         Outcome outcome = co_await backend_.ask(request, std::move(question));
         auto* holders = std::get_if<HolderPage>(&outcome);
@@ -221,35 +227,39 @@ Task<Reply> Native::list(RoutedRequest& request) {
         more = holders->may_continue(wanted.limit);
         found_at = holders->store_now;
         for (Holder& holder : holders->items) {
-            if (found.size() == page) {
-                more = true;
-                break;
-            }
+            rows_left = is_full();
+            if (rows_left) break;
             wanted.after = holder;
-            if (search.finds(holder)) found.push_back(std::move(holder));
+            if (!search.finds(holder)) continue;
+            bytes += size_of(holder);
+            found.push_back(std::move(holder));
         }
     }
-    json::object body;
-    body["locks"] = co_await with_waiters(found);
-    body["next"] = nullptr;
-    if (more) body["next"] = cursor_of(*wanted.after);
-    body["store_now"] = wire::to_json(found_at);
-    co_return json_reply(200, body);
+    Reply reply;
+    reply.body = R"({"locks":)";
+    co_await print_with_waiters(reply.body, found);
+    json::object rest;
+    rest["next"] = nullptr;
+    if (more || rows_left) rest["next"] = cursor_of(*wanted.after);
+    rest["store_now"] = wire::to_json(found_at);
+    const std::string text = wire::print(rest);
+    reply.body.append(",").append(text, 1);
+    co_return reply;
 }
 
-Task<json::array> Native::with_waiters(const std::vector<Holder>& holders) {
+Task<void> Native::print_with_waiters(std::string& out, const std::vector<Holder>& holders) {
     std::vector<LockKey> keys;
     keys.reserve(holders.size());
     for (const Holder& holder : holders) keys.push_back(holder.key);
     const std::vector<std::size_t> waiters = co_await backend_.waiting_for(std::move(keys));
-    json::array rows;
-    rows.reserve(holders.size());
+    out += '[';
     for (std::size_t i = 0; i < holders.size(); ++i) {
+        if (i > 0) out += ',';
         json::object row = wire::to_json(holders[i]);
         row["waiters"] = waiters[i];
-        rows.emplace_back(std::move(row));
+        wire::print(out, row);
     }
-    co_return rows;
+    out += ']';
 }
 
 Task<Reply> Native::release_all(RoutedRequest& request) {
@@ -267,6 +277,7 @@ Task<Reply> Native::history(RoutedRequest& request) {
     wanted.limit = limit_in(request.query, wanted.limit);
     const std::size_t page = wanted.limit;
 
+    backend_.reserve_answer(request, room_for(page));
     Request question = std::move(wanted);
     const Outcome outcome = co_await backend_.ask(request, std::move(question));
     const auto* past = std::get_if<HistoryPage>(&outcome);

@@ -54,6 +54,8 @@ private:
 
     // batch_route.cpp
     [[nodiscard]] Task<Reply> batch(RoutedRequest& request);
+    // With the knocks on the lease, if there are any.
+    void print_for_holder(std::string& out, const Outcome& outcome) const;
 
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(RoutedRequest& request);
@@ -65,8 +67,9 @@ private:
     [[nodiscard]] Task<Reply> release(RoutedRequest& request);
     [[nodiscard]] Task<Reply> break_lock(RoutedRequest& request);
     [[nodiscard]] Task<Reply> list(RoutedRequest& request);
-    // As JSON, each with the number of clients that wait for its key.
-    [[nodiscard]] Task<boost::json::array> with_waiters(const std::vector<Holder>& holders);
+    // As a JSON array, each with the number of clients that wait for its key.
+    [[nodiscard]] Task<void> print_with_waiters(std::string& out,
+                                                const std::vector<Holder>& holders);
     [[nodiscard]] Task<Reply> release_all(RoutedRequest& request);
     [[nodiscard]] Task<Reply> history(RoutedRequest& request);
 

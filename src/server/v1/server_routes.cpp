@@ -45,7 +45,7 @@ Task<Reply> Native::metrics(RoutedRequest&) {
 }
 
 Task<Reply> Native::describe(RoutedRequest&) {
-    co_return Reply{.body = description_};
+    co_return Reply{.static_body = description_};
 }
 
 Task<Reply> Native::console(RoutedRequest& request) {

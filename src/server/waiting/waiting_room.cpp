@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <iterator>
 #include <list>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.hpp"
 #include "core/sizes.hpp"
 
 namespace leasehold::server {
@@ -106,7 +108,7 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnect
         waiter->resume = std::move(resume);
         connection.watch(
             [this, waiter] { asio::dispatch(home_, [this, waiter] { leave(waiter); }); });
-        asio::dispatch(home_, [this, waiter] { join(waiter); });
+        asio::dispatch(home_, [this, waiter] { join_or_refuse(waiter); });
     };
     Outcome outcome = co_await answer_from<Outcome>(begin);
     const bool there = connection.unwatch();
@@ -211,8 +213,23 @@ void WaitingRoom::close() {
     });
 }
 
-void WaitingRoom::join(const WaiterPtr& waiter) {
+void WaitingRoom::join_or_refuse(const WaiterPtr& waiter) {
     ++waiting_;
+    try {
+        join(waiter);
+    } catch (const std::bad_alloc&) {
+        if (waiter->answered || waiter->line != nullptr) return;
+        // It may be in some of the lists.
+        std::erase_if(ending_, [&](const auto& one) { return one.second == waiter; });
+        if (const auto at = lines_.find(waiter->wanted.key); at != lines_.end() && at->second) {
+            at->second->waiters.remove(waiter);
+            std::erase_if(at->second->drawn, [&](const auto& one) { return one.second == waiter; });
+        }
+        answer(waiter, out_of_memory(StoreFault::Effect::none));
+    }
+}
+
+void WaitingRoom::join(const WaiterPtr& waiter) {
     if (closed_) return answer(waiter, not_sent(stopping));
     if (!waiter->is_welcome()) return answer(waiter, not_sent(not_welcome));
     if (waiting_ > options_.waiters)
@@ -227,10 +244,10 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     const auto ahead =
         std::ranges::find_if(line->waiters | std::views::reverse,
                              [&](const WaiterPtr& other) { return other->since <= waiter->since; });
-    waiter->line = line.get();
     waiter->place = line->waiters.insert(ahead.base(), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
     if (!waiter->wanted.fresh_lock_id) line->drawn[waiter->wanted.lock_id] = waiter;
+    waiter->line = line.get();
     if (before) {
         waiter->has_tried = before->has_tried;
         before->replaced = true;
@@ -302,11 +319,18 @@ void WaitingRoom::serve(Line& line) {
     }
     const WaiterPtr first = line.waiters.front();
     if (closed_ || (first->has_tried && !line.again)) return;
+    try {
+        // The answer comes in a later turn of the event loop.
+        store_.submit(home_, first->wanted, Told::nobody,
+                      [this, first](Outcome outcome) { tried(first, std::move(outcome)); });
+    } catch (const std::bad_alloc&) {
+        line.again = true;
+        do_for_certain([&] { schedule(line, Clock::now() + options_.wait_poll); });
+        return;
+    }
     line.again = false;
     line.trying = first.get();
     first->has_tried = true;
-    store_.submit(home_, first->wanted, Told::nobody,
-                  [this, first](Outcome outcome) { tried(first, std::move(outcome)); });
 }
 
 void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {

@@ -75,6 +75,8 @@ private:
     using WaiterPtr = std::shared_ptr<Waiter>;
 
     void ended(const Lease& lease);
+    // Step 1. A try for which there is no memory is answered with a fault.
+    void join_or_refuse(const WaiterPtr& waiter);
     void join(const WaiterPtr& waiter);
     [[nodiscard]] std::vector<WaiterPtr> everybody() const;
     [[nodiscard]] static WaiterPtr same_try(const Line& line, const TryLock& wanted);

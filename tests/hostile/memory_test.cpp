@@ -1,0 +1,92 @@
+// A server whose memory runs out answers with a fault, goes on, and loses no lease.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "command/serving.hpp"
+#include "hostile/hostile.hpp"
+
+namespace leasehold::hostile {
+namespace {
+
+class OutOfMemory : public HostileTest {
+protected:
+    // From now on the server gets this much memory more, and no more.
+    void limit_memory(std::size_t more) {
+        std::ifstream statm{"/proc/" + std::to_string(server_.pid()) + "/statm"};
+        std::size_t pages = 0;
+        statm >> pages;
+        const rlim_t bytes = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
+        const rlimit limit{.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+        ASSERT_EQ(::prlimit(server_.pid(), RLIMIT_AS, &limit, nullptr), 0);
+    }
+
+    // Sends requests whose bodies need more memory than there is. Returns how many were answered
+    // with a fault for lack of memory.
+    [[nodiscard]] std::size_t use_up_memory() {
+        constexpr std::size_t clients = 24;
+        const std::string body = large_batch();
+        std::vector<Client> all;
+        for (std::size_t i = 0; i < clients; ++i) {
+            all.push_back(server_.connect());
+            all.back().expect_another_protocol();
+            all.back().send(testing::message("POST", "/v1/batch", body));
+        }
+        std::size_t faults = 0;
+        for (Client& client : all) {
+            const Answer answer = client.receive();
+            // The server may have had to cut a connection.
+            if (answer.status == 503) ++faults;
+            EXPECT_TRUE(answer.status == 0 || answer.status == 200 || answer.status == 503)
+                << answer.status << answer.body;
+            if (answer.status == 503 && answer.code() == "fault") {
+                const auto effect = answer.json().at("effect").as_string();
+                EXPECT_TRUE(effect == "none" || effect == "unknown") << effect;
+            }
+        }
+        return faults;
+    }
+
+    [[nodiscard]] static std::string large_batch() {
+        std::vector<std::string> requests;
+        for (int i = 0; i < 500; ++i) {
+            requests.push_back(R"({"op":"try","type":"Large","id":")" + std::to_string(i) +
+                               R"(","owner":"attacker","note":")" + padded("", Limits::note_bytes) +
+                               R"("})");
+        }
+        return batch_of(requests);
+    }
+
+    command::Serving server_{url(), {"--threads", "2"}};
+};
+LEASEHOLD_HOSTILE(OutOfMemory);
+
+TEST_P(OutOfMemory, IsAnsweredAndTheServerGoesOn) {
+    Client holder = server_.connect();
+    const Answer lease =
+        holder.ask("POST", "/v1/locks/Order/1", R"({"owner":"holder","ttl_ms":60000})");
+    ASSERT_EQ(lease.status, 201U);
+    limit_memory(4 << 20U);
+    std::size_t faults = 0;
+    for (int round = 0; round < 4; ++round) faults += use_up_memory();
+    EXPECT_GT(faults, 0U) << "the memory was enough, so nothing was proved";
+
+    const auto renewed = [&] {
+        return server_.connect().ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})",
+                                     lock_token_of(lease));
+    };
+    EXPECT_TRUE(testing::eventually([&] { return renewed().status == 200; }));
+    EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+TEST_P(OutOfMemory, AtTheEndLosesNothing) {
+    limit_memory(0);
+    (void)use_up_memory();
+    EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+}  // namespace
+}  // namespace leasehold::hostile
