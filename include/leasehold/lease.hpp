@@ -76,7 +76,9 @@ struct PastLease {
     Holder lease;  // `expires_at` is the expiry it had
     Gone how = Gone::unknown;
     Time ended_at{};
-    std::string by{};           // taken: the next owner; broken: who broke it
+    // taken: the next owner; broken: who broke it; released: the token of the server's client that
+    // released it, empty without a token
+    std::string by{};
     std::string why{};          // broken: the reason given
     std::int64_t sequence = 0;  // grows with every ending in this store; for paging
 

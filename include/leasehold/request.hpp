@@ -33,6 +33,9 @@ struct TryLock {
     // if the lock id was drawn for this request and was never sent before. Otherwise a repeated try
     // could be granted a second time.
     bool fresh_lock_id = false;
+    // The id of the token through which the owner asks; a server with tokens sets it. The owner's
+    // live lease is given back only to a try with the same token id; to any other it is held.
+    std::string token_id{};
 };
 
 // Takes every key or none. `lock_ids[i]` is for `keys[i]`; the keys are sorted and different.
@@ -45,6 +48,7 @@ struct TryLockAll {
     std::string note{};
     std::optional<Duration> max_hold{};
     bool fresh_lock_id = false;  // as in TryLock, of all lock ids
+    std::string token_id{};      // as in TryLock
 };
 
 // Asks whether a lease is alive. Writes nothing.
@@ -77,6 +81,7 @@ struct Release {
     LockId lock_id{};
     // If given, a lease that was prolonged since, and has another expiry, is refused as held.
     std::optional<Time> if_expires_at{};
+    std::string by{};  // for the history: the name of the token that a server's client has shown
 };
 
 // Ends all leases of an owner.
@@ -84,6 +89,9 @@ struct ReleaseAll {
     std::string owner{};
     OwnerScope scope = OwnerScope::exact;
     std::optional<LockKey> key{};  // if given, only the leases on this key
+    std::string by{};              // as in Release
+    // If not empty, only the leases that were taken with this token id or one below it, "id/...".
+    std::string token_id{};
 };
 
 // Ends the lease that has exactly this fence.

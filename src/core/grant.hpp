@@ -13,8 +13,9 @@
 
 // A lease as a store keeps it, and the list of its fields. A new field of a lease is a member of
 // Grant, Lease and Holder, and a line of a list here. If it is a line of `requested_texts`, it is
-// also a member of TryLock, TryLockAll and LockOptions. Everything else comes from the lists: the
-// columns and the schema steps of every store, JSON, and what a try brings.
+// also a member of TryLock, TryLockAll and LockOptions; if it is a line of `private_fields`, it is
+// a member of Grant, TryLock and TryLockAll only. Everything else comes from the lists: the columns
+// and the schema steps of every store, JSON, and what a try brings.
 namespace leasehold {
 
 struct Grant {
@@ -25,6 +26,7 @@ struct Grant {
     Time granted_at{};
     Time expires_at{};
     std::string note{};
+    std::string token_id{};  // of the token that took it; empty if it was taken without a token
 
     friend bool operator==(const Grant&, const Grant&) = default;
 };
@@ -67,6 +69,17 @@ inline constexpr std::tuple requested_texts{
 // All fields that everybody may see, besides the key.
 inline constexpr auto public_fields = std::tuple_cat(granted_fields, requested_texts);
 
+// The fields that a try brings and that the store keeps for its decisions. Nobody sees them.
+inline constexpr std::tuple private_fields{
+    LeaseField{.name = "token_id",
+               .of = [](auto& lease) -> auto& { return lease.token_id; },
+               .since = 2,
+               .max_bytes = Limits::token_id_bytes},
+};
+
+// All fields that a store keeps, besides the key and the lock id.
+inline constexpr auto stored_fields = std::tuple_cat(public_fields, private_fields);
+
 template <class Fields, class Use>
 constexpr void for_each_field(const Fields& fields, Use use) {
     std::apply([&](const auto&... field) { (use(field), ...); }, fields);
@@ -75,7 +88,7 @@ constexpr void for_each_field(const Fields& fields, Use use) {
 // The version of the schema, the same in every store. Raise it with a field that is `since` the new
 // version, or with a new enumerator of Mode or Gone: an older process must not meet a number that
 // it does not know. Every store gets the step from here, see core/lock_tables.hpp.
-inline constexpr std::size_t schema_version = 1;
+inline constexpr std::size_t schema_version = 2;
 
 template <class Fields>
 [[nodiscard]] constexpr std::size_t newest_of(const Fields& fields) {
@@ -83,7 +96,7 @@ template <class Fields>
     for_each_field(fields, [&](const auto& field) { newest = std::max(newest, field.since); });
     return newest;
 }
-static_assert(newest_of(public_fields) <= schema_version, "a field needs a later schema_version");
+static_assert(newest_of(stored_fields) <= schema_version, "a field needs a later schema_version");
 
 template <class From, class To>
 void copy_fields(const auto& fields, From&& from, To& to) {

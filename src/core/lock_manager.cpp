@@ -53,11 +53,16 @@ public:
         lock_id(r.lock_id);
         ttl("the ttl", r.ttl);
     }
-    void operator()(const Release& r) const { lock_id(r.lock_id); }
+    void operator()(const Release& r) const {
+        lock_id(r.lock_id);
+        owner(r.by);
+    }
     void operator()(const ReleaseAll& r) const {
         if (r.owner.empty())
             throw BadRequest{"release_all needs an owner; anonymous leases have none"};
         owner(r.owner);
+        owner(r.by);
+        token_id(r.token_id);
     }
     void operator()(const Break& r) const {
         owner(r.by);
@@ -81,6 +86,7 @@ private:
         for_each_field(requested_texts, [&](const auto& field) {
             text("the " + std::string{field.name}, field.of(r), field.max_bytes);
         });
+        token_id(r.token_id);
     }
     // Every other request takes such a key, so that leases of older versions can be ended.
     static void grantable(const LockKey& key) {
@@ -92,8 +98,12 @@ private:
     static void lock_id(LockId id) {
         if (id.is_nil()) throw BadRequest{"the nil lock id names no lease"};
     }
-    static void owner(const std::string& owner) {
-        if (auto problem = text_problem("the owner", owner, Limits::owner_bytes, Lines::one)) {
+    static void owner(const std::string& owner) { line("the owner", owner, Limits::owner_bytes); }
+    static void token_id(const std::string& id) {
+        line("the token id", id, Limits::token_id_bytes);
+    }
+    static void line(std::string_view what, const std::string& text, std::size_t max_bytes) {
+        if (auto problem = text_problem(what, text, max_bytes, Lines::one)) {
             throw BadRequest{*problem};
         }
     }

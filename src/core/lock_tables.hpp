@@ -71,12 +71,14 @@ constexpr auto columns_of(const std::tuple<LeaseField<Of>...>& fields) {
 // A lease, without its secret.
 inline constexpr auto public_columns = columns_of(public_fields);
 
+inline constexpr auto private_columns = columns_of(private_fields);
+
 // The fields of a lease that a try brings.
-inline constexpr auto requested_columns =
-    std::tuple_cat(std::tuple{Column{"owner", &TryLock::owner}}, columns_of(requested_texts));
+inline constexpr auto requested_columns = std::tuple_cat(
+    std::tuple{Column{"owner", &TryLock::owner}}, columns_of(requested_texts), private_columns);
 
 inline constexpr auto lease_columns =
-    std::tuple_cat(std::tuple{Column{"lockid", &Grant::lock_id}}, public_columns);
+    std::tuple_cat(std::tuple{Column{"lockid", &Grant::lock_id}}, public_columns, private_columns);
 inline constexpr std::tuple mode_column{Column{"mode", &Grant::mode}};
 
 // The state of a key, beside its lease.
@@ -214,7 +216,7 @@ template <class... Of>
                                             const ColumnTypes& types) {
     SchemaSteps steps{std::move(first_step)};
     for (std::size_t version = 2; version <= schema_version; ++version) {
-        steps.push_back(schema_step(public_fields, version, types));
+        steps.push_back(schema_step(stored_fields, version, types));
     }
     return steps;
 }

@@ -84,6 +84,18 @@ const std::string* owner_of(const Request& request) {
         request);
 }
 
+const std::string* ended_by(const Request& request) {
+    return std::visit(
+        []<class R>(const R& r) -> const std::string* {
+            if constexpr (ends(kind_of_type<R>)) {
+                return &r.by;
+            } else {
+                return nullptr;
+            }
+        },
+        request);
+}
+
 std::size_t rows_asked_for(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::size_t {

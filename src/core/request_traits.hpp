@@ -149,6 +149,9 @@ concept ByLockId = names_own_lease(kind_of_type<R>);
 // The owner in whose name a request is made (a try or a release_all), or nullptr.
 [[nodiscard]] const std::string* owner_of(const Request& request);
 
+// Who ends the leases, as the history says it (a release, a release_all or a break), or nullptr.
+[[nodiscard]] const std::string* ended_by(const Request& request);
+
 // The number of rows that a list or a history asks for, and 0 for every other request.
 [[nodiscard]] std::size_t rows_asked_for(const Request& request);
 

@@ -23,6 +23,20 @@ Time capped(Time wanted, const Grant& grant, const std::optional<Duration>& max_
     return std::max(wanted, grant.expires_at);
 }
 
+// Whether a try in this owner's name and with this token id gets the lease back without knowing its
+// lock id.
+bool is_own(const Grant& grant, const std::string& owner, const std::string& token_id) {
+    // lab: same-owner
+    return !owner.empty() && grant.owner == owner && grant.token_id == token_id;
+}
+
+bool is_meant(const ReleaseAll& request, const Grant& grant) {
+    // lab: release-all
+    if (!owner_matches(grant.owner, request.owner, request.scope)) return false;
+    return request.token_id.empty() ||
+           owner_matches(grant.token_id, request.token_id, OwnerScope::below);
+}
+
 Outcome granted(const LockKey& key, const Grant& grant, Time store_now) {
     return to_lease(key, grant, store_now);
 }
@@ -175,9 +189,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     for (Grant& grant : cell.grants) {
         if (!alive(grant, now)) continue;  // lab: still-alive
         ++living;
-        // lab: same-owner
-        if (grant.lock_id == request.lock_id ||
-            (!request.owner.empty() && grant.owner == request.owner)) {
+        if (grant.lock_id == request.lock_id || is_own(grant, request.owner, request.token_id)) {
             mine = &grant;
             // lab: conflict
         } else if (grant.mode == Mode::exclusive || request.mode == Mode::exclusive) {
@@ -250,6 +262,7 @@ Outcome Rules::grant(const TryLock& request, Cell& cell, Time now) {
          .expires_at = expiry(
              now, request.max_hold ? std::min(request.ttl, *request.max_hold) : request.ttl)});
     copy_fields(requested_texts, request, cell.grants.back());
+    copy_fields(private_fields, request, cell.grants.back());
     return granted(request.key, cell.grants.back(), now);  // lab: granted
 }
 
@@ -270,6 +283,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                 .max_hold = request.max_hold,
                 .fresh_lock_id = request.fresh_lock_id};
     copy_fields(requested_texts, request, one);
+    copy_fields(private_fields, request, one);
     std::vector<Lease> leases;
     NamedHolders conflicts;
     Outcome refusal;
@@ -343,7 +357,8 @@ Outcome Rules::decide(const Release& request, const LockKey& key, Cell& cell) {
     }
     Outcome released = granted(key, *grant, now);
     // lab: release
-    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()), {Gone::released, now});
+    end(key, cell, static_cast<std::size_t>(grant - cell.grants.data()),
+        {Gone::released, now, request.by});
     return released;
 }
 
@@ -367,11 +382,9 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     const Time now = now_for(cell);
     for (std::size_t i = cell.grants.size(); i-- > 0;) {
         const Grant& grant = cell.grants[i];
-        // lab: release-all
-        if (!alive(grant, now) || !owner_matches(grant.owner, request.owner, request.scope))
-            continue;
+        if (!alive(grant, now) || !is_meant(request, grant)) continue;
         released.push_back(to_lease(key, grant, now));
-        end(key, cell, i, {Gone::released, now});
+        end(key, cell, i, {Gone::released, now, request.by});
     }
 }
 
@@ -431,11 +444,12 @@ Outcome Rules::blocked(const Request& request, const LockKey& key, const Cell& c
     const auto* all = std::get_if<TryLockAll>(&request);
     if (one != nullptr || all != nullptr) {
         const std::string& owner = one != nullptr ? one->owner : all->owner;
+        const std::string& token_id = one != nullptr ? one->token_id : all->token_id;
         bool conflict = (one != nullptr ? one->mode : all->mode) == Mode::exclusive;
         NamedHolders holders;
         for (const Grant& grant : cell.grants) {
-            const bool mine = (!owner.empty() && grant.owner == owner) ||
-                              (one != nullptr && grant.lock_id == one->lock_id);
+            const bool mine =
+                is_own(grant, owner, token_id) || (one != nullptr && grant.lock_id == one->lock_id);
             if (mine) continue;
             conflict = conflict || grant.mode == Mode::exclusive;
             holders.add(key, grant);

@@ -52,6 +52,7 @@ struct Answered {
     std::string_view owner;  // that the request names; empty if it names none
     const Outcome& outcome;
     Told told = Told::client;
+    std::string_view by{};  // who ends the leases, as the history says it
 };
 
 // Hears of every request and every outcome. Called on any thread; must not block.

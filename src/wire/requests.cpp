@@ -23,6 +23,7 @@ void put_terms(json::object& object, const R& request) {
     for_each_field(requested_texts,
                    [&](const auto& field) { object[field.name] = field.of(request); });
     if (request.max_hold) object["max_hold_ms"] = to_json(*request.max_hold);
+    if (!request.token_id.empty()) object["token_id"] = request.token_id;
 }
 
 template <class R>
@@ -34,6 +35,7 @@ void read_terms(Fields& fields, R& request, Duration default_ttl) {
         field.of(request) = fields.optional_text(field.name).value_or("");
     });
     request.max_hold = fields.optional_duration("max_hold_ms");
+    request.token_id = fields.optional_text("token_id").value_or("");
 }
 
 template <class R>
@@ -93,6 +95,7 @@ struct ToMessage {
     json::object operator()(const Release& r) const {
         json::object object = about_lease(r);
         if (r.if_expires_at) object["if_expires_at"] = to_json(*r.if_expires_at);
+        if (!r.by.empty()) object["by"] = r.by;
         return object;
     }
     json::object operator()(const ReleaseAll& r) const {
@@ -100,6 +103,8 @@ struct ToMessage {
         object["owner"] = r.owner;
         object["scope"] = owner_scope_names[r.scope];
         if (r.key) put_key(object, *r.key);
+        if (!r.by.empty()) object["by"] = r.by;
+        if (!r.token_id.empty()) object["token_id"] = r.token_id;
         return object;
     }
     json::object operator()(const Break& r) const {
@@ -199,14 +204,19 @@ Request read_renew(Fields& fields, Duration default_ttl) {
 
 Request read_release(Fields& fields) {
     auto [key, lock_id] = lease_named(fields);
-    return Release{std::move(key), lock_id, fields.optional_time("if_expires_at")};
+    return Release{.key = std::move(key),
+                   .lock_id = lock_id,
+                   .if_expires_at = fields.optional_time("if_expires_at"),
+                   .by = fields.optional_text("by").value_or("")};
 }
 
 Request read_release_all(Fields& fields) {
     return ReleaseAll{
         .owner = fields.text("owner"),
         .scope = optional_name(fields, "scope", owner_scope_names).value_or(OwnerScope::exact),
-        .key = optional_key(fields)};
+        .key = optional_key(fields),
+        .by = fields.optional_text("by").value_or(""),
+        .token_id = fields.optional_text("token_id").value_or("")};
 }
 
 Request read_list_request(Fields& fields) {

@@ -49,6 +49,16 @@ public:
         return etcd::open_with(steps, target_, {}, [this] { return steady(); });
     }
 
+    void become_version_1() override {
+        for (const etcd::KeyValue& pair : read({target_.prefix + '/', target_.prefix + '0'})) {
+            // Only leases that were taken without a token have no such field.
+            if (pair.value.contains("token_id")) throw std::logic_error{"there is a token id"};
+        }
+        etcd::Txn txn;
+        txn.put(names_.format(), etcd::format_of(1));
+        (void)gateway_.post("/v3/kv/txn", txn.body(), StoreFault::Effect::none);
+    }
+
     void overwrite(const std::string& field, int number) override {
         for (const etcd::KeyValue& pair : read({target_.prefix + '/', target_.prefix + '0'})) {
             boost::system::error_code not_json;

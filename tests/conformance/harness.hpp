@@ -29,6 +29,10 @@ public:
         throw std::logic_error{"this store has no schema"};
     }
 
+    // Makes of the store what version 1 of the schema would have left. No handle may be open. Only
+    // for stores whose leases live in a database.
+    virtual void become_version_1() { throw std::logic_error{"this store has no schema"}; }
+
     // Writes the number into the field `mode` or `ended` of everything that is kept, as a damaged
     // database or a foreign program would. Only for stores whose leases live in a database.
     virtual void overwrite(const std::string& /*field*/, int /*number*/) {

@@ -111,6 +111,13 @@ public:
         return mariadb::open_with(steps, mariadb_of_the_tests(), {});
     }
 
+    void become_version_1() override {
+        for (const std::string table : {"locks", "lock_shares", "lock_history"}) {
+            own_.run("alter table " + table + " drop column token_id");
+        }
+        own_.run("update leasehold set value = 1 where name = 'schema'");
+    }
+
     void overwrite(const std::string& field, int number) override {
         for (const std::string table : {"locks", "lock_history"}) {
             own_.run("update " + table + " set " + field + " = " + std::to_string(number));

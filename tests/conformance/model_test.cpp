@@ -51,11 +51,14 @@ public:
             case 12:
             case 13: {
                 const auto [key, id] = some_lease();
-                return Release{key, id};
+                return Release{.key = key, .lock_id = id, .by = token_id()};
             }
             case 14: {
-                return ReleaseAll{named_owner(), scope(),
-                                  one_in(3) ? std::optional{key()} : std::nullopt};
+                return ReleaseAll{.owner = named_owner(),
+                                  .scope = scope(),
+                                  .key = one_in(3) ? std::optional{key()} : std::nullopt,
+                                  .by = token_id(),
+                                  .token_id = token_id()};
             }
             case 15: {
                 const LockKey key = this->key();
@@ -97,7 +100,8 @@ private:
                         .ttl = one_in(20) ? until_released : ttl(),
                         .note = one_in(3) ? "note " + std::to_string(below(100)) : "",
                         .since = {},
-                        .max_hold = sometimes_max_hold()};
+                        .max_hold = sometimes_max_hold(),
+                        .token_id = token_id()};
         if (one_in(8) && remembers(request.key)) request.since = model_.highest_fence(request.key);
         if (request.since && one_in(2) && *request.since > 0) --*request.since;
         remember(request);
@@ -109,7 +113,8 @@ private:
                            .mode = mode(),
                            .ttl = ttl(),
                            .note = one_in(3) ? "all" : "",
-                           .max_hold = sometimes_max_hold()};
+                           .max_hold = sometimes_max_hold(),
+                           .token_id = token_id()};
         for (const LockKey& key : keys_) {
             if (!one_in(3)) continue;
             request.keys.push_back(key);
@@ -124,7 +129,8 @@ private:
                       .ttl = request.ttl,
                       .note = request.note,
                       .since = {},
-                      .max_hold = request.max_hold});
+                      .max_hold = request.max_hold,
+                      .token_id = request.token_id});
         }
         return request;
     }
@@ -159,6 +165,8 @@ private:
     LockKey key() { return keys_[below(keys_.size())]; }
     std::string owner() { return owners_[below(owners_.size())]; }
     std::string named_owner() { return owners_[1 + below(owners_.size() - 1)]; }
+    // Mostly the same, so that owners meet their own leases.
+    std::string token_id() { return one_in(4) ? tokens_[below(tokens_.size())] : ""; }
     OwnerScope scope() { return one_in(2) ? OwnerScope::exact : OwnerScope::below; }
     Mode mode() { return one_in(3) ? Mode::exclusive : Mode::shared; }
     Duration ttl() { return tens() + 5min; }
@@ -171,6 +179,7 @@ private:
     std::deque<TryLock> asked_;
     // Sorted.
     const std::vector<LockKey> keys_{{"A", "1"}, {"A", "1 "}, {"A", "2"}, {"B", "1"}, {"a", "1"}};
+    const std::vector<std::string> tokens_{"shop", "shop/eu", "shop2"};
     const std::vector<std::string> owners_{"", "alice", "alice/1", "alicex", "bob"};
 };
 

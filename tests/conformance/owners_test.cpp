@@ -88,6 +88,37 @@ TEST_P(Owners, OnAKeyOnlyTheLeaseOnItEnds) {
     EXPECT_EQ(sorted(ids_of(locks().list())), sorted({"2", "3"}));
 }
 
+TEST_P(Owners, WithATokenOnlyItsOwnLeasesEnd) {
+    const auto store = harness().open();
+    const auto ask = [&](const Request& request) {
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        return outcome;
+    };
+    for (const char* const token : {"", "shop", "shop/eu", "shop2"}) {
+        for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+            const std::string id = mode == Mode::shared ? "shared" : token;
+            ASSERT_TRUE(std::holds_alternative<Lease>(ask(TryLock{.key = order("of " + id),
+                                                                  .lock_id = LockId::random(),
+                                                                  .owner = "alice",
+                                                                  .mode = mode,
+                                                                  .ttl = 1h,
+                                                                  .token_id = token})));
+        }
+    }
+    const auto released = [&](const std::string& token) {
+        return std::get<std::vector<Lease>>(
+                   ask(ReleaseAll{.owner = "alice", .by = "who", .token_id = token}))
+            .size();
+    };
+    EXPECT_EQ(released("sho"), 0U);
+    EXPECT_EQ(released("shop"), 4U);
+    EXPECT_EQ(sorted(ids_of(locks().list())),
+              sorted({"of ", "of shared", "of shared", "of shop2"}));
+    EXPECT_EQ(locks().history({.key = order("of shop")}).front().by, "who");
+    EXPECT_EQ(released(""), 4U);
+}
+
 TEST_P(Owners, ReleasingAllTwiceIsHarmless) {
     (void)must(locks().try_lock(order("1"), {.owner = "alice"}));
     EXPECT_EQ(must(locks().release_all("alice")).size(), 1U);

@@ -95,6 +95,13 @@ public:
         return postgres::open_with(steps, leasehold::testing::shared_postgres().url(), {});
     }
 
+    void become_version_1() override {
+        for (const std::string table : {"locks", "lock_shares", "lock_history"}) {
+            own_.run("alter table " + table + " drop column token_id");
+        }
+        own_.run("update leasehold set schema = 1");
+    }
+
     void overwrite(const std::string& field, int number) override {
         for (const std::string table : {"locks", "lock_history"}) {
             own_.run("update " + table + " set " + field + " = " + std::to_string(number));

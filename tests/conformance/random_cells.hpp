@@ -55,6 +55,7 @@ private:
     std::string owner() {
         return std::vector<std::string>{"", "alice", "alice/tab-1", "bob"}[below(4)];
     }
+    std::string token_id() { return std::vector<std::string>{"", "shop", "Shop"}[below(3)]; }
     std::string note() { return one_in(2) ? "" : "note " + std::to_string(below(100)); }
     // Never so near to zero that the test's own time could matter.
     Duration some_time() {
@@ -71,7 +72,8 @@ private:
                 .expires_at = one_in(10)  ? never
                               : one_in(3) ? now - 1min
                                           : now + some_time(),
-                .note = note()};
+                .note = note(),
+                .token_id = token_id()};
     }
     Ending ending(Grant grant, Time now) {
         const auto how = static_cast<Gone>(1 + below(4));
@@ -139,7 +141,7 @@ private:
                 return;
             case 2: drawn.request = Renew{key, id, ttl(), bound()}; return;
             case 3: {
-                Release release{.key = key, .lock_id = id};
+                Release release{.key = key, .lock_id = id, .by = token_id()};
                 if (!cell.grants.empty() && one_in(6)) {
                     release.if_expires_at =
                         cell.grants.front().expires_at - (one_in(2) ? Duration{0} : Duration{1});
@@ -148,15 +150,17 @@ private:
                 return;
             }
             default: {
-                TryLock wanted{.key = key,
-                               .lock_id = one_in(2) || drawn.elsewhere ? id : LockId::random(),
-                               .owner = !cell.grants.empty() && one_in(2)
-                                            ? cell.grants.front().owner
-                                            : owner(),
-                               .mode = one_in(6) ? Mode::shared : Mode::exclusive,
-                               .ttl = ttl(),
-                               .note = note(),
-                               .max_hold = bound()};
+                TryLock wanted{
+                    .key = key,
+                    .lock_id = one_in(2) || drawn.elsewhere ? id : LockId::random(),
+                    .owner =
+                        !cell.grants.empty() && one_in(2) ? cell.grants.front().owner : owner(),
+                    .mode = one_in(6) ? Mode::shared : Mode::exclusive,
+                    .ttl = ttl(),
+                    .note = note(),
+                    .max_hold = bound(),
+                    .token_id = !cell.grants.empty() && !one_in(3) ? cell.grants.front().token_id
+                                                                   : token_id()};
                 const bool known = wanted.lock_id == id;
                 if (!known && one_in(2)) wanted.fresh_lock_id = true;
                 if (one_in(8)) wanted.since = cell.fence + (one_in(2) ? 0 : 1);

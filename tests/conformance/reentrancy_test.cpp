@@ -57,6 +57,41 @@ TEST_P(Reentrancy, AnonymousIsNeverReentrant) {
     EXPECT_TRUE(held(ask(""), {""}));
 }
 
+TEST_P(Reentrancy, AnotherTokenIsAStranger) {
+    const auto store = harness().open();
+    const auto ask_with = [&](const std::string& token_id, bool fresh,
+                              Mode mode = Mode::exclusive) {
+        const Request request = TryLock{.key = key_,
+                                        .lock_id = LockId::random(),
+                                        .owner = "alice",
+                                        .mode = mode,
+                                        .ttl = 5min,
+                                        .fresh_lock_id = fresh,
+                                        .token_id = token_id};
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        return outcome;
+    };
+    const auto is_held = [](const Outcome& outcome) {
+        const auto* const refusal = std::get_if<Refusal>(&outcome);
+        return refusal != nullptr && refusal->kind == Refusal::Kind::held &&
+               refusal->holders.front().owner == "alice";
+    };
+    const auto first = std::get<Lease>(ask_with("shop", true));
+    for (const bool fresh : {true, false}) {
+        EXPECT_EQ(std::get<Lease>(ask_with("shop", fresh)).lock_id, first.lock_id);
+        for (const char* const other : {"", "Shop", "shop ", "sho", "shop/eu"}) {
+            EXPECT_TRUE(is_held(ask_with(other, fresh))) << other;
+            EXPECT_TRUE(is_held(ask_with(other, fresh, Mode::shared))) << other;
+        }
+    }
+    // Also as a reader, where the lease is a row of its own.
+    EXPECT_EQ(std::get<Lease>(ask_with("shop", true, Mode::shared)).lock_id, first.lock_id);
+    EXPECT_NE(std::get<Lease>(ask_with("", true, Mode::shared)).lock_id, first.lock_id);
+    EXPECT_EQ(locks().holders(key_).size(), 2U);
+    EXPECT_EQ(std::get<Lease>(ask_with("shop", true, Mode::shared)).lock_id, first.lock_id);
+}
+
 TEST_P(Reentrancy, AnExpiredLeaseOfOnesOwnIsNotGivenBack) {
     const Lease first = must(ask("alice", Mode::exclusive, 1min));
     let_pass(2min);

@@ -70,7 +70,8 @@ ReferenceModel::Ruling ReferenceModel::rule(const TryLock& request) const {
         const Life& life = lives_[i];
         if (life.key != request.key || !alive(life)) continue;
         const bool own = life.lock_id == request.lock_id ||
-                         (!request.owner.empty() && life.owner == request.owner);
+                         (!request.owner.empty() && life.owner == request.owner &&
+                          life.token_id == request.token_id);
         if (own) {
             ruling.verdict = Verdict::mine;
             ruling.life = i;
@@ -115,7 +116,8 @@ std::string ReferenceModel::carry_out(const TryLock& request, const Ruling& ruli
                           .fence = lease.fence,
                           .granted = now_,
                           .expires = until,
-                          .note = request.note});
+                          .note = request.note,
+                          .token_id = request.token_id});
         if (lease.fence <= highest) return "the fence did not grow";
         return differs(lives_.back(), lease);
     }
@@ -171,7 +173,8 @@ std::string ReferenceModel::judge_one(const TryLockAll& request, const Outcome& 
                            .ttl = request.ttl,
                            .note = request.note,
                            .since = {},
-                           .max_hold = request.max_hold});
+                           .max_hold = request.max_hold,
+                           .token_id = request.token_id});
         rulings.push_back(rule(singles.back()));
         const Ruling& ruling = rulings.back();
         conflicts.insert(conflicts.end(), ruling.conflicts.begin(), ruling.conflicts.end());
@@ -228,7 +231,7 @@ std::string ReferenceModel::judge_one(const Renew& request, const Outcome& outco
 std::string ReferenceModel::judge_one(const Release& request, const Outcome& outcome) {
     const auto found = find(request.key, request.lock_id);
     if (!found || !alive(lives_[*found])) return differs_from_gone(found, outcome);
-    end(lives_[*found], Gone::released);
+    end(lives_[*found], Gone::released, request.by);
     return differs(lives_[*found], outcome);
 }
 
@@ -239,8 +242,12 @@ std::string ReferenceModel::judge_one(const ReleaseAll& request, const Outcome& 
     for (Life& life : lives_) {
         if (!alive(life) || !covers(request.owner, request.scope, life.owner)) continue;
         if (request.key && life.key != *request.key) continue;
+        if (!request.token_id.empty() &&
+            !covers(request.token_id, OwnerScope::below, life.token_id)) {
+            continue;
+        }
         ++count;
-        end(life, Gone::released);
+        end(life, Gone::released, request.by);
         const auto lease = std::ranges::find(*leases, life.lock_id, &Lease::lock_id);
         if (lease == leases->end()) return "a lease of " + life.owner + " was not released";
         if (auto difference = differs(life, *lease); !difference.empty()) return difference;

@@ -25,6 +25,7 @@ public:
         Duration granted{};
         Duration expires{};  // Duration::max(): never
         std::string note{};
+        std::string token_id{};
         Gone how = Gone::unknown;  // unknown: nobody ended it
         std::string by{};
         std::string why{};

@@ -22,6 +22,10 @@ std::string first_digits(LockId id) {
     return id.to_string().substr(0, 8);
 }
 
+std::string with(const std::string& token_id) {
+    return token_id.empty() ? "" : " with the token " + token_id;
+}
+
 std::string in_minutes(Duration duration) {
     if (duration == until_released) return "until released";
     return std::to_string(std::chrono::floor<std::chrono::minutes>(duration).count()) + "min";
@@ -127,10 +131,10 @@ std::string describe(const Request& request) {
                 return "try " + r.key.to_string() + " " + first_digits(r.lock_id) + " '" + r.owner +
                        "' " + to_string(r.mode) + " for " + in_minutes(r.ttl) +
                        (r.since ? " since " + std::to_string(*r.since) : "") +
-                       (r.max_hold ? " at most " + in_minutes(*r.max_hold) : "");
+                       (r.max_hold ? " at most " + in_minutes(*r.max_hold) : "") + with(r.token_id);
             } else if constexpr (std::is_same_v<R, TryLockAll>) {
-                std::string text =
-                    "try all '" + r.owner + "' " + to_string(r.mode) + " for " + in_minutes(r.ttl);
+                std::string text = "try all '" + r.owner + "' " + to_string(r.mode) + " for " +
+                                   in_minutes(r.ttl) + with(r.token_id);
                 for (std::size_t i = 0; i < r.keys.size(); ++i) {
                     text += ", " + r.keys[i].to_string() + " " + first_digits(r.lock_ids[i]);
                 }
@@ -147,7 +151,7 @@ std::string describe(const Request& request) {
             } else if constexpr (std::is_same_v<R, ReleaseAll>) {
                 return "release all of '" + r.owner +
                        (r.scope == OwnerScope::below ? "' and below" : "'") +
-                       (r.key ? " on " + r.key->to_string() : "");
+                       (r.key ? " on " + r.key->to_string() : "") + with(r.token_id);
             } else if constexpr (std::is_same_v<R, Break>) {
                 return "break " + r.key.to_string() + " " + std::to_string(r.fence);
             } else if constexpr (std::is_same_v<R, Holders>) {

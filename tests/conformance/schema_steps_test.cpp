@@ -2,18 +2,21 @@
 
 #include "conformance/conformance.hpp"
 #include "conformance/every_request.hpp"
+#include "core/grant.hpp"
 
 // A process of a later version adds a step to the schema while a process of this version is
 // connected.
 namespace leasehold::conformance {
 namespace {
 
+const std::string later_version = "schema version " + std::to_string(schema_version + 1);
+
 class SchemaSteps : public OnStore<StoreHarness> {
 protected:
     [[nodiscard]] static ::testing::AssertionResult is_clear(const StoreFault& fault) {
         const std::string_view text = fault.what();
         if (fault.cause() == StoreFault::Cause::configuration &&
-            fault.effect() == StoreFault::Effect::none && text.contains("schema version 2") &&
+            fault.effect() == StoreFault::Effect::none && text.contains(later_version) &&
             text.contains("use a newer Leasehold")) {
             return ::testing::AssertionSuccess();
         }
@@ -82,6 +85,41 @@ TEST_P(SchemaSteps, TheLaterVersionKeepsLeasesFencesAndHistory) {
     EXPECT_TRUE(conformance::gone(second.check(held, alice.lock_id), Gone::released));
 }
 
+TEST_P(SchemaSteps, LeasesOfVersion1LiveOnAndBelongToCallersWithoutAToken) {
+    const LockKey held{"Order", "1"}, shared{"Order", "2"}, ended{"Order", "3"};
+    auto first = std::make_unique<LockManager>(harness().open());
+    const Lease alice = must(first->try_lock(held, {.owner = "alice", .ttl = 1h, .note = "form"}));
+    const Lease carol =
+        must(first->try_lock(shared, {.owner = "carol", .mode = Mode::shared, .ttl = 1h}));
+    const Lease gone = must(first->try_lock(ended, {.owner = "dave", .ttl = 1h}));
+    ASSERT_TRUE(first->release(ended, gone.lock_id));
+    first.reset();
+    harness().become_version_1();
+
+    const auto store = harness().open();
+    const auto ask = [&](const LockKey& key, const std::string& owner, Mode mode,
+                         const std::string& token_id) {
+        const Request request = TryLock{.key = key,
+                                        .lock_id = LockId::random(),
+                                        .owner = owner,
+                                        .mode = mode,
+                                        .ttl = 1h,
+                                        .token_id = token_id};
+        Outcome outcome;
+        store->apply({&request, 1}, {&outcome, 1});
+        const auto* const lease = std::get_if<Lease>(&outcome);
+        return lease != nullptr ? lease->lock_id : LockId{};
+    };
+    EXPECT_EQ(ask(held, "alice", Mode::exclusive, "shop"), LockId{});
+    EXPECT_EQ(ask(held, "alice", Mode::exclusive, ""), alice.lock_id);
+    EXPECT_NE(ask(shared, "carol", Mode::shared, "shop"), carol.lock_id);
+    EXPECT_EQ(ask(shared, "carol", Mode::shared, ""), carol.lock_id);
+    EXPECT_TRUE(conformance::gone(locks().check(ended, gone.lock_id), Gone::released));
+    EXPECT_GT(must(locks().try_lock(ended, {.owner = "erin"})).fence, gone.fence);
+    EXPECT_TRUE(granted(locks().release(held, alice.lock_id)));
+    EXPECT_EQ(locks().history({.key = held}).front().lease.note, "form");
+}
+
 TEST_P(SchemaSteps, ManyProcessesOfTheLaterVersionMigrateAtOnce) {
     (void)harness().open();
     std::vector<std::future<std::unique_ptr<Store>>> openers;
@@ -116,10 +154,10 @@ TEST_P(GuardsAndSchemaSteps, AGuardOfTheOldVersionGetsAClearFaultAndLeavesTheTra
     for (const LockKey& asked : {key, LockKey{"Order", "unknown"}}) {
         EXPECT_TRUE(fault_of([&] {
                         return transaction->guard(asked, lease.lock_id);
-                    }).contains("schema version 2"));
+                    }).contains(later_version));
         EXPECT_TRUE(fault_of([&] {
                         return transaction->release(asked, lease.lock_id);
-                    }).contains("schema version 2"));
+                    }).contains(later_version));
     }
     transaction->write("order", "text");
     transaction->commit();

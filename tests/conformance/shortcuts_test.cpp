@@ -134,11 +134,12 @@ public:
                 locks.push_back(lock_values(each.slot.key, each.slot.row));
             }
             for (const Grant& share : each.slot.shares) {
-                shares.push_back("(" +
-                                 texts({each.slot.key.type(), each.slot.key.id(),
-                                        share.lock_id.to_string(), share.owner, share.note}) +
-                                 ", " + times({share.expires_at, share.granted_at}) + ", " +
-                                 std::to_string(share.fence) + ")");
+                shares.push_back(
+                    "(" +
+                    texts({each.slot.key.type(), each.slot.key.id(), share.lock_id.to_string(),
+                           share.owner, share.note, share.token_id}) +
+                    ", " + times({share.expires_at, share.granted_at}) + ", " +
+                    std::to_string(share.fence) + ")");
             }
             if (each.past) history.push_back(history_values(*each.past));
             if (each.elsewhere) {
@@ -152,13 +153,16 @@ public:
             }
         }
         insert(
-            "locks (type, id, lockid, owner, note, ended_by, ended_why, expiration_time, "
+            "locks (type, id, lockid, owner, note, token_id, ended_by, ended_why, expiration_time, "
             "granted_at, touched_at, ended_at, mode, fence, ended)",
             locks);
-        insert("lock_shares (type, id, lockid, owner, note, expiration_time, granted_at, fence)",
-               shares);
         insert(
-            "lock_history (type, id, lockid, owner, note, ended_by, ended_why, granted_at, "
+            "lock_shares (type, id, lockid, owner, note, token_id, expiration_time, granted_at, "
+            "fence)",
+            shares);
+        insert(
+            "lock_history (type, id, lockid, owner, note, token_id, ended_by, ended_why, "
+            "granted_at, "
             "expiration_time, ended_at, mode, fence, ended)",
             history);
     }
@@ -178,17 +182,17 @@ public:
         };
         const auto time = [&](const char* column) { return server_.micros_of(column); };
         add("locks",
-            "case when mode = 1 and ended = 0 then '' else lockid end, owner, note, ended_by, "
-            "ended_why, " +
+            "case when mode = 1 and ended = 0 then '' else lockid end, owner, note, token_id, "
+            "ended_by, ended_why, " +
                 time("expiration_time") + ", " + time("granted_at") + ", " + time("touched_at") +
                 ", " + time("ended_at") + ", mode, fence, ended",
             "1");
         add("lock_shares",
-            "lockid, owner, note, " + time("expiration_time") + ", " + time("granted_at") +
-                ", fence",
+            "lockid, owner, note, token_id, " + time("expiration_time") + ", " +
+                time("granted_at") + ", fence",
             "fence");
         add("lock_history",
-            "lockid, owner, note, ended_by, ended_why, " + time("granted_at") + ", " +
+            "lockid, owner, note, token_id, ended_by, ended_why, " + time("granted_at") + ", " +
                 time("expiration_time") + ", " + time("ended_at") + ", mode, fence, ended",
             "lockid");
         return texts;
@@ -201,17 +205,19 @@ public:
         if (slot.state == Slot::State::ours || slot.cell.changed) {
             const LockRow row = slot.cell.changed ? row_of(slot) : slot.row;
             const bool stands_for_shares = row.mode == Mode::shared && row.ended == Gone::unknown;
-            text += line("locks", stands_for_shares ? "" : row.lock_id.to_string(), row.owner,
-                         row.note, row.ended_by, row.ended_why, micros(row.expires_at),
-                         micros(row.granted_at), micros(row.touched_at), micros(row.ended_at),
-                         number_of(row.mode), row.fence, number_of(row.ended));
+            text +=
+                line("locks", stands_for_shares ? "" : row.lock_id.to_string(), row.owner, row.note,
+                     row.token_id, row.ended_by, row.ended_why, micros(row.expires_at),
+                     micros(row.granted_at), micros(row.touched_at), micros(row.ended_at),
+                     number_of(row.mode), row.fence, number_of(row.ended));
         }
         std::vector<Grant> shares = slot.cell.grants;
         std::ranges::sort(shares, {}, &Grant::fence);
         for (const Grant& share : shares) {
             if (share.mode != Mode::shared) continue;
             text += line("lock_shares", share.lock_id.to_string(), share.owner, share.note,
-                         micros(share.expires_at), micros(share.granted_at), share.fence);
+                         share.token_id, micros(share.expires_at), micros(share.granted_at),
+                         share.fence);
         }
         std::vector<Ended> history = endings;
         if (each.past && each.past->key == slot.key) history.push_back(*each.past);
@@ -221,9 +227,10 @@ public:
         for (const Ended& ended : history) {
             const Ending& ending = *ended.ending;
             text += line("lock_history", ending.grant.lock_id.to_string(), ending.grant.owner,
-                         ending.grant.note, ending.by, ending.why, micros(ending.grant.granted_at),
-                         micros(ending.grant.expires_at), micros(ending.at),
-                         number_of(ending.grant.mode), ending.grant.fence, number_of(ending.how));
+                         ending.grant.note, ending.grant.token_id, ending.by, ending.why,
+                         micros(ending.grant.granted_at), micros(ending.grant.expires_at),
+                         micros(ending.at), number_of(ending.grant.mode), ending.grant.fence,
+                         number_of(ending.how));
         }
         return text;
     }
@@ -250,7 +257,7 @@ private:
     [[nodiscard]] std::string lock_values(const LockKey& key, const LockRow& row) const {
         return "(" +
                texts({key.type(), key.id(), row.lock_id.to_string(), row.owner, row.note,
-                      row.ended_by, row.ended_why}) +
+                      row.token_id, row.ended_by, row.ended_why}) +
                ", " + times({row.expires_at, row.granted_at, row.touched_at, row.ended_at}) + ", " +
                std::to_string(number_of(row.mode)) + ", " + std::to_string(row.fence) + ", " +
                std::to_string(number_of(row.ended)) + ")";
@@ -260,7 +267,7 @@ private:
         const Grant& grant = ending.grant;
         return "(" +
                texts({ended.key.type(), ended.key.id(), grant.lock_id.to_string(), grant.owner,
-                      grant.note, ending.by, ending.why}) +
+                      grant.note, grant.token_id, ending.by, ending.why}) +
                ", " + times({grant.granted_at, grant.expires_at, ending.at}) + ", " +
                std::to_string(number_of(grant.mode)) + ", " + std::to_string(grant.fence) + ", " +
                std::to_string(number_of(ending.how)) + ")";

@@ -109,6 +109,13 @@ public:
         return sqlite::open_with(steps, path_, {});
     }
 
+    void become_version_1() override {
+        for (const std::string table : {"locks", "lock_shares", "lock_history"}) {
+            own().run("alter table " + table + " drop column token_id");
+        }
+        own().run("update leasehold set value = 1 where name = 'schema'");
+    }
+
     void overwrite(const std::string& field, int number) override {
         for (const std::string table : {"locks", "lock_history"}) {
             own().run("update " + table + " set " + field + " = " + std::to_string(number));

@@ -17,12 +17,12 @@ swap("request.mode == Mode::exclusive" "(request.mode == Mode::exclusive && !BUG
 
 bug("nameless owners are taken for one and the same" core/rules.cpp)
 at(same-owner)
-swap("!request.owner.empty()" "(!request.owner.empty() || BUG)")
+swap("!owner.empty()" "(!owner.empty() || BUG)")
 
 bug("an owner gets the lease of another owner whose name is a prefix of its own" core/rules.cpp)
 at(same-owner)
-swap("grant.owner == request.owner"
-    "(grant.owner == request.owner || (BUG && !grant.owner.empty() && request.owner.starts_with(grant.owner)))")
+swap("grant.owner == owner"
+    "(grant.owner == owner || (BUG && !grant.owner.empty() && owner.starts_with(grant.owner)))")
 
 bug("the fence does not grow" core/rules.cpp)
 at(next-fence)

@@ -93,7 +93,8 @@ void AccessControl::admit(HttpRequest& request, const Rule& rule, const Scheme& 
     if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
 }
 
-void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& scheme) {
+void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& scheme,
+                                const Request* wanted) {
     if (!request.token) return;
     auto known = now(*request.token);
     if (!known) {
@@ -101,6 +102,8 @@ void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& s
     }
     request.token = std::move(known);
     if (const auto denied = denial(*request.token, need)) refuse(*denied);
+    if (wanted == nullptr) return;
+    if (const auto denied = denial(*request.token, *wanted)) refuse(*denied);
 }
 
 std::shared_ptr<const Token> AccessControl::identify(const HttpRequest& request,

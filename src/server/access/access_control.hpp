@@ -50,10 +50,12 @@ public:
     void admit(HttpRequest& request, const Rule& rule, const Scheme& scheme,
                const ClientConnection& connection);
 
-    // Checks a request that was admitted before again, because the tokens may have changed.
-    void admit_again(HttpRequest& request, Need need, const Scheme& scheme);
+    // Checks a request that was admitted before again, because the tokens may have changed; and the
+    // request to the store that it made, if there is one.
+    void admit_again(HttpRequest& request, Need need, const Scheme& scheme,
+                     const Request* wanted = nullptr);
 
-    // Checks the owner that a request to the store names, and signs the request.
+    // Checks a request to the store, and signs it. Once for each request.
     static void admit(const HttpRequest& request, Request& wanted);
     // Checks that the token may act in this owner's name.
     static void admit(const HttpRequest& request, std::string_view owner);

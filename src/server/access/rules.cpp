@@ -20,6 +20,16 @@ constexpr EnumTable<RequestKind, Need> needs{{{RequestKind::try_lock, Need::use}
                                               {RequestKind::history, Need::see},
                                               {RequestKind::purge, Need::break_}}};
 
+void sign_ending(std::string& by, const Token& token) {
+    if (by == token.name) return;
+    by = by.empty() ? token.name : token.name + " (" + by + ")";
+}
+
+// Token ids have no slash, so no client can write the id of another token.
+void put_before(std::string& token_id, const std::string& id) {
+    token_id.insert(0, token_id.empty() ? id : id + "/");
+}
+
 std::optional<Role> role_for(Need need) {
     switch (need) {
         case Need::nothing:
@@ -62,9 +72,17 @@ std::optional<Denial> denial(const Token& token, std::string_view owner) {
 }
 
 void sign(Request& request, const Token& token) {
-    auto* const wanted = std::get_if<Break>(&request);
-    if (wanted == nullptr || wanted->by == token.name) return;
-    wanted->by = wanted->by.empty() ? token.name : token.name + " (" + wanted->by + ")";
+    std::visit(
+        [&]<class R>(R& wanted) {
+            if constexpr (ends(kind_of_type<R>)) sign_ending(wanted.by, token);
+            if constexpr (AnyTry<R>) {
+                put_before(wanted.token_id, id_of(token));
+            } else if constexpr (std::is_same_v<R, ReleaseAll>) {
+                // A token that may also break leases ends those of every token.
+                if (!token.roles.has(Role::break_)) put_before(wanted.token_id, id_of(token));
+            }
+        },
+        request);
 }
 
 }  // namespace leasehold::server

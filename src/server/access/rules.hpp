@@ -34,7 +34,9 @@ struct Denial {
 // The same for a request to the store: its rule, and the owner that it names.
 [[nodiscard]] std::optional<Denial> denial(const Token& token, const Request& request);
 
-// Writes the token's name into a request that breaks a lease, whatever the client wrote there.
+// Writes the token into a request that takes or ends leases, before what the client wrote there: a
+// server that passes on the requests of its own clients names their tokens. Limits a ReleaseAll to
+// the leases that the token took, unless it may break the others.
 void sign(Request& request, const Token& token);
 
 }  // namespace leasehold::server

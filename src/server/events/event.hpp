@@ -26,7 +26,7 @@ struct Event {
     Time store_now{};  // when the server noticed it, or when the knock came
     // Only if the lease has ended, `by` and `why` also if somebody knocked:
     Time ended_at{};
-    std::string by{};   // taken: the next owner; broken and knocked: the owner who did it
+    std::string by{};   // taken: the next owner; released and broken: the token; knocked: the owner
     std::string why{};  // broken: the reason given; knocked: the message
 };
 

@@ -157,13 +157,13 @@ void Ledger::is_alive(const Lease& lease) {
     }
 }
 
-void Ledger::was_released(const Lease& lease) {
+void Ledger::was_released(const Lease& lease, const std::string& by) {
     Entry& entry = entries_[lease.key];
     if (entry.look == Look::under_way) entry.look = Look::again;
     if (entry.look != Look::none) return;
     const Holder holder = holder_of(lease);
     if (find(entry, lease.fence) == nullptr && contradicts(entry, holder)) return want(lease.key);
-    end(entry, {.lease = holder, .how = Gone::released, .ended_at = lease.store_now},
+    end(entry, {.lease = holder, .how = Gone::released, .ended_at = lease.store_now, .by = by},
         lease.store_now);
 }
 

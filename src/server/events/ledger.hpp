@@ -48,7 +48,7 @@ public:
 
     // This server answered that the lease is alive, or that it was released.
     void is_alive(const Lease& lease);
-    void was_released(const Lease& lease);
+    void was_released(const Lease& lease, const std::string& by = {});
 
     // Asks for a look at the key.
     void want(const LockKey& key);

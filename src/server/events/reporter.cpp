@@ -57,7 +57,8 @@ void Reporter::take(const Answered& answered) {
         } else if (kind == RequestKind::break_lock) {
             on_home([this, key = lease.key] { ledger_.want(key); });
         } else if (ends(kind)) {
-            on_home([this, lease] { ledger_.was_released(lease); });
+            on_home(
+                [this, lease, by = std::string{answered.by}] { ledger_.was_released(lease, by); });
         }
     };
     if (const auto* lease = std::get_if<Lease>(&answered.outcome)) tell(*lease);

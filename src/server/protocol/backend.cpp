@@ -211,12 +211,12 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     co_return waited;
 }
 
-void Backend::admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome) {
+void Backend::admit_after_wait(RoutedRequest& request, const Request& wanted,
+                               const Outcome& outcome) {
     const auto* fault = std::get_if<StoreFault>(&outcome);
     if (fault != nullptr && fault->effect() == StoreFault::Effect::unknown) return;
     try {
-        access_.admit_again(request.http, request.rule.need, request.scheme);
-        AccessControl::admit(request.http, wanted);
+        access_.admit_again(request.http, request.rule.need, request.scheme, &wanted);
     } catch (const Refused&) {
         const auto* lease = std::get_if<Lease>(&outcome);
         if (lease != nullptr) {
@@ -228,6 +228,9 @@ void Backend::admit_after_wait(RoutedRequest& request, Request& wanted, const Ou
 
 Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey key, LockId lock_id,
                                                std::chrono::milliseconds delay) {
+    Request later = Release{.key = key, .lock_id = lock_id};
+    AccessControl::admit(request.http, later);
+    const std::string by = std::get<Release>(later).by;
     Quotas::Place place;
     bool kept = true;
     if (const auto& token = request.http.token) {
@@ -241,7 +244,7 @@ Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey k
         Outcome outcome = co_await ask(request, std::move(question));
         const auto* const lease = std::get_if<Lease>(&outcome);
         if (lease == nullptr) delayed_releases_.came_back(lock_id);
-        kept = lease == nullptr || delayed_releases_.end_later(*lease, delay);
+        kept = lease == nullptr || delayed_releases_.end_later(*lease, delay, by);
         if (kept) co_return Released{std::move(outcome), true};
     }
     Request ending = Release{std::move(key), lock_id};

@@ -143,7 +143,7 @@ private:
     // Refuses a client whose token was changed while it waited, and releases what it was granted
     // unless the client may know of it. Does nothing if the effect is unknown: the client learns of
     // that instead.
-    void admit_after_wait(RoutedRequest& request, Request& wanted, const Outcome& outcome);
+    void admit_after_wait(RoutedRequest& request, const Request& wanted, const Outcome& outcome);
 
     LockManager& locks_;
     const ServerOptions& options_;

@@ -56,10 +56,15 @@ std::vector<bool> go_first(std::span<const Request> requests) {
 struct Asked {
     explicit Asked(const Request& request) : kind{kind_of(request)} {
         if (const std::string* const named = owner_of(request)) owner = *named;
+        if (const std::string* const named = ended_by(request)) by = *named;
+    }
+    [[nodiscard]] Answered answered(const Outcome& outcome, Told told) const {
+        return {.kind = kind, .owner = owner, .outcome = outcome, .told = told, .by = by};
     }
 
     RequestKind kind;
     std::string owner{};
+    std::string by{};
 };
 
 Outcome turned_away() {
@@ -116,7 +121,7 @@ Task<Outcome> StoreQueue::ask(Request request, Told told) {
     } else {
         co_await be_answered({&request, 1}, {&outcome, 1}, load);
     }
-    outcomes_.publish({asked.kind, asked.owner, outcome, told});
+    outcomes_.publish(asked.answered(outcome, told));
     co_return outcome;
 }
 
@@ -140,7 +145,7 @@ Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests, To
         co_await pass(some, answers);
         for (std::size_t i = 0; i < part.size(); ++i) {
             const Asked& one = asked[part[i]];
-            outcomes_.publish({one.kind, one.owner, answers[i], told});
+            outcomes_.publish(one.answered(answers[i], told));
             allowance.charge(answers[i]);
             outcomes[part[i]] = std::move(answers[i]);
         }
@@ -222,8 +227,7 @@ void StoreQueue::reply_to(const std::shared_ptr<Submission>& submission) {
     do_for_certain([&] {
         asio::post(submission->work.get_executor(), [this, submission] {
             leave(submission->load);
-            const Asked& asked = submission->asked;
-            outcomes_.publish({asked.kind, asked.owner, submission->outcome, submission->told});
+            outcomes_.publish(submission->asked.answered(submission->outcome, submission->told));
             submission->work.reset();
             if (submission->reply) submission->reply(std::move(submission->outcome));
         });

@@ -22,7 +22,8 @@ bool DelayedReleases::announce(const LockKey& key, LockId lock_id, std::shared_p
     return true;
 }
 
-bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after) {
+bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after,
+                                const std::string& by) {
     {
         const std::lock_guard lock{mutex_};
         if (closed_) return false;
@@ -30,9 +31,9 @@ bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds af
         if (announced == by_id_.end()) return true;
         auto place = std::move(announced->second->second.place);
         due_.erase(announced->second);
-        announced->second =
-            due_.emplace(Clock::now() + after,
-                         Scheduled{{lease.key, lease.lock_id, lease.expires_at}, std::move(place)});
+        announced->second = due_.emplace(
+            Clock::now() + after,
+            Scheduled{{lease.key, lease.lock_id, lease.expires_at, by}, std::move(place)});
     }
     asio::dispatch(home_, [this] { set_timer(); });
     return true;

@@ -35,8 +35,9 @@ public:
     // the release is scheduled.
     [[nodiscard]] bool announce(const LockKey& key, LockId lock_id, std::shared_ptr<void> place);
     // Releases the lease then, unless its holder came back since it was announced. False if the
-    // server is stopping: release the lease at once.
-    [[nodiscard]] bool end_later(const Lease& lease, std::chrono::milliseconds after);
+    // server is stopping: release the lease at once. `by` is for the history.
+    [[nodiscard]] bool end_later(const Lease& lease, std::chrono::milliseconds after,
+                                 const std::string& by);
 
     // Cancels the release: the holder came back, or there was no such lease.
     void came_back(LockId lock_id) {

@@ -28,9 +28,9 @@ constexpr auto client_gone =
 
 constexpr auto not_welcome = "the token was changed while its client waited; nothing was granted";
 
-bool holds(const std::optional<Refusal>& refusal, const std::string& owner) {
-    return refusal && !owner.empty() &&
-           std::ranges::find(refusal->holders, owner, &Holder::owner) != refusal->holders.end();
+bool names(const Refusal& refusal, const std::string& owner) {
+    return !owner.empty() &&
+           std::ranges::find(refusal.holders, owner, &Holder::owner) != refusal.holders.end();
 }
 
 bool names_all(const Refusal& refusal) {
@@ -51,7 +51,8 @@ struct WaitingRoom::Waiter {
     std::multimap<Clock::time_point, WaiterPtr>::iterator ending{};
     bool has_tried = false;
     bool gone = false;
-    bool replaced = false;  // its client repeated the try, which waits in its place
+    bool replaced = false;     // its client repeated the try, which waits in its place
+    bool is_namesake = false;  // its owner holds the key with another token
     bool answered = false;
 
     [[nodiscard]] bool is_welcome() const { return !welcome || welcome(); }
@@ -63,6 +64,11 @@ struct WaitingRoom::Line {
     LockKey key;
     void now_held_by(const Lease& lease);
     void no_more_held_by(Fence fence);
+    // Behind all that have waited as long or longer.
+    std::list<WaiterPtr>::iterator place_for(Clock::time_point since) {
+        const auto has_waited = [&](const WaiterPtr& other) { return other->since <= since; };
+        return std::ranges::find_if(waiters | std::views::reverse, has_waited).base();
+    }
 
     std::list<WaiterPtr> waiters{};    // the one that has waited longest comes first
     std::optional<Refusal> refusal{};  // the latest, updated with later outcomes
@@ -139,7 +145,9 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
 
 void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
     const bool unknown = wanted.fresh_lock_id && wanted.lock_id == lease.lock_id;
-    if (unknown) store_.submit(home_, Release{lease.key, lease.lock_id}, Told::nobody, {});
+    if (!unknown) return;
+    Release release{.key = lease.key, .lock_id = lease.lock_id, .by = wanted.token_id};
+    store_.submit(home_, std::move(release), Told::nobody, {});
 }
 
 void WaitingRoom::answered(const Answered& answered) {
@@ -241,10 +249,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     }
     const WaiterPtr before = same_try(*line, waiter->wanted);
     waiter->since = before ? before->since : waits_since(*line, *waiter);
-    const auto ahead =
-        std::ranges::find_if(line->waiters | std::views::reverse,
-                             [&](const WaiterPtr& other) { return other->since <= waiter->since; });
-    waiter->place = line->waiters.insert(ahead.base(), waiter);
+    waiter->place = line->waiters.insert(line->place_for(waiter->since), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
     if (!waiter->wanted.fresh_lock_id) line->drawn[waiter->wanted.lock_id] = waiter;
     waiter->line = line.get();
@@ -265,7 +270,7 @@ WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wa
 
 Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waiter) {
     // An owner that holds the key already need not wait for itself.
-    if (holds(line.refusal, waiter.wanted.owner)) return ahead_of_all;
+    if (line.refusal && names(*line.refusal, waiter.wanted.owner)) return ahead_of_all;
     return kept_places_.take(waiter.wanted, Clock::now());
 }
 
@@ -273,7 +278,10 @@ void WaitingRoom::put_holders_first(Line& line) {
     for (auto at = line.waiters.begin(); at != line.waiters.end();) {
         const auto place = at++;
         Waiter& waiter = **place;
-        if (waiter.since == ahead_of_all || !holds(line.refusal, waiter.wanted.owner)) continue;
+        if (waiter.since == ahead_of_all || waiter.is_namesake ||
+            !names(*line.refusal, waiter.wanted.owner)) {
+            continue;
+        }
         waiter.since = ahead_of_all;
         line.waiters.splice(line.waiters.begin(), line.waiters, place);
     }
@@ -342,6 +350,14 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         line.refusal = *refusal;
         if (names_more) put_holders_first(line);
         schedule(line, next_try(*refusal));
+        if (waiter->since == ahead_of_all && names(*refusal, waiter->wanted.owner)) {
+            // The lease of this owner was taken with another token: it is not the waiter's own.
+            waiter->is_namesake = true;
+            waiter->since = kept_places_.take(waiter->wanted, Clock::now());
+            const auto place = line.place_for(waiter->since);
+            line.waiters.splice(place, line.waiters, waiter->place);
+            waiter->has_tried = line.waiters.front() == waiter;
+        }
     }
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
         line.now_held_by(*lease);

@@ -24,7 +24,8 @@ namespace leasehold::server {
 // 1. A try joins the line of its key, at the end. A try that repeats another one, with the lock id
 //    that its client drew, takes over that one's place; one whose time was up a moment ago gets its
 //    place back. An owner that holds the key already goes first, because it need not wait for
-//    itself.
+//    itself; if the store refuses it, because it holds the key with another token, it goes back to
+//    the end.
 // 2. Only the first of a line asks the store, once when it becomes the first.
 // 3. It asks again when a lease of the key ends through this server, when a lease is due to expire,
 //    and every `wait_poll` because a lease may end through another server.

@@ -56,13 +56,13 @@ void set(json::object& object, std::string_view name, Enum value) {
 // For rows and for leases.
 void set_lease(json::object& object, const Grant& lease) {
     object["lock_id"] = lease.lock_id.to_string();
-    for_each_field(public_fields,
+    for_each_field(stored_fields,
                    [&](const auto& field) { set(object, field.record, field.of(lease)); });
 }
 
 void read_lease(const Record& record, Grant& lease) {
     read_field(record, "lock_id", lease.lock_id);
-    for_each_field(public_fields,
+    for_each_field(stored_fields,
                    [&](const auto& field) { read_field(record, field.record, field.of(lease)); });
 }
 

@@ -121,6 +121,7 @@ std::string take_statement(LockIds lock_ids) {
         "if(locks.ended in ({endings}) and locks.mode in ({modes}), {granted}, "
         "if({fresh} and locks.ended = {not_ended} and locks.mode = {exclusive} and "
         "locks.owner <> '' and locks.owner = value(owner) and "
+        "locks.token_id = value(token_id) and "
         "locks.expiration_time > @now and locks.expiration_time < {unbounded}, {renewed}, "
         "locks.mode))){assignments}, granted_at = if(locks.mode = {granted}, @now, "
         "locks.granted_at), mode = if(locks.mode in ({granted}, {renewed}), {exclusive}, "
@@ -162,12 +163,13 @@ const std::string prolong_statement = sql_text(
      {"renewed", renewed},
      {"answer", answer_columns}});
 
-// Parameters: type, id, lockid, floor, type, id.
+// Parameters: by, type, id, lockid, floor, type, id, by.
 // lab: end
 const std::string end_statement = sql_text(
     "begin not atomic start transaction; "
     "update locks force index (primary) set expiration_time = @now, touched_at = @now, "
-    "ended = {released}, ended_at = @now where type = ? and id = ? and lockid = ? and "
+    "ended = {released}, ended_at = @now, ended_by = ? where type = ? and id = ? and lockid = ? "
+    "and "
     "ended = {not_ended} and mode = {exclusive} and {remember} and "
     "expiration_time > (@now := {now}) and {current_schema}; "
     "if row_count() = 1 then {for_history}insert into lock_history (type, id, {columns}) values "
@@ -192,7 +194,8 @@ const std::string end_statement = sql_text(
                            if (name == "mode") return std::string{sql_number<Mode::exclusive>};
                            if (name == "ended") return std::string{sql_number<Gone::released>};
                            if (name == "ended_at") return "@now";
-                           if (name == "ended_by" || name == "ended_why") return "''";
+                           if (name == "ended_by") return "?";
+                           if (name == "ended_why") return "''";
                            return "@" + name;
                        })},
      {"lease_columns", names_of(lease_columns)}});
@@ -210,7 +213,7 @@ Time touched_at(const Statement& row) {
 }
 
 // The live exclusive lease in the row, if the row is that of the key.
-std::optional<Lease> alive(const Statement& row, const LockKey& key) {
+std::optional<Grant> grant_alive(const Statement& row, const LockKey& key) {
     const Time now = decided_at(row);
     if (row.text(0) != key.type() || row.text(1) != key.id() ||
         mode_from(row.integer(mode_at)) != Mode::exclusive ||
@@ -220,13 +223,14 @@ std::optional<Lease> alive(const Statement& row, const LockKey& key) {
     Grant lease;
     read_columns(lease_columns, row, 2U, lease);
     if (lease.expires_at <= now) return std::nullopt;
-    return to_lease(key, lease, now);
+    return lease;
 }
 
 // The same, if it is the lease that was asked about.
 std::optional<Lease> alive(const Statement& row, const LockKey& key, LockId lock_id) {
-    auto lease = alive(row, key);
-    return lease && lease->lock_id == lock_id ? lease : std::nullopt;
+    const auto lease = grant_alive(row, key);
+    if (!lease || lease->lock_id != lock_id) return std::nullopt;
+    return to_lease(key, *lease, decided_at(row));
 }
 
 std::int64_t bounded(Duration duration) {
@@ -257,12 +261,13 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
     values.emplace_back(bounded(hold));
     Statement& statement = fresh ? take_new_ : take_;
     if (!link.commit(statement, values)) return std::nullopt;
-    auto lease = alive(statement, key);
-    if (!lease || lease->lock_id == request.lock_id) return lease;
-    // The statement has renewed another lease of the same owner, with these exceptions.
+    const auto lease = grant_alive(statement, key);
+    if (!lease) return std::nullopt;
+    // If the lease is not new, the statement has renewed it on these conditions.
     const bool renewed = fresh && !request.owner.empty() && lease->owner == request.owner &&
-                         lease->expires_at != never;
-    return renewed ? lease : std::nullopt;
+                         lease->token_id == request.token_id && lease->expires_at != never;
+    if (lease->lock_id != request.lock_id && !renewed) return std::nullopt;
+    return to_lease(key, *lease, decided_at(statement));
 }
 
 std::optional<Lease> Shortcuts::ask(Link& link, const Check& request, Time floor) {
@@ -298,8 +303,10 @@ std::optional<Lease> Shortcuts::ask(Link& link, const Release& request, Time flo
     const LockKey& key = *request.key;
     const std::string lock_id = request.lock_id.to_string();
     const std::string_view id_text{lock_id};
-    const bool found = link.commit(end_, std::array<Value, 6>{key.type(), key.id(), id_text,
-                                                              micros(floor), key.type(), key.id()});
+    const std::string_view by{request.by};
+    const bool found =
+        link.commit(end_, std::array<Value, 8>{by, key.type(), key.id(), id_text, micros(floor),
+                                               key.type(), key.id(), by});
     return found ? alive(end_, key, request.lock_id) : std::nullopt;
 }
 

@@ -366,8 +366,13 @@ private:
         Shard& shard = shard_of(ended.key);
         const Grant& grant = ended.ending->grant;
         shard.ids.remove(grant.lock_id);
-        if (const auto owner = shard.owned.find(grant.owner); owner != shard.owned.end()) {
-            owner->second.erase(&shard.cells.find(ended.key)->first);
+        const auto& [key, cell] = *shard.cells.find(ended.key);
+        const auto owner = shard.owned.find(grant.owner);
+        // One owner may share a key with itself, through different tokens.
+        const bool still_owned =
+            std::ranges::find(cell.grants, grant.owner, &Grant::owner) != cell.grants.end();
+        if (owner != shard.owned.end() && !still_owned) {
+            owner->second.erase(&key);
             if (owner->second.empty()) shard.owned.erase(owner);
         }
         if (options_.history == StoreOptions::KeepHistory::on && ended.ending->at > oldest(now)) {

@@ -118,7 +118,7 @@ from (
           and (l.ended in ({endings}) and l.mode in ({modes})
                   and l.expiration_time <= clock_timestamp()
                or l.ended = {not_ended} and l.mode = {exclusive}
-                  and l.owner <> '' and l.owner = q.owner)
+                  and l.owner <> '' and l.owner = q.owner and l.token_id = q.token_id)
         for update skip locked) old on true
     where (old_fence is not null
            or (select true from locks l where l.type = q.type and l.id = q.id) is null)
@@ -172,10 +172,10 @@ inline const std::string check_many = check_statement(
 
 inline const std::string change_q_one =
     "(select $2::text as type, $3::text as id, $4::text as lockid, $5::bigint as by, "
-    "$6::bigint as ttl, $7::bigint as max_hold, 1::bigint as n) q";
+    "$6::bigint as ttl, $7::bigint as max_hold, $8::text as released_by, 1::bigint as n) q";
 inline const std::string change_q_many =
-    "unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) "
-    "with ordinality as q (type, id, lockid, by, ttl, max_hold, n)";
+    "unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], "
+    "$8::text[]) with ordinality as q (type, id, lockid, by, ttl, max_hold, released_by, n)";
 
 // Updates the caller's own live exclusive leases. Columns: n, public_columns with `expiry` as the
 // expiration_time, the time.
@@ -221,19 +221,21 @@ inline std::string release_statement(const std::string& q) {
     return change_statement(
         "expiration_time = case when mine.ttl < 0 then mine.now else " + prolonged + " end, " +
             sql_text("ended = case when mine.ttl < 0 then {released} else {not_ended} end, ") +
-            "ended_at = case when mine.ttl < 0 then mine.now else l.ended_at end",
+            "ended_at = case when mine.ttl < 0 then mine.now else l.ended_at end, "
+            "ended_by = case when mine.ttl < 0 then mine.released_by else l.ended_by end",
         "case when mine.ttl < 0 then mine.expiration_time else l.expiration_time end", q);
 }
 
 inline std::string release_and_keep_statement(const std::string& q) {
     return sql_text(
         R"(
-with done as ({release}, l.ended, l.type, l.id, l.lockid),
+with done as ({release}, l.ended, l.ended_by, l.type, l.id, l.lockid, {private_columns}),
 kept as (
     insert into lock_history (type, id, {history_columns})
     select type, id, {history_values} from done where ended <> {not_ended})
 select n, {columns}, now from done)",
         {{"release", release_statement(q)},
+         {"private_columns", names_of(private_columns, "l.")},
          {"history_columns", names_of(history_columns)},
          {"history_values", listed(history_columns,
                                    [](const std::string& name) -> std::string {
@@ -241,9 +243,7 @@ select n, {columns}, now from done)",
                                            return std::string{sql_number<Mode::exclusive>};
                                        }
                                        if (name == "ended_at") return "now";
-                                       if (name == "ended_by" || name == "ended_why") {
-                                           return "''";
-                                       }
+                                       if (name == "ended_why") return "''";
                                        return name;
                                    })},
          {"columns", names_of(public_columns)}});

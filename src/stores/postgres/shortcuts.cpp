@@ -81,7 +81,7 @@ void Shortcuts::add(std::size_t index, const Renew& r) {
 }
 
 void Shortcuts::add(std::size_t index, const Release& r) {
-    changes_.push_back({{index, *r.key, r.lock_id}, unbounded, ended, unbounded});
+    changes_.push_back({{index, *r.key, r.lock_id}, unbounded, ended, unbounded, r.by});
     some_end_ = true;
 }
 
@@ -116,6 +116,7 @@ Command Shortcuts::changes() const {
     add_rows(parameters, changes_, &Change::by);
     add_rows(parameters, changes_, &Change::ttl);
     add_rows(parameters, changes_, &Change::max_hold);
+    add_rows(parameters, changes_, &Change::released_by);
     const bool one = changes_.size() == 1;
     if (!some_end_) return {one ? sql::prolong_one : sql::prolong_many, std::move(parameters)};
     if (history_ == StoreOptions::KeepHistory::off) {

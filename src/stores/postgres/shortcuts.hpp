@@ -47,6 +47,7 @@ private:
     };
     struct Change : Named {
         std::int64_t by, ttl, max_hold;
+        std::string_view released_by{};
     };
 
     [[nodiscard]] Command tries() const;
