@@ -16,6 +16,8 @@ struct Limits {
     static constexpr std::size_t owner_bytes = 512;
     static constexpr std::size_t note_bytes = 1024;
     static constexpr std::size_t token_id_bytes = 255;
+    // The number of patterns that may describe a set of keys.
+    static constexpr std::size_t key_patterns = 16;
     // The number of holders that can share one key; one more is refused as held.
     static constexpr std::size_t shared_holders = 1000;
     // How many holders a refusal names at most, and how many bytes they may have together; the

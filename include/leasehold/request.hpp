@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <leasehold/errors.hpp>
+#include <leasehold/key_set.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/lock_id.hpp>
 #include <leasehold/lock_key.hpp>
@@ -92,6 +93,7 @@ struct ReleaseAll {
     std::string by{};              // as in Release
     // If not empty, only the leases that were taken with this token id or one below it, "id/...".
     std::string token_id{};
+    KeySet only_keys{};  // only the leases on these keys
 };
 
 // Ends the lease that has exactly this fence.

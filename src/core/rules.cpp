@@ -30,7 +30,8 @@ bool is_own(const Grant& grant, const std::string& owner, const std::string& tok
     return !owner.empty() && grant.owner == owner && grant.token_id == token_id;
 }
 
-bool is_meant(const ReleaseAll& request, const Grant& grant) {
+bool is_meant(const ReleaseAll& request, const LockKey& key, const Grant& grant) {
+    if (!request.only_keys.has(key)) return false;
     // lab: release-all
     if (!owner_matches(grant.owner, request.owner, request.scope)) return false;
     return request.token_id.empty() ||
@@ -382,7 +383,7 @@ void Rules::release_all(const ReleaseAll& request, const LockKey& key, Cell& cel
     const Time now = now_for(cell);
     for (std::size_t i = cell.grants.size(); i-- > 0;) {
         const Grant& grant = cell.grants[i];
-        if (!alive(grant, now) || !is_meant(request, grant)) continue;
+        if (!alive(grant, now) || !is_meant(request, key, grant)) continue;
         released.push_back(to_lease(key, grant, now));
         end(key, cell, i, {Gone::released, now, request.by});
     }

@@ -38,6 +38,29 @@ void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.token_id = fields.optional_text("token_id").value_or("");
 }
 
+json::array patterns_of(const KeySet& keys) {
+    json::array patterns;
+    for (const KeyPattern& pattern : keys.patterns()) patterns.emplace_back(pattern.to_string());
+    return patterns;
+}
+
+KeySet optional_key_set(Fields& fields, std::string_view name) {
+    const json::value* const list = fields.optional(name);
+    if (list == nullptr) return {};
+    const std::string what = '"' + std::string{name} + '"';
+    auto patterns = read_list<KeyPattern>(*list, what, [&](const json::value& item) {
+        if (!item.is_string()) throw BadRequest{what + " must contain texts"};
+        auto pattern = KeyPattern::parse(std::string_view{item.get_string()});
+        if (!pattern) throw BadRequest{what + ": " + pattern.error()};
+        return *std::move(pattern);
+    });
+    if (patterns.size() > Limits::key_patterns) {
+        throw BadRequest{what + " has at most " + std::to_string(Limits::key_patterns) +
+                         " patterns"};
+    }
+    return KeySet{std::move(patterns)};
+}
+
 template <class R>
 json::object about_lease(const R& request) {
     json::object object = message(kind_of_type<R>);
@@ -105,6 +128,7 @@ struct ToMessage {
         if (r.key) put_key(object, *r.key);
         if (!r.by.empty()) object["by"] = r.by;
         if (!r.token_id.empty()) object["token_id"] = r.token_id;
+        if (!r.only_keys.has_every_key()) object["only_keys"] = patterns_of(r.only_keys);
         return object;
     }
     json::object operator()(const Break& r) const {
@@ -216,7 +240,8 @@ Request read_release_all(Fields& fields) {
         .scope = optional_name(fields, "scope", owner_scope_names).value_or(OwnerScope::exact),
         .key = optional_key(fields),
         .by = fields.optional_text("by").value_or(""),
-        .token_id = fields.optional_text("token_id").value_or("")};
+        .token_id = fields.optional_text("token_id").value_or(""),
+        .only_keys = optional_key_set(fields, "only_keys")};
 }
 
 Request read_list_request(Fields& fields) {

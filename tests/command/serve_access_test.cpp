@@ -102,6 +102,23 @@ TEST_F(ServeAccess, ATokenThatMayTakeLeasesNamesItsOwner) {
     EXPECT_EQ(cli::read_token_file(write("tokens.toml", any + watcher)).size(), 2U);
 }
 
+TEST_F(ServeAccess, ATokenMayBeLimitedToSomeKeysRoleByRole) {
+    const std::string game =
+        entry("game", "see,use", {"--owner", "game", "--keys", "lfs:game/*,Order/eu-*"});
+    EXPECT_TRUE(game.ends_with("keys = [\"Order/eu-*\", \"lfs:game/*\"]\n\n")) << game;
+    std::string mixed = entry("mixed", "see,use", {"--owner", "*", "--keys", "lfs:game/*"});
+    mixed.insert(mixed.find("keys"), "use_keys = [\"Order/7\"]\n");
+    const auto tokens = cli::read_token_file(write("tokens.toml", game + mixed));
+    const auto allows = [](const server::Token& token, server::Role role, const char* type,
+                           const char* id) { return token.keys.of(role).has({type, id}); };
+    EXPECT_TRUE(allows(tokens[0], server::Role::use, "Order", "eu-1"));
+    EXPECT_FALSE(allows(tokens[0], server::Role::see, "Order", "us-1"));
+    EXPECT_TRUE(allows(tokens[1], server::Role::see, "lfs:game", "a"));
+    EXPECT_FALSE(allows(tokens[1], server::Role::use, "lfs:game", "a"));
+    EXPECT_TRUE(allows(tokens[1], server::Role::use, "Order", "7"));
+    EXPECT_EQ(leasehold({"token", "a", "--roles", "see", "--keys", "Order"}).exit_code, 2);
+}
+
 TEST_F(ServeAccess, TheTokensOfOneProgramMayShareAnId) {
     const std::string before = entry("shop", "use", {"--owner", "shop"});
     const std::string after = entry("shop-2", "use", {"--owner", "shop", "--id", "shop"});
@@ -147,6 +164,13 @@ TEST_F(ServeAccess, ATokenFileThatIsWrongIsRefusedWithItsLineAndReason) {
         {good + "rate = -1\n", ":5: rate takes a whole number"},
         {good + "rate = \"1\"\n", ":5: rate takes a whole number"},
         {good + "colour = 1\n", ":5: a token has no 'colour'"},
+        {good + "keys = [\"Order\"]\n",
+         ":5: keys: the key pattern 'Order' names no keys; write 'Order/*'"},
+        {good + "keys = []\n", ":5: keys: takes 1 to 16 patterns of keys"},
+        {good + "keys = \"Order/*\"\n", ":5: keys: takes 1 to 16 patterns of keys"},
+        {good + "keys = [1]\n", ":5: keys: a key pattern is empty"},
+        {good + "see_keys = [\"*/1\"]\n", ":5: see_keys: the key pattern '*/1' has a '*'"},
+        {good + "use_keys = [\"Order/*\"]\n", ":5: the token has use_keys and not the role 'use'"},
         {good + "id = \"a/b\"\n", ":5: a token's id has 1 to 64 letters"},
         {good + "id = 7\n", ":5: id takes a text in quotes"},
         {good + good, ":6: there is another token 'a' above"},

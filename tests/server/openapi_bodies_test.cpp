@@ -47,6 +47,9 @@ void follow_rules_in_words(json::value& value) {
         }
         *keys = std::move(different);
     }
+    if (json::value* patterns = object.if_contains("only_keys")) {
+        for (json::value& pattern : patterns->as_array()) pattern = "Order/*";
+    }
     for (auto& field : object) {
         if (field.key() == "requests") follow_rules_in_words(field.value());
     }

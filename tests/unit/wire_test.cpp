@@ -62,6 +62,10 @@ TEST(Wire, CarriesEveryRequest) {
         Release{.key = key, .lock_id = id, .by = "shop"},
         ReleaseAll{.owner = "alice", .scope = OwnerScope::below, .key = key},
         ReleaseAll{.owner = "alice", .by = "shop", .token_id = "shop"},
+        ReleaseAll{
+            .owner = "alice",
+            .only_keys = KeySet{{*KeyPattern::parse("Order/*"), *KeyPattern::parse("lfs:*")}}},
+        ReleaseAll{.owner = "alice", .only_keys = KeySet{std::vector<KeyPattern>{}}},
         Break{.key = key, .fence = 12, .by = "admin", .reason = "gone home"},
         Holders{key},
         List{.type = "Order",

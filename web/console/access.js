@@ -7,6 +7,7 @@ export class Access {
   name = null;
   roles = ['use', 'see', 'break'];
   owner = null;
+  keys = {}; // patterns, by role; a role that is missing here is for every key
   asksForToken = false;
 
   // Throws Problem if the server requires another token.
@@ -17,6 +18,7 @@ export class Access {
       access.name = token.name;
       access.roles = token.roles;
       access.owner = token.owner;
+      access.keys = token.keys ?? {};
       access.asksForToken = token.name !== null;
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) throw error;

@@ -297,6 +297,7 @@ export class Actions {
       title: t('releaseAllTitle', { owner }),
       body: [
         h('p', {}, t('releaseAllLead')),
+        this.#access.can('break') ? null : h('p', {}, t('releaseAllOwn')),
         h(
           'div',
           { class: 'preview' },

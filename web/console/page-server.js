@@ -129,6 +129,10 @@ export function serverPage({ access, report }) {
         h('dd', {}, access.roles.join(', ')),
         h('dt', {}, t('speaksFor')),
         h('dd', {}, access.owner ?? t('everybody')),
+        Object.entries(access.keys).map(([role, patterns]) => [
+          h('dt', {}, t('keysOfRole', { role })),
+          h('dd', {}, patterns.join(', ')),
+        ]),
       )
     : h('p', { class: 'hint' }, t('noTokens'));
   return {

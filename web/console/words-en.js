@@ -131,6 +131,7 @@ export const english = {
   releaseAllTitle: 'Release all leases of {owner}',
   releaseAllLead:
     'This ends every lease of this owner and of every owner below it. Their programs learn of it at the next renewal. Others can take the locks at once.',
+  releaseAllOwn: 'Your token cannot break leases: it ends only the leases that it took itself.',
   releaseAllCount: '{n} leases now:',
   releaseAllMore: 'and {n} more',
   releaseAllConfirm: 'Release {n} leases',
@@ -228,4 +229,5 @@ export const english = {
   quotaStreams: 'Event streams',
   quotaReleases: 'Delayed releases',
   quotaConnections: 'Connections',
+  keysOfRole: 'Keys for “{role}”',
 };

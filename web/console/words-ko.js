@@ -130,6 +130,7 @@ export const korean = {
   releaseAll: '모두 해제…',
   releaseAllTitle: '{owner}의 잠금 모두 해제',
   releaseAllLead: '이 소유자와 하위 소유자의 모든 잠금을 해제합니다. 사용 중인 프로그램은 다음 갱신 때 알게 되며, 다른 소유자가 바로 선점할 수 있습니다.',
+  releaseAllOwn: '이 토큰에는 강제 해제 권한이 없어 이 토큰으로 선점한 잠금만 해제됩니다.',
   releaseAllCount: '현재 잠금 {n}건:',
   releaseAllMore: '외 {n}건',
   releaseAllConfirm: '잠금 {n}건 해제',
@@ -225,4 +226,5 @@ export const korean = {
   quotaStreams: '이벤트 스트림',
   quotaReleases: '지연 해제',
   quotaConnections: '연결',
+  keysOfRole: '“{role}” 역할의 키',
 };

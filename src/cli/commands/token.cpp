@@ -15,7 +15,7 @@ namespace leasehold::cli {
 namespace {
 
 struct TokenOptions {
-    std::string name, id, roles, owner, expires, certificate, token_file;
+    std::string name, id, roles, owner, keys, expires, certificate, token_file;
     std::optional<std::int64_t> rate;
 };
 
@@ -34,11 +34,12 @@ Value required(const std::expected<Value, std::string>& checked) {
     if constexpr (!std::is_void_v<Value>) return *checked;
 }
 
-server::Roles roles_in(const std::string& text) {
-    std::vector<std::string> names;
+// The parts of a text between its commas.
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts;
     std::istringstream all{text};
-    for (std::string name; std::getline(all, name, ',');) names.push_back(name);
-    return required(roles_from(names));
+    for (std::string part; std::getline(all, part, ',');) parts.push_back(part);
+    return parts;
 }
 
 std::chrono::sys_seconds expiry_in(const std::string& text) {
@@ -72,6 +73,8 @@ void add_token(CLI::App& app, Invocation& call) {
               "the owner it speaks for, with every owner below; '*' is any; the role use needs it")
         .text("--id", "ID", options->id,
               "a token with the same id goes on with this one's leases (the name)")
+        .text("--keys", "PATTERNS", options->keys,
+              "the keys it may touch, separated by commas: 'Order/*,lfs:*' (every key)")
         .number("--rate", "NUMBER", options->rate, "requests a second (the server's token_rate)")
         .text("--expires", "DURATION|DATE", options->expires,
               "when the server stops to accept it: 90d, 2027-03-31, 2027-03-31T18:00:00Z (never)")
@@ -80,13 +83,18 @@ void add_token(CLI::App& app, Invocation& call) {
         .text("--token-file", "FILE", options->token_file,
               "write the token to this file (mode 0600) instead of showing it");
     command.does(call, [options] {
-        server::Token token{.name = options->name, .roles = roles_in(options->roles)};
+        server::Token token{.name = options->name,
+                            .roles = required(roles_from(parts_of(options->roles)))};
         required(check_token_name(token.name));
         if (!options->id.empty()) required(check_token_id(token.id = options->id));
         if (!options->owner.empty()) {
             required(check_token_owner(token.owner = options->owner));
         } else if (token.roles.has(server::Role::use)) {
             throw BadRequest{owner_is_missing(token.name, "--owner shop", "--owner '*'")};
+        }
+        if (!options->keys.empty()) {
+            const KeySet keys = required(keys_from(parts_of(options->keys)));
+            for (const auto& [role, name] : server::role_names) token.keys.limit(role, keys);
         }
         if (options->rate) token.rate = required(rate_from(*options->rate));
         if (!options->expires.empty()) token.expires = expiry_in(options->expires);

@@ -71,6 +71,7 @@ public:
             if (table_.contains(traits.name)) token.quotas[quota] = quota_limit(traits.name);
         }
         if (table_.contains("expires")) token.expires = expires();
+        read_keys(token);
         return token;
     }
 
@@ -85,8 +86,9 @@ public:
 
 private:
     void refuse_unknown() const {
-        constexpr std::array known{"name",  "id",    "sha256", "certificate",
-                                   "roles", "owner", "rate",   "expires"};
+        constexpr std::array known{"name",  "id",       "sha256",   "certificate",
+                                   "roles", "owner",    "rate",     "expires",
+                                   "keys",  "use_keys", "see_keys", "break_keys"};
         std::string quotas;
         for (const auto& [quota, traits] : server::quota_traits) {
             quotas.append(quotas.empty() ? "" : ", ").append(traits.name);
@@ -96,7 +98,7 @@ private:
             if (is_quota(key.str())) continue;
             refuse(node, "a token has no '" + std::string{key.str()} +
                              "'; it has name, id, sha256 or certificate, roles, owner, rate, "
-                             "expires and the quotas " +
+                             "expires, keys, use_keys, see_keys, break_keys and the quotas " +
                              quotas);
         }
     }
@@ -174,6 +176,35 @@ private:
         return static_cast<std::uint64_t>(number->get());
     }
 
+    // `keys` is for all roles; `use_keys` and its like replace it for one role.
+    void read_keys(Token& token) const {
+        for (const auto& [role, name] : server::role_names) {
+            const std::string own = std::string{name} + "_keys";
+            if (table_.contains(own)) {
+                if (!token.roles.has(role)) {
+                    refuse(at(own), "the token has " + own + " and not the role '" +
+                                        std::string{name} + "'");
+                }
+                token.keys.limit(role, keys(own));
+            } else if (table_.contains("keys")) {
+                token.keys.limit(role, keys("keys"));
+            }
+        }
+    }
+
+    [[nodiscard]] KeySet keys(std::string_view name) const {
+        const toml::node& node = at(name);
+        std::vector<std::string> texts;
+        if (node.is_array()) {
+            for (const toml::node& one : *node.as_array()) {
+                texts.push_back(one.is_string() ? one.as_string()->get() : "");
+            }
+        }
+        auto read = keys_from(texts);
+        if (!read) refuse(node, std::string{name} + ": " + read.error());
+        return *std::move(read);
+    }
+
     [[nodiscard]] server::Rate rate() const {
         const toml::node& node = at("rate");
         const auto* const number = node.as_integer();
@@ -190,6 +221,20 @@ std::string proof_entry(const Token& token) {
     return token.proof == server::Proof::certificate
                ? "certificate = " + toml_text(token.certificate) + "\n"
                : "sha256 = \"" + server::hex_of(token.digest) + "\"\n";
+}
+
+// The line `keys`. The command gives all roles of a token the same keys.
+std::string keys_of_entry(const Token& token) {
+    for (const auto& [role, name] : server::role_names) {
+        const KeySet& keys = token.keys.of(role);
+        if (!token.roles.has(role) || keys.has_every_key()) continue;
+        std::string list;
+        for (const KeyPattern& pattern : keys.patterns()) {
+            list += (list.empty() ? "" : ", ") + toml_text(pattern.to_string());
+        }
+        return "keys = [" + list + "]\n";
+    }
+    return {};
 }
 
 void refuse_twice(const Entry& entry, const std::vector<Token>& before, const Token& token) {
@@ -281,6 +326,20 @@ std::expected<std::chrono::sys_seconds, std::string> moment_from(std::string_vie
     return std::chrono::floor<std::chrono::seconds>(*time);
 }
 
+std::expected<KeySet, std::string> keys_from(const std::vector<std::string>& texts) {
+    if (texts.empty() || texts.size() > Limits::key_patterns) {
+        return std::unexpected{"takes 1 to " + std::to_string(Limits::key_patterns) +
+                               R"( patterns of keys, as in ["Order/*", "lfs:game/*"])"};
+    }
+    std::vector<KeyPattern> patterns;
+    for (const std::string& text : texts) {
+        auto pattern = KeyPattern::parse(text);
+        if (!pattern) return std::unexpected{std::move(pattern.error())};
+        patterns.push_back(*std::move(pattern));
+    }
+    return KeySet{std::move(patterns)};
+}
+
 std::expected<server::Rate, std::string> rate_from(std::int64_t number) {
     if (number < 0 || number > highest_rate) {
         return std::unexpected{"rate takes a whole number of requests a second, at most " +
@@ -348,7 +407,7 @@ std::string token_entry(const Token& token) {
             std::string{server::quota_traits[quota].name} + " = " + std::to_string(*limit) + "\n";
     });
     if (token.expires) entry += "expires = " + date_time(*token.expires) + "\n";
-    return entry;
+    return entry + keys_of_entry(token);
 }
 
 }  // namespace leasehold::cli

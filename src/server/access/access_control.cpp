@@ -79,6 +79,11 @@ bool AccessControl::admits(const Token& token, Need need) {
     return known && !denial(*known, need);
 }
 
+bool AccessControl::still_sees_the_same(const Token& token) {
+    const auto known = now(token);
+    return known && !denial(*known, Need::see) && visible_keys(known.get()) == visible_keys(&token);
+}
+
 bool AccessControl::admits(const Token& token, const Request& wanted) {
     const auto known = now(token);
     return known && !denial(*known, wanted);
@@ -148,6 +153,16 @@ void AccessControl::admit(const HttpRequest& request, Request& wanted) {
 void AccessControl::admit(const HttpRequest& request, std::string_view owner) {
     if (!request.token) return;
     if (const auto denied = denial(*request.token, owner)) refuse(*denied);
+}
+
+void AccessControl::admit(const HttpRequest& request, Need need, const LockKey& key) {
+    if (!request.token) return;
+    if (const auto denied = denial(*request.token, need, key)) refuse(*denied);
+}
+
+void AccessControl::admit_to_totals(const HttpRequest& request) {
+    if (!request.token) return;
+    if (const auto denied = denial_of_totals(*request.token)) refuse(*denied);
 }
 
 void AccessControl::admit_all(const HttpRequest& request, std::span<const Request> wanted) {

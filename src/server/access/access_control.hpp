@@ -44,6 +44,8 @@ public:
 
     // Whether a token that was accepted earlier still is, and allows this.
     [[nodiscard]] bool admits(const Token& token, Need need);
+    // The same for listening to events, of the same keys as when it began.
+    [[nodiscard]] bool still_sees_the_same(const Token& token);
     [[nodiscard]] bool admits(const Token& token, const Request& wanted);
 
     // Identifies the client, notes its token in the request, and applies the rule.
@@ -59,6 +61,10 @@ public:
     static void admit(const HttpRequest& request, Request& wanted);
     // Checks that the token may act in this owner's name.
     static void admit(const HttpRequest& request, std::string_view owner);
+    // Checks that the token may do what is needed with this key.
+    static void admit(const HttpRequest& request, Need need, const LockKey& key);
+    // Checks that the token may see the numbers of all keys.
+    static void admit_to_totals(const HttpRequest& request);
     // Checks the owners that all requests of a batch name. Throws BatchRefused.
     static void admit_all(const HttpRequest& request, std::span<const Request> wanted);
 

@@ -1,5 +1,7 @@
 #include "server/access/rules.hpp"
 
+#include <span>
+#include <type_traits>
 #include <variant>
 
 #include "core/enum_table.hpp"
@@ -42,6 +44,47 @@ std::optional<Role> role_for(Need need) {
     return Role::break_;
 }
 
+// The keys that a request names, also where it may concern others if it names none.
+std::span<const LockKey> named_keys(const Request& request) {
+    if (const auto keys = keys_of(request)) return *keys;
+    const auto* const past = std::get_if<History>(&request);
+    const auto* const all = std::get_if<ReleaseAll>(&request);
+    const auto* const key = past != nullptr ? &past->key : all != nullptr ? &all->key : nullptr;
+    if (key == nullptr || !*key) return {};
+    return {&**key, 1};
+}
+
+bool may_touch_every_key(const Token& token, Need need) {
+    const auto allows = [&](Role role) {
+        return token.roles.has(role) && token.keys.of(role).has_every_key();
+    };
+    const auto role = role_for(need);
+    return !role || allows(*role) || (need == Need::use_or_see && allows(Role::see));
+}
+
+std::optional<Denial> denial_of_keys(const Token& token, const Request& request) {
+    const Need need = rule_of(request).need;
+    if (may_touch_every_key(token, need)) return std::nullopt;
+    const auto keys = named_keys(request);
+    for (const LockKey& key : keys) {
+        if (auto denied = denial(token, need, key)) return denied;
+    }
+    if (!keys.empty()) return std::nullopt;
+    switch (kind_of(request)) {
+        // Their answers are limited to the keys that the token may see.
+        case RequestKind::list:
+        case RequestKind::history: return std::nullopt;
+        // sign() limits it.
+        case RequestKind::release_all: return std::nullopt;
+        case RequestKind::purge:
+            return Denial{"the token '" + token.name +
+                          "' may touch only some keys; a purge concerns all keys"};
+        default:
+            return Denial{"the token '" + token.name +
+                          "' may touch only some keys; name the key together with the lock id"};
+    }
+}
+
 }  // namespace
 
 Rule rule_of(const Request& request) {
@@ -61,7 +104,30 @@ std::optional<Denial> denial(const Token& token, Need need) {
 std::optional<Denial> denial(const Token& token, const Request& request) {
     if (auto role = denial(token, rule_of(request).need)) return role;
     const std::string* const owner = owner_of(request);
-    return owner != nullptr ? denial(token, *owner) : std::nullopt;
+    if (owner != nullptr) {
+        if (auto denied = denial(token, *owner)) return denied;
+    }
+    return denial_of_keys(token, request);
+}
+
+std::optional<Denial> denial(const Token& token, Need need, const LockKey& key) {
+    const auto allows = [&](Role role) {
+        return token.roles.has(role) && token.keys.of(role).has(key);
+    };
+    const auto role = role_for(need);
+    if (!role || allows(*role) || (need == Need::use_or_see && allows(Role::see))) return {};
+    return Denial{"the keys of the token '" + token.name + "' do not include " + key.to_string()};
+}
+
+std::optional<Denial> denial_of_totals(const Token& token) {
+    if (token.keys.of(Role::see).has_every_key()) return std::nullopt;
+    return Denial{"the token '" + token.name +
+                  "' sees only some keys; these numbers count the leases of all keys"};
+}
+
+const KeySet& visible_keys(const Token* token) noexcept {
+    static const KeySet every_key;
+    return token == nullptr ? every_key : token->keys.of(Role::see);
 }
 
 std::optional<Denial> denial(const Token& token, std::string_view owner) {
@@ -78,8 +144,12 @@ void sign(Request& request, const Token& token) {
             if constexpr (AnyTry<R>) {
                 put_before(wanted.token_id, id_of(token));
             } else if constexpr (std::is_same_v<R, ReleaseAll>) {
-                // A token that may also break leases ends those of every token.
-                if (!token.roles.has(Role::break_)) put_before(wanted.token_id, id_of(token));
+                const KeySet& keys = token.keys.of(Role::use);
+                wanted.only_keys = wanted.only_keys.common(keys);
+                // A token that may also break the leases of these keys ends those of every token.
+                const bool breaks =
+                    token.roles.has(Role::break_) && token.keys.of(Role::break_).covers(keys);
+                if (!breaks) put_before(wanted.token_id, id_of(token));
             }
         },
         request);

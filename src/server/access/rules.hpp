@@ -31,12 +31,20 @@ struct Denial {
 [[nodiscard]] std::optional<Denial> denial(const Token& token, Need need);
 // The same for acting in this owner's name.
 [[nodiscard]] std::optional<Denial> denial(const Token& token, std::string_view owner);
-// The same for a request to the store: its rule, and the owner that it names.
+// The same for doing what is needed with this key.
+[[nodiscard]] std::optional<Denial> denial(const Token& token, Need need, const LockKey& key);
+// The same for a request to the store: its rule, the owner and the keys that it names. Requests
+// that list rows of several keys are allowed; their answers must be limited to visible_keys().
 [[nodiscard]] std::optional<Denial> denial(const Token& token, const Request& request);
+// The same for seeing numbers that count the leases of all keys.
+[[nodiscard]] std::optional<Denial> denial_of_totals(const Token& token);
+
+// The keys whose leases the client may see; every key without a token.
+[[nodiscard]] const KeySet& visible_keys(const Token* token) noexcept;
 
 // Writes the token into a request that takes or ends leases, before what the client wrote there: a
 // server that passes on the requests of its own clients names their tokens. Limits a ReleaseAll to
-// the leases that the token took, unless it may break the others.
+// the keys that the token may use, and to the leases that it took unless it may break the others.
 void sign(Request& request, const Token& token);
 
 }  // namespace leasehold::server

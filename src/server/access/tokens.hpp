@@ -8,7 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <leasehold/key_set.hpp>
 
 #include "core/enum_table.hpp"
 #include "server/options.hpp"
@@ -44,6 +47,18 @@ private:
     static unsigned bit(Role role) noexcept { return 1U << static_cast<unsigned>(role); }
 
     unsigned bits_ = 0;
+};
+
+// The keys that a token may touch with each of its roles. By default every key.
+class KeyRules {
+public:
+    void limit(Role role, KeySet keys) { keys_[static_cast<std::size_t>(role)] = std::move(keys); }
+    [[nodiscard]] const KeySet& of(Role role) const noexcept {
+        return keys_[static_cast<std::size_t>(role)];
+    }
+
+private:
+    std::array<KeySet, enum_size<Role>> keys_;
 };
 
 // SHA-256. A token has 256 random bits, so it cannot be guessed from its digest.
@@ -83,6 +98,7 @@ struct Token {
     Proof proof = Proof::secret;
     std::string certificate{};  // the name in the client's certificate: "DNS:shop.example"
     Digest jwt_key{};           // of the key that signed the JWT
+    KeyRules keys{};
 };
 
 [[nodiscard]] inline const std::string& id_of(const Token& token) noexcept {

@@ -20,7 +20,7 @@ std::string random_name() {
 
 bool EventFilter::admits(const Holder& lease) const {
     return (!type || lease.key.type() == *type) && (!id || lease.key.id() == *id) &&
-           (!owner || owner_matches(lease.owner, *owner, scope));
+           (!owner || owner_matches(lease.owner, *owner, scope)) && visible.has(lease.key);
 }
 
 EventLog::EventLog(std::size_t kept) : kept_{kept}, server_{random_name()} {}

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include <leasehold/key_set.hpp>
 #include <leasehold/store.hpp>
 
 #include "server/events/event.hpp"
@@ -27,6 +28,7 @@ struct EventFilter {
     std::optional<std::string> id{};
     std::optional<std::string> owner{};  // the owner of the leases
     OwnerScope scope = OwnerScope::exact;
+    KeySet visible{};  // the keys that the client may see
 
     [[nodiscard]] bool admits(const Holder& lease) const;
 };

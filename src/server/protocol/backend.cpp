@@ -15,6 +15,15 @@ void counted_or_failed(const std::exception_ptr& error, const std::optional<Held
     rethrow(error);
 }
 
+const KeySet& visible_to(const HttpRequest& request) {
+    return visible_keys(request.token.get());
+}
+
+// Whether the answer may have rows that the client must not see.
+bool is_limited(const HttpRequest& request, const Request& wanted) {
+    return lists_many_keys(wanted) && !visible_to(request).has_every_key();
+}
+
 Outcome asked_too_often() {
     return not_sent("this token exceeds its request rate; try again in a moment");
 }
@@ -77,6 +86,7 @@ Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     if (options_.audit != nullptr && is_audited(wanted)) {
         return ask_audited(request, std::move(wanted));
     }
+    if (is_limited(request.http, wanted)) return ask_limited(request, std::move(wanted));
     return store_.ask(std::move(wanted));
 }
 
@@ -106,6 +116,32 @@ void Backend::audit(RoutedRequest& request, const Request& asked, const Outcome&
     options_.audit->record(std::move(event));
 }
 
+Task<Outcome> Backend::ask_limited(RoutedRequest& request, Request wanted) {
+    locks_.validate(wanted);
+    LimitedView view{store_, visible_to(request.http), limits().page_rows};
+    Outcome outcome = co_await view.ask(std::move(wanted));
+    co_return outcome;
+}
+
+Task<PastPage> Backend::history(RoutedRequest& request, History wanted) {
+    const std::size_t limit = wanted.limit;
+    Request question = std::move(wanted);
+    if (is_limited(request.http, question)) {
+        AccessControl::admit(request.http, question);
+        locks_.validate(question);
+        LimitedView view{store_, visible_to(request.http), limits().page_rows};
+        PastPage page = co_await view.history(std::move(std::get<History>(question)));
+        co_return page;
+    }
+    Outcome outcome = co_await ask(request, std::move(question));
+    PastPage page{.outcome = std::move(outcome)};
+    const auto* const rows = std::get_if<HistoryPage>(&page.outcome);
+    if (rows != nullptr && rows->may_continue(limit) && !rows->empty()) {
+        page.next = rows->back().sequence;
+    }
+    co_return page;
+}
+
 Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<Request> wanted) {
     const std::shared_ptr<const Token> token = request.http.token;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -132,10 +168,15 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     std::vector<Outcome> outcomes(wanted.size());
     std::vector<Sent> sent;
     std::vector<Request> allowed;
+    std::vector<std::size_t> limited;  // lists of which the client may not see every row
     std::optional<Problem> exceeded;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (!passed[i]) {
             outcomes[i] = asked_too_often();
+            continue;
+        }
+        if (is_limited(request.http, wanted[i])) {
+            limited.push_back(i);
             continue;
         }
         Sent one{.index = i, .kind = kind_of(wanted[i])};
@@ -151,7 +192,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
         sent.push_back(std::move(one));
         allowed.push_back(std::move(wanted[i]));
     }
-    if (sent.empty() && exceeded) throw Refused{*std::move(exceeded)};
+    if (sent.empty() && limited.empty() && exceeded) throw Refused{*std::move(exceeded)};
 
     std::vector<Outcome> answers = co_await store_.ask_all(std::move(allowed));
     for (std::size_t i = 0; i < sent.size(); ++i) {
@@ -159,6 +200,11 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
         if (sent[i].advance) sent[i].advance->settle(answers[i]);
         if (lease != nullptr && prolongs(sent[i].kind)) quotas_.prolonged(*token, *lease);
         outcomes[sent[i].index] = std::move(answers[i]);
+    }
+    LimitedView view{store_, visible_keys(token.get()), limits().page_rows};
+    for (const std::size_t i : limited) {
+        Outcome outcome = co_await view.ask(std::move(wanted[i]));
+        outcomes[i] = std::move(outcome);
     }
     for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
     co_return outcomes;
@@ -176,6 +222,31 @@ void Backend::reserve_answer(RoutedRequest& request, std::size_t bytes) {
             throw Refused{
                 overloaded("too many large answers are being sent; try again in a moment")};
     }
+}
+
+Task<std::vector<std::string>> Backend::waiting_owners(RoutedRequest& request, const LockKey& key) {
+    AccessControl::admit(request.http, Need::see, key);
+    return waiting_room_.line_for(key);
+}
+
+Task<std::vector<std::size_t>> Backend::waiting_for(RoutedRequest& request,
+                                                    std::vector<LockKey> keys) {
+    for (const LockKey& key : keys) AccessControl::admit(request.http, Need::see, key);
+    return waiting_room_.waiting_for(std::move(keys));
+}
+
+Task<Statistics::Summary> Backend::statistics(RoutedRequest& request, Statistics::Span over) {
+    const KeySet& visible = visible_to(request.http);
+    Statistics::Summary summary = statistics_.summary(over, visible);
+    if (!visible.has_every_key()) summary.waiting = co_await waiting_room_.waiting_for(visible);
+    co_return summary;
+}
+
+std::vector<RefusedTries::Entry> Backend::refused_tries(RoutedRequest& request,
+                                                        const std::optional<LockKey>& key,
+                                                        std::size_t most) {
+    if (key) AccessControl::admit(request.http, Need::see, *key);
+    return statistics_.refused(key, visible_to(request.http), most);
 }
 
 Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Duration patience) {
@@ -255,6 +326,7 @@ Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey k
 Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& request, LockKey key,
                                                            Knock knock) {
     AccessControl::admit(request.http, knock.by);
+    AccessControl::admit(request.http, Need::use, key);
     // The server asks for itself: a client may knock that may not see the holders' leases.
     Request question = Holders{key};
     Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
@@ -279,21 +351,29 @@ Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filte
                                        std::optional<std::string> last_id,
                                        const EventFormat& format) {
     std::function<bool()> welcome;
-    if (const auto token = request.http.token) {
+    const auto token = request.http.token;
+    if (token) {
+        filter.visible = visible_keys(token.get());
         // The stream keeps its place in the quota together with this function.
         auto place = or_refuse(quotas_.enter(*token, Quota::event_streams));
         welcome = [this, token, place = std::move(place)] {
-            return access_.admits(*token, Need::see);
+            return access_.still_sees_the_same(*token);
         };
     }
     auto opened =
         co_await reporter_.open(std::move(filter), std::move(last_id), std::move(welcome), format);
     // The tokens may have changed before the stream was opened.
     if (opened) access_.admit_again(request.http, Need::see, request.scheme);
+    if (opened && token && !access_.still_sees_the_same(*token)) {
+        throw Refused{{.status = 403,
+                       .code = "forbidden",
+                       .detail = "the keys that this token may see have just changed: ask again"}};
+    }
     co_return opened;
 }
 
-Task<Levels> Backend::levels() {
+Task<Levels> Backend::levels(RoutedRequest& request) {
+    AccessControl::admit_to_totals(request.http);
     const auto held = co_await count_leases();
     const StoreQueue::Queues queues = store_.queues();
     const Audit* const audit = options_.audit;
@@ -309,6 +389,12 @@ Task<Levels> Backend::levels() {
                      .held = held,
                      .quotas = quotas_.levels(),
                      .store = locks_.status()};
+}
+
+Task<bool> Backend::count_is_complete(RoutedRequest& request) {
+    if (!visible_to(request.http).has_every_key()) co_return true;
+    const auto held = co_await count_leases();
+    co_return !held || held->leases < HeldCount::most;
 }
 
 Task<std::optional<HeldCount>> Backend::count_leases() {

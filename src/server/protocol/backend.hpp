@@ -18,6 +18,7 @@
 #include "server/http/answer_budget.hpp"
 #include "server/monitoring/levels.hpp"
 #include "server/options.hpp"
+#include "server/protocol/limited_view.hpp"
 #include "server/protocol/route.hpp"
 #include "server/requests.hpp"
 #include "server/statistics/statistics.hpp"
@@ -32,10 +33,10 @@
 namespace leasehold::server {
 
 // What the handlers of every protocol ask. The store, the waiting room and the events are reached
-// only through functions that take the client's request: each of them checks the role and the owner
-// of the client's token, signs what the client breaks, and counts the outcome, so that no protocol
-// can forget it. They throw Refused for what the token may not do, and BadRequest for what exceeds
-// the limits. Thread-safe.
+// only through functions that take the client's request: each of them checks the role, the owner
+// and the keys of the client's token, signs what the client takes and ends, leaves out what the
+// token may not see, and counts the outcome, so that no protocol can forget it. They throw Refused
+// for what the token may not do, and BadRequest for what exceeds the limits. Thread-safe.
 //
 // The parts of the server are connected here by the stream of outcomes, to which they subscribe.
 class Backend {
@@ -51,6 +52,9 @@ public:
     // The store's answer. The token's rate counts the client's request once, as its route says, and
     // its quotas count what it may be granted.
     [[nodiscard]] Task<Outcome> ask(RoutedRequest& request, Request wanted);
+
+    // The history, as ask() answers it, and where its next page begins.
+    [[nodiscard]] Task<PastPage> history(RoutedRequest& request, History wanted);
 
     // The store's answers to several requests. Throws BatchRefused if one of them exceeds the
     // limits or is not allowed. The token's rate counts every one of them, so the route has
@@ -73,13 +77,11 @@ public:
     };
     [[nodiscard]] Task<Waited> wait(RoutedRequest& request, TryLock wanted, Duration patience);
     // The owners of the tries that wait for the key, in their order.
-    [[nodiscard]] Task<std::vector<std::string>> waiting_owners(const LockKey& key) {
-        return waiting_room_.line_for(key);
-    }
+    [[nodiscard]] Task<std::vector<std::string>> waiting_owners(RoutedRequest& request,
+                                                                const LockKey& key);
     // The number of tries that wait for each of these keys.
-    [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys) {
-        return waiting_room_.waiting_for(std::move(keys));
-    }
+    [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(RoutedRequest& request,
+                                                             std::vector<LockKey> keys);
 
     // Releases the lease after the delay, unless its holder comes back. The lease if it is alive.
     // Releases the lease at once if the delay cannot be kept, for example because the token's quota
@@ -106,19 +108,23 @@ public:
                                                 std::optional<std::string> last_id,
                                                 const EventFormat& format);
 
-    [[nodiscard]] Statistics& statistics() noexcept { return statistics_; }
+    // The statistics of the keys that the client may see.
+    [[nodiscard]] Task<Statistics::Summary> statistics(RoutedRequest& request,
+                                                       Statistics::Span over);
+    [[nodiscard]] std::vector<RefusedTries::Entry> refused_tries(RoutedRequest& request,
+                                                                 const std::optional<LockKey>& key,
+                                                                 std::size_t most);
     [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
     [[nodiscard]] StoreStatus store_status() { return locks_.status(); }
     [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time() { return store_.store_time(); }
-    // The number of live leases in the store, for the statistics too. Nothing if the store did not
-    // answer.
-    [[nodiscard]] Task<std::optional<HeldCount>> count_leases();
     // How much the token uses of each quota.
     [[nodiscard]] EnumArray<Quota, QuotaUse> quotas_of(const Token& token) {
         return quotas_.use_of(token);
     }
-    // How full the server is now.
-    [[nodiscard]] Task<Levels> levels();
+    // How full the server is now. For clients that may see every key.
+    [[nodiscard]] Task<Levels> levels(RoutedRequest& request);
+    // Whether the statistics that the client gets count every live lease of the store.
+    [[nodiscard]] Task<bool> count_is_complete(RoutedRequest& request);
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_room_.waiting(); }
     [[nodiscard]] std::size_t listening() const { return reporter_.listeners(); }
 
@@ -138,6 +144,12 @@ private:
     // Asks, and records in the audit what became of a request that ends leases of others.
     [[nodiscard]] Task<Outcome> ask_audited(RoutedRequest& request, Request wanted);
     void audit(RoutedRequest& request, const Request& asked, const Outcome& outcome) const;
+    // The answer to a request that lists rows of keys which the client may not all see.
+    [[nodiscard]] Task<Outcome> ask_limited(RoutedRequest& request, Request wanted);
+
+    // The number of live leases in the store, for the statistics too. Nothing if the store did not
+    // answer.
+    [[nodiscard]] Task<std::optional<HeldCount>> count_leases();
     // Counts the leases for the statistics, once a minute, on this executor.
     void count_leases_if_due(const Executor& executor);
     // Refuses a client whose token was changed while it waited, and releases what it was granted

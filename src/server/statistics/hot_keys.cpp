@@ -25,12 +25,13 @@ void HotKeys::tried(const LockKey& key, Answer answer, Clock::time_point now) {
     if (answer == Answer::refused) ++(*place)->refusals;
 }
 
-std::vector<HotKeys::Heat> HotKeys::hottest(std::size_t most, Clock::time_point now) {
+std::vector<HotKeys::Heat> HotKeys::hottest(std::size_t most, Clock::time_point now,
+                                            const KeySet& among) {
     cool_down(now);
     std::vector<Heat> all;
     for (const Group& group : places_) {
         for (const auto& place : group) {
-            if (place) all.push_back(*place);
+            if (place && among.has(place->key)) all.push_back(*place);
         }
     }
     const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <leasehold/lock_key.hpp>
+#include <leasehold/key_set.hpp>
 
 namespace leasehold::server {
 
@@ -33,8 +33,9 @@ public:
         std::uint64_t tries = 0;
         std::uint64_t refusals = 0;  // the tries that were refused
     };
-    // The hottest first.
-    [[nodiscard]] std::vector<Heat> hottest(std::size_t most, Clock::time_point now);
+    // The hottest of these keys, the hottest first.
+    [[nodiscard]] std::vector<Heat> hottest(std::size_t most, Clock::time_point now,
+                                            const KeySet& among = {});
 
 private:
     static constexpr std::size_t group_size = 4;

@@ -37,10 +37,10 @@ void RefusedTries::add(const LockKey& key, std::string_view owner, Time at) {
 }
 
 std::vector<RefusedTries::Entry> RefusedTries::latest(const std::optional<LockKey>& key,
-                                                      std::size_t most) const {
+                                                      std::size_t most, const KeySet& among) const {
     std::vector<Entry> found;
     for (auto entry = entries_.rbegin(); entry != entries_.rend() && found.size() < most; ++entry) {
-        if (!key || entry->key == *key) found.push_back(*entry);
+        if ((!key || entry->key == *key) && among.has(entry->key)) found.push_back(*entry);
     }
     return found;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <leasehold/key_set.hpp>
 #include <leasehold/lease.hpp>
 
 namespace leasehold::server {
@@ -33,9 +34,9 @@ public:
 
     void add(const LockKey& key, std::string_view owner, Time at);
 
-    // The entries of one key, or of all keys, latest first.
-    [[nodiscard]] std::vector<Entry> latest(const std::optional<LockKey>& key,
-                                            std::size_t most) const;
+    // The entries of one key, or of all of these keys, latest first.
+    [[nodiscard]] std::vector<Entry> latest(const std::optional<LockKey>& key, std::size_t most,
+                                            const KeySet& among = {}) const;
 
 private:
     const std::size_t most_;

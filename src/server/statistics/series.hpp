@@ -31,6 +31,13 @@ public:
     // This number of clients waits from now on.
     void waiting(std::size_t waiters, Clock::time_point now);
 
+    // The same steps without points, for a client that may not see the numbers.
+    [[nodiscard]] Series without_points() const {
+        Series copy = *this;
+        copy.points_.clear();
+        return copy;
+    }
+
     // The oldest first. The last one still grows.
     [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
     [[nodiscard]] Clock::duration step() const noexcept { return step_; }

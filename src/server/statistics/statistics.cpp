@@ -78,22 +78,23 @@ bool Statistics::count_is_due() {
     return now >= due && next_count_.compare_exchange_strong(due, now + between_counts);
 }
 
-Statistics::Summary Statistics::summary(Span over) {
+Statistics::Summary Statistics::summary(Span over, const KeySet& visible) {
     const auto now = Clock::now();
     const std::lock_guard lock{mutex_};
     Series& series = over == Span::hour ? hour_ : day_;
     (void)series.at(now);
-    return {.series = series,
-            .hot_keys = hot_.hottest(hot_keys_shown, now),
-            .waiting = waiters_,
+    const bool all = visible.has_every_key();
+    return {.series = all ? series : series.without_points(),
+            .hot_keys = hot_.hottest(hot_keys_shown, now, visible),
+            .waiting = all ? waiters_ : 0,
             .now = now,
             .uptime = now - begun_};
 }
 
 std::vector<RefusedTries::Entry> Statistics::refused(const std::optional<LockKey>& key,
-                                                     std::size_t most) {
+                                                     const KeySet& visible, std::size_t most) {
     const std::lock_guard lock{mutex_};
-    return refused_.latest(key, most);
+    return refused_.latest(key, most, visible);
 }
 
 }  // namespace leasehold::server

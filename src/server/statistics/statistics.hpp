@@ -54,9 +54,11 @@ public:
         Clock::time_point now;
         Clock::duration uptime;
     };
-    [[nodiscard]] Summary summary(Span over);
+    // What a client may know that sees these keys. The series count all keys: a client that does
+    // not see every key gets none of their points, and `waiting` is 0.
+    [[nodiscard]] Summary summary(Span over, const KeySet& visible);
     [[nodiscard]] std::vector<RefusedTries::Entry> refused(const std::optional<LockKey>& key,
-                                                           std::size_t most);
+                                                           const KeySet& visible, std::size_t most);
 
 private:
     void waits(int change);

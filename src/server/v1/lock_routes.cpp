@@ -154,7 +154,7 @@ Task<Reply> Native::show_holders(RoutedRequest& request) {
     Request question = Holders{key};
     const Outcome outcome = co_await backend_.ask(request, std::move(question));
     if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(outcome);
-    const std::vector<std::string> waiting = co_await backend_.waiting_owners(key);
+    const std::vector<std::string> waiting = co_await backend_.waiting_owners(request, key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
     co_return json_reply(200, body);
@@ -237,7 +237,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
     }
     Reply reply;
     reply.body = R"({"locks":)";
-    co_await print_with_waiters(reply.body, found);
+    co_await print_with_waiters(request, reply.body, found);
     json::object rest;
     rest["next"] = nullptr;
     if (more || rows_left) rest["next"] = cursor_of(*wanted.after);
@@ -247,11 +247,13 @@ Task<Reply> Native::list(RoutedRequest& request) {
     co_return reply;
 }
 
-Task<void> Native::print_with_waiters(std::string& out, const std::vector<Holder>& holders) {
+Task<void> Native::print_with_waiters(RoutedRequest& request, std::string& out,
+                                      const std::vector<Holder>& holders) {
     std::vector<LockKey> keys;
     keys.reserve(holders.size());
     for (const Holder& holder : holders) keys.push_back(holder.key);
-    const std::vector<std::size_t> waiters = co_await backend_.waiting_for(std::move(keys));
+    const std::vector<std::size_t> waiters =
+        co_await backend_.waiting_for(request, std::move(keys));
     out += '[';
     for (std::size_t i = 0; i < holders.size(); ++i) {
         if (i > 0) out += ',';
@@ -275,17 +277,13 @@ Task<Reply> Native::release_all(RoutedRequest& request) {
 Task<Reply> Native::history(RoutedRequest& request) {
     History wanted{.key = key_in(request.query), .before = request.query.integer("before")};
     wanted.limit = limit_in(request.query, wanted.limit);
-    const std::size_t page = wanted.limit;
-
-    backend_.reserve_answer(request, room_for(page));
-    Request question = std::move(wanted);
-    const Outcome outcome = co_await backend_.ask(request, std::move(question));
-    const auto* past = std::get_if<HistoryPage>(&outcome);
-    if (past == nullptr) co_return reply_of(outcome);
-    json::object body = wire::to_json(outcome);
+    backend_.reserve_answer(request, room_for(wanted.limit));
+    const PastPage page = co_await backend_.history(request, std::move(wanted));
+    if (!std::holds_alternative<HistoryPage>(page.outcome)) co_return reply_of(page.outcome);
+    json::object body = wire::to_json(page.outcome);
     body["next"] = nullptr;
     body.erase("cut");
-    if (past->may_continue(page) && !past->empty()) body["next"] = past->back().sequence;
+    if (page.next) body["next"] = *page.next;
     co_return json_reply(200, body);
 }
 

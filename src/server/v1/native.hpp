@@ -68,7 +68,7 @@ private:
     [[nodiscard]] Task<Reply> break_lock(RoutedRequest& request);
     [[nodiscard]] Task<Reply> list(RoutedRequest& request);
     // As a JSON array, each with the number of clients that wait for its key.
-    [[nodiscard]] Task<void> print_with_waiters(std::string& out,
+    [[nodiscard]] Task<void> print_with_waiters(RoutedRequest& request, std::string& out,
                                                 const std::vector<Holder>& holders);
     [[nodiscard]] Task<Reply> release_all(RoutedRequest& request);
     [[nodiscard]] Task<Reply> history(RoutedRequest& request);

@@ -14,6 +14,24 @@ namespace leasehold::server::v1 {
 
 namespace json = boost::json;
 
+namespace {
+
+// The keys of each role that the token has only for some keys.
+json::object limits_of(const Token* token) {
+    json::object keys;
+    for (const auto& [role, name] : role_names) {
+        if (token == nullptr || !token->roles.has(role)) continue;
+        const KeySet& allowed = token->keys.of(role);
+        if (allowed.has_every_key()) continue;
+        json::array patterns;
+        for (const KeyPattern& one : allowed.patterns()) patterns.emplace_back(one.to_string());
+        keys[name] = std::move(patterns);
+    }
+    return keys;
+}
+
+}  // namespace
+
 Task<Reply> Native::healthy(RoutedRequest&) {
     co_return Reply{.body = R"({"status":"ok"})"};
 }
@@ -36,9 +54,9 @@ Task<Reply> Native::ready(RoutedRequest&) {
     co_return json_reply(200, body);
 }
 
-Task<Reply> Native::metrics(RoutedRequest&) {
+Task<Reply> Native::metrics(RoutedRequest& request) {
     if (options_.metrics == nullptr) throw Refused{not_found()};
-    const Levels now = co_await backend_.levels();
+    const Levels now = co_await backend_.levels(request);
     Reply reply{.body = options_.metrics->text(now, options_)};
     reply.content_type = Metrics::content_type;
     co_return reply;
@@ -83,6 +101,8 @@ Task<Reply> Native::token(RoutedRequest& request) {
         });
     }
     body["quotas"] = std::move(quotas);
+    json::object keys = limits_of(token.get());
+    if (!keys.empty()) body["keys"] = std::move(keys);
     co_return json_reply(200, body);
 }
 

@@ -96,10 +96,11 @@ json::object object_of(const RefusedTries::Entry& entry) {
 
 Task<Reply> Native::statistics(RoutedRequest& request) {
     const Statistics::Span over = span_of(request.query);
-    const auto held = co_await backend_.count_leases();
+    const bool complete = co_await backend_.count_is_complete(request);
     const auto time = co_await backend_.store_time();
-    json::object body = object_of(backend_.statistics().summary(over));
-    body["held_complete"] = !held || held->leases < HeldCount::most;
+    const Statistics::Summary summary = co_await backend_.statistics(request, over);
+    json::object body = object_of(summary);
+    body["held_complete"] = complete;
     body["store_now"] = nullptr;
     body["clock_offset_ms"] = nullptr;
     if (time) {
@@ -114,7 +115,7 @@ Task<Reply> Native::refused(RoutedRequest& request) {
     constexpr std::size_t usual = 100;
     json::array entries;
     for (const auto& entry :
-         backend_.statistics().refused(key_in(request.query), limit_in(request.query, usual))) {
+         backend_.refused_tries(request, key_in(request.query), limit_in(request.query, usual))) {
         entries.emplace_back(object_of(entry));
     }
     json::object body;

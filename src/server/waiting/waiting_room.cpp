@@ -186,6 +186,19 @@ Task<std::vector<std::size_t>> WaitingRoom::waiting_for(std::vector<LockKey> key
     co_return co_await answer_from<Counts>(begin);
 }
 
+Task<std::size_t> WaitingRoom::waiting_for(const KeySet& keys) {
+    auto begin = [&](auto resume) {
+        asio::dispatch(home_, [this, &keys, resume] {
+            std::size_t waiters = 0;
+            for (const auto& [key, line] : lines_) {
+                if (keys.has(key)) waiters += line->waiters.size();
+            }
+            resume(waiters);
+        });
+    };
+    co_return co_await answer_from<std::size_t>(begin);
+}
+
 std::vector<WaitingRoom::WaiterPtr> WaitingRoom::everybody() const {
     std::vector<WaiterPtr> all;
     for (const auto& [key, line] : lines_) {

@@ -58,6 +58,8 @@ public:
     // Step 3.
     void answered(const Answered& answered) override;
 
+    // The number of tries that wait for any of these keys.
+    [[nodiscard]] Task<std::size_t> waiting_for(const KeySet& keys);
     // The number of tries that wait for each of these keys.
     [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);
 
