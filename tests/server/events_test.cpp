@@ -244,6 +244,22 @@ TEST_F(Events, SaySoWhereAClientCannotGoOn) {
     }
 }
 
+TEST_F(Events, IdsDoNotTellHowManyEventsThereWere) {
+    RunningServer server{memory::open(), no_poll_};
+    EventClient events{server.port()};
+    const auto number = [&] { return events.last_id().substr(events.last_id().find('.') + 1); };
+    std::vector<std::string> numbers{number()};
+    for (int i = 0; i < 3; ++i) {
+        take(server, "/v1/locks/Order/" + std::to_string(i));
+        (void)events.next();
+        numbers.push_back(number());
+    }
+    for (const std::string& one : numbers) {
+        EXPECT_EQ(one.size(), 32U) << one;
+        EXPECT_EQ(std::ranges::count(numbers, one), 1) << one;
+    }
+}
+
 TEST_F(Events, AnotherServersIdIsNotOurs) {
     RunningServer server{memory::open(), no_poll_};
     RunningServer other{memory::open(), no_poll_};

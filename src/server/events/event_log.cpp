@@ -1,7 +1,6 @@
 #include "server/events/event_log.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "core/rules.hpp"
@@ -27,17 +26,15 @@ EventLog::EventLog(std::size_t kept) : kept_{kept}, server_{random_name()} {}
 
 EventLog::~EventLog() = default;
 
-std::string EventLog::id_of(std::uint64_t number) const {
-    return server_ + '.' + std::to_string(number);
+std::string EventLog::id_of(std::uint64_t number) {
+    return server_ + '.' + numbers_.print(number);
 }
 
-std::optional<std::uint64_t> EventLog::place_of(std::string_view id) const {
+std::optional<std::uint64_t> EventLog::place_of(std::string_view id) {
     if (!id.starts_with(server_) || !id.substr(server_.size()).starts_with('.')) return {};
     id.remove_prefix(server_.size() + 1);
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-    if (error != std::errc{} || end != id.data() + id.size()) return {};
-    if (number > last_ || number + 1 < first()) return {};
+    const auto number = numbers_.read(id);
+    if (!number || *number > last_ || *number + 1 < first()) return {};
     return number;
 }
 

@@ -16,6 +16,7 @@
 
 #include "server/events/event.hpp"
 #include "server/events/event_format.hpp"
+#include "server/events/opaque_numbers.hpp"
 #include "server/http/body_stream.hpp"
 
 namespace leasehold::server {
@@ -71,19 +72,21 @@ private:
     };
 
     void wake_all();  // under mutex_
-    [[nodiscard]] std::string id_of(std::uint64_t number) const;
+    // Says nothing about the number of events: a client may not see all of them. Under mutex_.
+    [[nodiscard]] std::string id_of(std::uint64_t number);
     // The text of an event that is kept. Under mutex_.
     [[nodiscard]] const std::string& text_of(std::uint64_t number, const EventFormat& format);
     [[nodiscard]] Entry& entry(std::uint64_t number) {
         return entries_[entries_.size() - 1 - (last_ - number)];
     }
     // The number of the event with this id, if a client can continue after it.
-    [[nodiscard]] std::optional<std::uint64_t> place_of(std::string_view id) const;
+    [[nodiscard]] std::optional<std::uint64_t> place_of(std::string_view id);
     [[nodiscard]] std::uint64_t first() const { return last_ + 1 - entries_.size(); }
 
     const std::size_t kept_;
     const std::string server_;  // begins every id, so that ids of other servers are recognised
     mutable std::mutex mutex_;
+    OpaqueNumbers numbers_;      // guarded by mutex_
     std::deque<Entry> entries_;  // guarded by mutex_; at most kept_; the last is number last_
     std::uint64_t last_ = 0;     // guarded by mutex_
     std::unordered_set<EventStream*> listeners_;  // guarded by mutex_
