@@ -8,7 +8,7 @@ namespace {
 template <class R>
 concept HasOptionalKey = requires(const R& request) { request.key.has_value(); };
 
-std::span<const LockKey> only(const LockKey& key) noexcept {
+std::span<const LockKey> span_of(const LockKey& key) noexcept {
     return {&key, 1};
 }
 
@@ -49,7 +49,7 @@ std::span<const LockId> tried_ids(const TryLockAll& request) noexcept {
     return request.lock_ids;
 }
 std::span<const LockKey> tried_keys(const TryLock& request) noexcept {
-    return only(request.key);
+    return span_of(request.key);
 }
 std::span<const LockKey> tried_keys(const TryLockAll& request) noexcept {
     return request.keys;
@@ -62,9 +62,9 @@ std::optional<std::span<const LockKey>> keys_of(const Request& request) {
                 return tried_keys(r);
             } else if constexpr (ByLockId<R>) {
                 if (!r.key) return std::nullopt;
-                return only(*r.key);
+                return span_of(*r.key);
             } else if constexpr (std::is_same_v<R, Break> || std::is_same_v<R, Holders>) {
-                return only(r.key);
+                return span_of(r.key);
             } else {
                 return std::nullopt;
             }

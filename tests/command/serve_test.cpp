@@ -221,8 +221,8 @@ TEST_F(Serve, WarnsOfConnectionsTurnedAwayAndCutButNotOfEveryOne) {
     EXPECT_EQ(only.receive().status, 408U);
     only.close();
     EXPECT_EQ(server.stop(), 0);
-    const auto turned_away =
-        server.lines("connection turned away: the limit of connections is reached");
+    const auto turned_away = server.lines(
+        "connection turned away: a limit of connections or of TLS handshakes is reached");
     ASSERT_GE(turned_away.size(), 1U) << server.output();
     EXPECT_EQ(text(turned_away[0], "level"), "warning");
     EXPECT_EQ(turned_away[0].at("times").as_int64(), 1);
