@@ -78,8 +78,9 @@ public:
     // Ends the matching leases of one cell, and appends them to `released`.
     void release_all(const ReleaseAll&, const LockKey&, Cell&, std::vector<Lease>& released);
 
-    // Whether the request certainly leaves the cell as it is: a living lease of another owner refuses
-    // a try, or a lease that the request names is not alive. `index` is that of a key among several.
+    // Whether the request certainly leaves the cell as it is: a living lease of another owner
+    // refuses a try, or a lease that the request names is not alive. `index` is that of a key among
+    // several.
     [[nodiscard]] bool keeps_cell(const Request&, std::size_t index, const Cell&) const;
 
     // Whether the key has been free since `moment`. If so, its expired leases are ended.
