@@ -19,7 +19,7 @@ namespace leasehold::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 constexpr std::size_t attackers = 64;
 constexpr std::size_t readers = 1000;
@@ -136,8 +136,7 @@ void attack(const PeerServer& server, std::size_t number, const std::atomic<bool
             const Connection connection{server.port()};
             if (!reads) {
                 for (int i = 0; i < 4; ++i) connection.send(all[0]);
-                for (int i = 0; i < 20 && !over; ++i)
-                    std::this_thread::sleep_for(milliseconds{100});
+                for (int i = 0; i < 20 && !over; ++i) std::this_thread::sleep_for(100ms);
                 continue;
             }
             std::string in;
@@ -147,7 +146,7 @@ void attack(const PeerServer& server, std::size_t number, const std::atomic<bool
                 while (!read_http_answer(in)) connection.receive(in);
             }
         } catch (const std::exception&) {
-            std::this_thread::sleep_for(milliseconds{10});  // it was turned away
+            std::this_thread::sleep_for(10ms);  // it was turned away
         }
     }
 }
@@ -163,7 +162,7 @@ public:
             const auto begun = Clock::now();
             ask_();
             took.push_back(std::chrono::duration<double, std::milli>{Clock::now() - begun}.count());
-            std::this_thread::sleep_for(milliseconds{20});
+            std::this_thread::sleep_for(20ms);
         }
         std::ranges::sort(took);
         return took[std::min(took.size() - 1, took.size() * 99 / 100)];
@@ -215,7 +214,7 @@ Latencies measure(const PeerServer& server, Seconds duration) {
                     next += std::chrono::seconds{3};
                     if (!slow.renew()) ++lost;
                 }
-                std::this_thread::sleep_for(milliseconds{20});
+                std::this_thread::sleep_for(20ms);
             }
         }};
         const std::jthread renews_often{[&] {
@@ -250,7 +249,7 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
         const std::jthread watch{[&](const std::stop_token& stop) {
             while (!stop.stop_requested()) {
                 peak = std::max(peak, server.resident_bytes());
-                std::this_thread::sleep_for(milliseconds{20});
+                std::this_thread::sleep_for(20ms);
             }
         }};
         try {
