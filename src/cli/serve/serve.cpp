@@ -13,6 +13,7 @@
 #include <csignal>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <set>
 #include <system_error>
 
@@ -304,7 +305,12 @@ private:
         const std::lock_guard lock{mutex_};
         if (server_ == nullptr) ::_exit(128 + number);
         log_.info("stopping", {{"signal", name}, {"connections", server_->connections()}});
-        audit("stop", "done", {{"signal", name}});
+        try {
+            audit("stop", "done", {{"signal", name}});
+        } catch (const std::bad_alloc&) {
+            // The server stops all the same.
+            log_.warning("no memory to write the stop to the audit file");
+        }
         notify_manager("STOPPING=1\n");
         server_->stop();
     }

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <functional>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +26,14 @@ sigset_t handled_signals() {
 int opened(int file, const char* what) {
     if (file < 0) throw std::system_error{errno, std::generic_category(), what};
     return file;
+}
+
+// Without memory a handler does not run to its end. It runs again with the next signal or tick.
+void call(const std::function<void()>& handler) {
+    try {
+        handler();
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    }
 }
 
 }  // namespace
@@ -58,14 +68,14 @@ void SignalThread::listen() {
                                     pollfd{.fd = signals_, .events = POLLIN, .revents = 0}};
         const int timeout = handlers_.tick ? static_cast<int>(handlers_.between_ticks.count()) : -1;
         const int ready = ::poll(files.data(), files.size(), timeout);
-        if (ready == 0) handlers_.tick();
+        if (ready == 0) call(handlers_.tick);
         if (ready <= 0) continue;
         if (files[0].revents != 0) return;
         signalfd_siginfo info{};
         if (::read(signals_, &info, sizeof info) != sizeof info) continue;
         const int number = static_cast<int>(info.ssi_signo);
         if (number == SIGHUP) {
-            handlers_.reload();
+            call(handlers_.reload);
         } else if (std::exchange(stopping, true)) {
             ::_exit(128 + number);
         } else {
