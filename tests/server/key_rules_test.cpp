@@ -113,7 +113,7 @@ const std::vector<KeyRoute> key_routes{
     {"GET", "/v1/refused", Does::leave_out, "/v1/refused"},
     {"GET", "/v1/refused", Does::refuse, "/v1/refused?type=Secret&id=1"},
     {"GET", "/v1/token", Does::no_keys, "/v1/token"},
-    {"GET", "/v1/server", Does::no_keys, "/v1/server"},
+    {"GET", "/v1/server", Does::refuse, "/v1/server"},
     {"GET", "/healthz", Does::no_keys, "/healthz"},
     {"GET", "/readyz", Does::no_keys, "/readyz"},
     // It names no key, and counts the leases of all.

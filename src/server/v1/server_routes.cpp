@@ -106,7 +106,15 @@ Task<Reply> Native::token(RoutedRequest& request) {
     co_return json_reply(200, body);
 }
 
-Task<Reply> Native::server(RoutedRequest&) {
+Task<Reply> Native::server(RoutedRequest& request) {
+    const auto& token = request.http.token;
+    if (token && !token->keys.of(Role::break_).has_every_key()) {
+        throw Refused{{.status = 403,
+                       .code = "forbidden",
+                       .detail = "the token '" + token->name +
+                                 "' may break the leases of some keys only; the findings are about "
+                                 "the whole installation"}};
+    }
     json::array findings;
     if (options_.findings) {
         for (const Finding& finding : options_.findings()) {
