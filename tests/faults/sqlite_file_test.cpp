@@ -242,8 +242,9 @@ protected:
             "select type, id, hex(randomblob(16)), 4000000000000000, 'alice' from " +
             keys);
         session->run(
-            "insert into lock_shares select type, id, hex(randomblob(16)), 4000000000000000, "
-            "'alice', 1, 1, '' from " +
+            "insert into lock_shares (type, id, lockid, expiration_time, owner, fence, granted_at, "
+            "note) select type, id, hex(randomblob(16)), 4000000000000000, 'alice', 1, 1, '' "
+            "from " +
             keys);
         session->run(
             "insert into lock_history (seq, type, id, lockid, owner, mode, fence, granted_at, "
