@@ -101,6 +101,19 @@ std::string ReferenceModel::differs_from_held(std::vector<std::size_t> conflicts
     if (refusal == nullptr || refusal->kind != Refusal::Kind::held) {
         return expected_something_else("held", outcome);
     }
+    if (refusal->holders_in_all != conflicts.size()) {
+        return "there are " + std::to_string(refusal->holders_in_all) + " holders in all, not " +
+               std::to_string(conflicts.size());
+    }
+    // A refusal names only some of many holders.
+    if (conflicts.size() > Limits::named_holders &&
+        refusal->holders.size() == Limits::named_holders) {
+        std::erase_if(conflicts, [&](std::size_t i) {
+            return std::ranges::none_of(refusal->holders, [&](const Holder& holder) {
+                return holder.key == lives_[i].key && holder.fence == lives_[i].fence;
+            });
+        });
+    }
     return differs_from_holders(std::move(conflicts), refusal->holders);
 }
 
