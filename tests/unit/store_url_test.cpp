@@ -105,7 +105,8 @@ TEST(StoreUrl, RefusesParametersNobodyKnows) {
     EXPECT_EQ(problem_of("sqlite:a.db?colour=red"), known);
     EXPECT_EQ(problem_of("mariadb://host/db?colour=red"), known + ", socket, tls, ca_file");
     EXPECT_EQ(problem_of("etcd://host?colour=red"), known + ", tls, ca_file, cert_file, key_file");
-    EXPECT_EQ(problem_of("http://host?colour=red"), known + ", token_file, ca_file");
+    EXPECT_EQ(problem_of("http://host?colour=red"),
+              known + ", token_file, ca_file, cert_file, key_file");
 }
 
 TEST(StoreUrl, LeavesADriversOwnParametersToTheDriver) {
