@@ -6,11 +6,13 @@
 
 namespace leasehold::cli {
 
-// Gives memory that the process has freed back to the system, while this lives. Without it the
-// process stays as large as it was under its greatest load.
+// Keeps house with the memory of the process, from its construction on. Without it the process
+// stays as large as it was under its greatest load, and may end when there is no memory left.
 // 1. Large pieces of memory are asked of the system one by one, and go back when they are freed.
 // 2. Every quarter of a minute, if the process has grown, the free pages between smaller pieces go
-// back.
+//    back.
+// 3. If an allocation fails, the thread waits a few milliseconds for others to free memory. If the
+//    allocation fails at last (std::bad_alloc), a reserve is freed for the work that follows.
 class FreeMemory {
 public:
     FreeMemory();

@@ -132,7 +132,11 @@ void Worker::tick() {
 }
 
 void Worker::send_soon(Session& session, Resume resume) {
-    if (answered_.empty()) asio::post(context_, [this] { send_all(); });
+    // An exception here would destroy the coroutine that waits.
+    do_for_certain([&] {
+        if (answered_.size() == answered_.capacity()) answered_.reserve(2 * answered_.size() + 8);
+        if (answered_.empty()) asio::post(context_, [this] { send_all(); });
+    });
     answered_.emplace_back(&session, std::move(resume));
 }
 
