@@ -1,0 +1,626 @@
+#include <thread>
+
+#include "conformance/conformance.hpp"
+
+// What docs/protect.md says about one database alone: rights, ways of writing that are special to
+// it, and attempts to deceive its triggers.
+namespace leasehold::conformance {
+namespace {
+
+class DialectProtection : public SqlConformanceTest {
+protected:
+    void SetUp() override {
+        (void)locks();
+        app_ = harness().connect();
+        run("create table orders (id integer not null primary key, text varchar(40))");
+        run("insert into orders values (1, 'old'), (2, 'old'), (3, 'old')");
+        protect("orders", "Order/{id}");
+    }
+
+    void protect(const std::string& table, const std::string& key) {
+        (void)harness().protection()->protect({.name = table, .key = key});
+    }
+    [[nodiscard]] Lease lease(const std::string& id) {
+        return must(locks().try_lock({"Order", id}, {.owner = "alice", .ttl = 1h}));
+    }
+
+    CallerTransaction::Rows run(const std::string& sql) { return app_->run(sql); }
+    // Whether the database refuses it in our words.
+    [[nodiscard]] bool refuses(const std::string& sql,
+                               const std::string& words = "is held by alice") {
+        try {
+            run(sql);
+        } catch (const std::runtime_error& error) {
+            const bool ours = std::string{error.what()}.find("leasehold: ") != std::string::npos &&
+                              std::string{error.what()}.find(words) != std::string::npos;
+            EXPECT_TRUE(ours) << error.what();
+            return ours;
+        }
+        return false;
+    }
+
+    const LockKey key_{"Order", "1"};
+    std::unique_ptr<CallerTransaction> app_;
+};
+
+class PostgresProtection : public DialectProtection {};
+
+TEST_P(PostgresProtection, NeedsNoRightOnTheLocksFromARoleThatWrites) {
+    const Lease alice = lease("1");
+    run("drop role if exists clerk");
+    run("create role clerk");
+    run("grant usage on schema public to clerk");
+    run("grant select, insert, update, delete on orders to clerk");
+    run("set role clerk");
+    EXPECT_THROW(run("select * from locks"), std::runtime_error);
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1"));
+    run("update orders set text = 'new' where id = 2");
+    run("begin");
+    EXPECT_EQ(app_->guard_in_sql(key_, alice.lock_id.to_string()), alice.fence);
+    run("update orders set text = 'new' where id = 1");
+    run("commit");
+    EXPECT_THROW(run("select leasehold_admit('Order', '1', false)"), std::runtime_error);
+    EXPECT_THROW(run("select leasehold_holder('Order', '1')"), std::runtime_error);
+    EXPECT_THROW(run("alter table orders disable trigger leasehold_protect_update"),
+                 std::runtime_error);
+    EXPECT_THROW(run("set session_replication_role = replica"), std::runtime_error);
+    run("reset role");
+    run("drop owned by clerk");
+    run("drop role clerk");
+}
+
+TEST_P(PostgresProtection, IsNotDeceivedByNamesOrSettingsOfTheSession) {
+    const Lease alice = lease("1");
+    run("create schema evil");
+    run("create table evil.locks (like locks)");
+    run("create function evil.never(text, text) returns boolean language sql as 'select false'");
+    run("create operator evil.= (leftarg = text, rightarg = text, function = evil.never)");
+    run("create function evil.leasehold_admit(text, text, boolean) returns void language sql as "
+        "''");
+    run("set search_path = evil, public, pg_catalog");
+    EXPECT_TRUE(refuses("update public.orders set text = 'x'"));
+    run("reset search_path");
+    run("drop schema evil cascade");
+
+    // A setting that outlives the transaction it names presents nothing in the next one.
+    run("begin");
+    (void)app_->guard_in_sql(key_, alice.lock_id.to_string());
+    const std::string presented = run("show leasehold.presented").front().front();
+    EXPECT_EQ(presented.find(alice.lock_id.to_string()), std::string::npos);
+    run("commit");
+    EXPECT_EQ(run("show leasehold.presented").front().front(), "");
+    run("set leasehold.presented = '" + presented + "'");
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1"));
+    run("reset leasehold.presented");
+}
+
+// A role that may create functions in the store's schema must not get the store's rights by one
+// that fits a call better than PostgreSQL's own.
+TEST_P(PostgresProtection, IsNotDeceivedByFunctionsAndOperatorsInItsOwnSchema) {
+    const auto hijack = [&](const std::string& function, const std::string& result) {
+        run("create function public." + function + " returns " + result +
+            " language plpgsql as 'begin raise exception ''with the rights of %'', current_user; "
+            "end'");
+    };
+    hijack("pg_sleep(numeric)", "void");
+    hijack("joined(text, integer)", "text");
+    run("create operator public.|| (leftarg = text, rightarg = integer, function = "
+        "public.joined)");
+    hijack("same(locks, locks)", "boolean");
+    run("create operator public.= (leftarg = locks, rightarg = locks, function = public.same)");
+    const LockKey shared{"Order", "2"};
+    for (const char* owner : {"alice", "bob", "carol"}) {
+        (void)must(locks().try_lock(shared, {.owner = owner, .mode = Mode::shared, .ttl = 1h}));
+    }
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 2", "alice and 2 more"));
+
+    const Lease alice = lease("1");
+    const auto other = harness().connect();
+    other->begin();
+    ASSERT_TRUE(granted(other->guard(key_, alice.lock_id)));
+    run("begin");
+    EXPECT_TRUE(refuses("select leasehold_guard('Order', '1', '" + alice.lock_id.to_string() + "')",
+                        "another transaction is using the lock"));
+    run("rollback");
+    other->commit();
+    (void)must(locks().release(key_, alice.lock_id));
+    run("update orders set text = 'x' where id = 1");
+}
+
+// The owner of a table, or of an enum, must not get the store's rights by code that a trigger runs.
+TEST_P(PostgresProtection, RunsNoCodeOfTheTablesOwner) {
+    const std::string body =
+        " language plpgsql as 'begin raise exception ''with the rights of %'', current_user; end'";
+    run("create type colour as enum ('red', 'blue')");
+    run("create function evil_text(colour) returns text" + body);
+    run("create cast (colour as text) with function evil_text(colour)");
+    run("create domain paint as colour");
+    run("create table paints (c colour, p paint)");
+    protect("paints", "Paint/{c}:{p}");
+    run("insert into paints values ('red', 'blue'), ('red', null)");
+    (void)must(locks().try_lock({"Paint", "red:blue"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("update paints set p = 'red'"));
+    EXPECT_TRUE(refuses("truncate paints"));
+    run("update paints set c = 'blue' where p is null");
+
+    // A view that has the name which the table had.
+    run("create function evil() returns integer" + body);
+    run("alter table orders rename to old_orders");
+    run("create view orders as select evil() as id, ''::text as text");
+    run("truncate old_orders");
+    run("drop view orders");
+    run("alter table old_orders rename to orders");
+
+    // Policies are not for superusers, so the function belongs to another role here.
+    run("drop role if exists keeper");
+    run("create role keeper");
+    run("grant all on schema public to keeper");
+    run("grant select on orders to keeper");
+    run("grant execute on function leasehold_admit to keeper");
+    const std::string function = run("select proname from pg_proc where oid = (select tgfoid from "
+                                     "pg_trigger where tgname = 'leasehold_protect_truncate' and "
+                                     "tgrelid = 'orders'::regclass)")
+                                     .front()
+                                     .front();
+    run("alter function " + function + " owner to keeper");
+    run("insert into orders values (1, 'old')");
+    run("truncate orders");
+    run("insert into orders values (1, 'old')");
+    run("alter table orders enable row level security");
+    run("create policy spying on orders using (evil() = 1)");
+    try {
+        run("truncate orders");
+        ADD_FAILURE() << "it was written without a look at its rows";
+    } catch (const std::runtime_error& error) {
+        EXPECT_EQ(std::string{error.what()}.find("with the rights of"), std::string::npos)
+            << error.what();
+    }
+    run("drop owned by keeper cascade");
+    run("drop role keeper");
+}
+
+TEST_P(PostgresProtection, DoesNotMakeWritersWaitBehindIt) {
+    const auto writer = harness().connect();
+    writer->begin();
+    writer->run("update orders set text = 'new' where id = 2");
+    try {
+        protect("orders", "Order/{text}");
+        ADD_FAILURE() << "it was protected";
+    } catch (const StoreFault& fault) {
+        EXPECT_TRUE(std::string{fault.what()}.contains("another transaction is using the table"))
+            << fault.what();
+    }
+    writer->commit();
+    protect("orders", "Order/{text}");
+}
+
+TEST_P(PostgresProtection, FindsFunctionsAndTriggersThatWereChanged) {
+    const auto only_problem = [&] {
+        const auto problems = harness().protection()->problems();
+        return problems.size() == 1 ? problems.front().text : std::to_string(problems.size());
+    };
+    run("create or replace function leasehold_admit(key_type text, key_id text, required boolean) "
+        "returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as "
+        "'begin end'");
+    EXPECT_TRUE(only_problem().starts_with("the function leasehold_admit(")) << only_problem();
+    protect("orders", "Order/{id}");
+    run("alter function leasehold_guard security invoker");
+    EXPECT_TRUE(only_problem().starts_with("the function leasehold_guard(")) << only_problem();
+    protect("orders", "Order/{id}");
+    const std::string function = run("select tgfoid::regproc from pg_trigger where tgname = "
+                                     "'leasehold_protect_update' and tgrelid = 'orders'::regclass")
+                                     .front()
+                                     .front();
+    run("create or replace trigger leasehold_protect_update after update on orders for each row "
+        "when (false) execute function " +
+        function + "()");
+    EXPECT_EQ(only_problem(), "the trigger leasehold_protect_update was changed");
+    protect("orders", "Order/{id}");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+}
+
+TEST_P(PostgresProtection, TakesTheTextOfANameForNothingElse) {
+    const std::string table = "o$function$; drop table orders; --";
+    run("create table \"" + table + "\" (id integer primary key)");
+    protect(table, "A$function$/{id}");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    (void)must(locks().try_lock({"A$function$", "7"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("insert into \"" + table + "\" values (7)"));
+    run("insert into \"" + table + "\" values (8)");
+    EXPECT_EQ(run("select count(*) from orders"), (CallerTransaction::Rows{{"3"}}));
+}
+
+TEST_P(PostgresProtection, JudgesTruncateCopyCascadesAndPartitions) {
+    const Lease alice = lease("1");
+    EXPECT_TRUE(refuses("truncate orders"));
+    (void)lease("4");
+    EXPECT_TRUE(refuses("copy orders from program 'echo 4,x' with (format csv)"));
+    run("copy orders from program 'echo 5,x' with (format csv)");
+    EXPECT_TRUE(
+        refuses("merge into orders o using (values (1)) v (id) on o.id = v.id when matched "
+                "then update set text = 'x'"));
+    EXPECT_TRUE(
+        refuses("insert into orders values (1, 'x') on conflict (id) do update set text = 'x'"));
+
+    run("create table order_lines (order_id integer not null references orders on delete cascade "
+        "on "
+        "update cascade, id integer primary key)");
+    run("insert into order_lines values (1, 10), (2, 20)");
+    protect("order_lines", "Order/{order_id}");
+    (void)harness().protection()->unprotect("orders");
+    EXPECT_TRUE(refuses("delete from orders where id = 1"));
+    EXPECT_TRUE(refuses("update orders set id = 9 where id = 1"));
+    run("delete from orders where id = 2");
+
+    run("create table parted (id integer not null, text varchar(40)) partition by range (id)");
+    run("create table parted_low partition of parted for values from (0) to (5)");
+    run("create table parted_high partition of parted for values from (5) to (10)");
+    run("insert into parted values (1, 'old'), (2, 'old')");
+    protect("parted", "Order/{id}");
+    EXPECT_TRUE(refuses("update parted set text = 'x' where id = 1"));
+    EXPECT_TRUE(refuses("update parted_low set text = 'x' where id = 1"));
+    EXPECT_TRUE(refuses("update parted set id = 7 where id = 1"));
+    run("update parted set id = 7 where id = 2");
+    EXPECT_THROW(protect("parted_low", "Order/{id}"), BadRequest);
+    (void)must(locks().release(alice.lock_id));
+    run("truncate orders cascade");
+}
+
+TEST_P(PostgresProtection, RefusesColumnsWhoseTextDependsOnTheSession) {
+    run("create domain order_no as varchar(20)");
+    run("create type colour as enum ('red', 'blue')");
+    run("create table many (a timestamptz, b float8, c order_no, d colour, e uuid, f date, g "
+        "bytea)");
+    for (const char* column : {"a", "b", "f", "g"}) {
+        EXPECT_THROW(protect("many", std::string{"X/{"} + column + "}"), BadRequest) << column;
+    }
+    for (const char* column : {"c", "d", "e"}) protect("many", std::string{"X/{"} + column + "}");
+    run("create schema other");
+    run("create table other.orders (id integer primary key)");
+    protect("other.orders", "Order/{id}");
+    EXPECT_EQ(harness().protection()->tables(),
+              (std::vector<ProtectedTable>{{.name = "many", .key = "X/{e}"},
+                                           {.name = "orders", .key = "Order/{id}"},
+                                           {.name = "other.orders", .key = "Order/{id}"}}));
+    (void)lease("1");
+    EXPECT_TRUE(refuses("insert into other.orders values (1)"));
+    EXPECT_TRUE(harness().protection()->unprotect("other.orders"));
+    run("insert into other.orders values (1)");
+}
+
+LEASEHOLD_ON(only_postgres(), PostgresProtection);
+
+class InnodbProtection : public DialectProtection {};
+
+TEST_P(InnodbProtection, IsNotDeceivedBySettingsOfTheSession) {
+    (void)lease("1");
+    for (const char* setting :
+         {"set timestamp = 2000000000", "set time_zone = '-12:00'", "set sql_mode = ''",
+          "set sql_mode = 'ANSI,PAD_CHAR_TO_FULL_LENGTH'", "set autocommit = 0",
+          "set session transaction isolation level read uncommitted",
+          "set session transaction isolation level serializable", "set foreign_key_checks = 0",
+          "set unique_checks = 0", "set sql_select_limit = 0", "set sql_safe_updates = 1"}) {
+        run(setting);
+        EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1")) << setting;
+    }
+}
+
+TEST_P(InnodbProtection, PresentingEndsWithATransactionThatAnotherOneFollowsAtOnce) {
+    const Lease alice = lease("1");
+    const std::string write = "update orders set text = 'new' where id = 1";
+    const auto present = [&] { (void)app_->guard_in_sql(key_, alice.lock_id.to_string()); };
+    for (const std::string end : {"commit and chain", "rollback and chain"}) {
+        run("start transaction");
+        present();
+        run(write);
+        run(end);
+        EXPECT_TRUE(refuses(write)) << end;
+        run("rollback");
+    }
+    run("set completion_type = 'CHAIN'");
+    run("start transaction");
+    present();
+    run("commit");
+    EXPECT_TRUE(refuses(write));
+    run("rollback and no chain");
+    run("set completion_type = 'NO_CHAIN'");
+
+    run("set autocommit = 0");
+    for (const std::string end : {"commit", "rollback"}) {
+        present();
+        run(write);
+        run(end);
+        EXPECT_TRUE(refuses(write)) << end;
+        run("rollback");
+    }
+    run("set autocommit = 1");
+
+    run("xa start 'a'");
+    present();
+    run(write);
+    run("xa end 'a'");
+    run("xa prepare 'a'");
+    run("xa commit 'a'");
+    EXPECT_TRUE(refuses(write));
+    run("xa start 'a'");
+    EXPECT_TRUE(refuses(write));
+    run("xa end 'a'");
+    run("xa rollback 'a'");
+}
+
+// A refused write must not keep the holder from renewing, nor others from leasing other keys.
+TEST_P(InnodbProtection, ARefusedWriteDisturbsNobody) {
+    const Lease alice = lease("1");
+    for (const std::string level : {"repeatable read", "read committed", "serializable"}) {
+        run("set session transaction isolation level " + level);
+        run("start transaction");
+        run("select * from orders");
+        const Lease late = lease("2");
+        EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1")) << level;
+        EXPECT_TRUE(refuses("update orders set text = 'x' where id = 2")) << level;
+        for (const std::string id : {"0", "10", "100", "11", "20", "3"}) {
+            const auto neighbour = locks().try_lock({"Order", id}, {.owner = "bob"});
+            EXPECT_TRUE(granted(neighbour)) << level << ", order " << id;
+            if (neighbour) (void)locks().release({"Order", id}, neighbour->lock_id);
+        }
+        // Under SERIALIZABLE all that a transaction reads is locked.
+        EXPECT_TRUE(level == "serializable" || granted(locks().renew(key_, alice.lock_id, 1h)))
+            << level;
+        run("rollback");
+        (void)must(locks().release({"Order", "2"}, late.lock_id));
+        run("delete from locks where type = 'Order' and id <> '1'");
+    }
+}
+
+// A temporary table hides a table of the same name from triggers and routines, too.
+TEST_P(InnodbProtection, IsNotDeceivedByTemporaryTables) {
+    const Lease alice = lease("1");
+    (void)must(locks().try_lock({"Order", "2"}, {.owner = "bob", .mode = Mode::shared, .ttl = 1h}));
+    const auto holder = harness().connect();
+    holder->begin();
+    ASSERT_TRUE(granted(holder->guard(key_, alice.lock_id)));
+    holder->commit();
+    // What a user can know: not the rows.
+    const std::vector<std::string> definitions{
+        "leasehold (name varbinary(64) primary key, value bigint)",
+        "locks (type varbinary(128), id varbinary(512), lockid varbinary(255), expiration_time "
+        "datetime(6), owner varbinary(512) default '', mode tinyint default 0, fence bigint "
+        "default 1, touched_at bigint default 0, note varbinary(1024) default '', ended tinyint "
+        "default 0, ended_at bigint default 0, primary key (type, id), unique key locks_lockid "
+        "(lockid))",
+        "lock_shares (type varbinary(128), id varbinary(512), lockid varbinary(255), "
+        "expiration_time bigint, owner varbinary(512), fence bigint)",
+        "lock_presented (type varbinary(128), id varbinary(512), transaction varbinary(64), "
+        "primary "
+        "key (type, id))",
+        "lock_transactions (connection bigint unsigned, started bigint unsigned default " +
+            run("select transaction + 0 from lock_presented").front().front() + ")"};
+    const auto write_nothing = [&](const std::string& when) {
+        for (const std::string id : {"1", "2"}) {
+            EXPECT_THROW(run("update orders set text = 'x' where id = " + id), std::runtime_error)
+                << when << id;
+        }
+        run("start transaction");
+        EXPECT_THROW(run("select leasehold_guard('Order', '1', 'forged')"), std::runtime_error);
+        EXPECT_THROW(run("update orders set text = 'x' where id = 1"), std::runtime_error) << when;
+        run("rollback");
+    };
+    for (const std::string& definition : definitions) {
+        const std::string table = definition.substr(0, definition.find(' '));
+        run("create temporary table " + definition);
+        if (table == "leasehold") run("insert into leasehold values ('zone', 8000000000000000)");
+        if (table == "locks") {
+            run("insert into locks (type, id, lockid, expiration_time) values (x'00', x'00', '!', "
+                "'9999-12-31 23:59:59.999999'), ('Order', '1', 'forged', '2100-01-01')");
+        }
+        for (const std::string level : {"repeatable read", "read committed"}) {
+            run("set session transaction isolation level " + level);
+            write_nothing(table + " at " + level + ", order ");
+        }
+        // A lease that a transaction does not see because it began before.
+        run("set session transaction isolation level repeatable read");
+        run("start transaction");
+        run("select * from orders");
+        const Lease late = lease("3");
+        EXPECT_THROW(run("update orders set text = 'x' where id = 3"), std::runtime_error) << table;
+        run("rollback");
+        run("drop temporary table " + table);
+        (void)must(locks().release({"Order", "3"}, late.lock_id));
+        run("delete from locks where id = '3'");
+    }
+}
+
+// While a statement is at order 2, somebody leases order 3, which was leased before.
+TEST_P(InnodbProtection, JudgesALaterRowOfAStatementByLeasesGrantedMeanwhile) {
+    run("set session transaction isolation level read committed");
+    for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+        (void)must(locks().release({"Order", "3"}, lease("3").lock_id));
+        const auto other = harness().connect();
+        other->run("select get_lock('order 2', 0)");
+        std::thread statement{[&] {
+            EXPECT_TRUE(
+                refuses("update orders set text = if(id = 2, get_lock('order 2', 60), 'x') "
+                        "order by id",
+                        mode == Mode::shared ? "is shared by alice" : "is held by alice"));
+        }};
+        while (other->run("select 1 from information_schema.processlist where state = 'User lock'")
+                   .empty()) {
+            std::this_thread::yield();
+        }
+        const Lease late =
+            must(locks().try_lock({"Order", "3"}, {.owner = "alice", .mode = mode, .ttl = 1h}));
+        other->run("select release_lock('order 2')");
+        statement.join();
+        run("select release_all_locks()");
+        (void)must(locks().release({"Order", "3"}, late.lock_id));
+    }
+}
+
+TEST_P(InnodbProtection, FindsSettingsOfTheServerThatMakeItUnfit) {
+    const auto only_problem = [&] {
+        const auto problems = harness().protection()->problems();
+        return problems.size() == 1 ? problems.front().text : std::to_string(problems.size());
+    };
+    const std::string format = run("select @@global.binlog_format").front().front();
+    run("set global binlog_format = 'STATEMENT'");
+    EXPECT_TRUE(only_problem().starts_with("binlog_format is STATEMENT")) << only_problem();
+    run("set global binlog_format = '" + format + "'");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+}
+
+TEST_P(InnodbProtection, FindsRoutinesThatWereChanged) {
+    const std::string name =
+        run("select table_name from information_schema.views where table_schema = database() and "
+            "table_name like 'leasehold\\_lock\\_shares\\_%'")
+            .front()
+            .front();
+    run("drop view " + name);
+    run("drop procedure leasehold_judge");
+    run("create procedure leasehold_judge() begin end");
+    const auto problems = harness().protection()->problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().text.ends_with("leasehold_judge, a view of lock_shares"))
+        << problems.front().text;
+    protect("orders", "Order/{id}");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+}
+
+TEST_P(InnodbProtection, JudgesEveryWayOfWritingButCascades) {
+    (void)lease("1");
+    EXPECT_TRUE(refuses("replace into orders values (1, 'x')"));
+    EXPECT_TRUE(refuses("insert into orders values (1, 'x') on duplicate key update text = 'x'"));
+    EXPECT_TRUE(refuses("update ignore orders set text = 'x' where id = 1"));
+    EXPECT_TRUE(refuses("delete ignore from orders where id = 1"));
+    EXPECT_TRUE(refuses("update orders o join orders p on o.id = p.id set o.text = 'x'"));
+
+    run("create table order_lines (order_id integer not null, id integer primary key, foreign key "
+        "(order_id) references orders (id) on delete cascade)");
+    run("insert into order_lines values (2, 20)");
+    const auto warnings =
+        harness().protection()->protect({.name = "order_lines", .key = "Line/{id}"});
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_NE(warnings.front().find("CASCADE"), std::string::npos);
+    (void)must(locks().try_lock({"Line", "20"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("delete from order_lines"));
+    run("delete from orders where id = 2");  // runs no triggers
+    EXPECT_TRUE(run("select * from order_lines").empty());
+    EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
+    run("create table mine (id integer primary key) engine = MyISAM");
+    EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
+}
+
+TEST_P(InnodbProtection, SearchesTheLocksAtMostTwiceForARowThatNobodyHasLeased) {
+    run("create table plain (id integer not null primary key, text varchar(40))");
+    run("insert into plain values (1, 'old'), (2, 'old'), (3, 'old')");
+    const auto searches = [&] {
+        return std::stoi(run("show session status like 'Handler_read_key'").at(0).at(1));
+    };
+    const auto cost_of = [&](const std::string& table, const std::string& text) {
+        const int before = searches();
+        run("update " + table + " set text = '" + text + "' where id = 1");
+        return searches() - before;
+    };
+    const auto expect_few = [&](const std::string& when) {
+        for (const std::string text : {"first", "second"}) {
+            EXPECT_LE(cost_of("orders", when + text), cost_of("plain", when + text) + 2) << when;
+        }
+    };
+    run("update orders set text = 'new'");  // the session reads the routines once
+    expect_few("alone ");
+    run("set session transaction isolation level read committed");
+    expect_few("alone, committed ");
+    run("start transaction");
+    expect_few("in a transaction ");
+    run("commit");
+}
+
+LEASEHOLD_ON(mysql_and_mariadb(), InnodbProtection);
+
+class MysqlProtection : public DialectProtection {};
+
+// A transaction could not be told from a statement that is its own transaction.
+TEST_P(MysqlProtection, RefusesWritesWhileTheServerDoesNotCountTransactions) {
+    run("select * from orders");
+    run("update performance_schema.setup_consumers set enabled = 'NO' where name = "
+        "'events_transactions_current'");
+    app_ = harness().connect();
+    run("start transaction");
+    run("select * from orders");
+    const Lease late = lease("1");
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1", "does not count"));
+    run("rollback");
+    const auto problems = harness().protection()->problems();
+    run("update performance_schema.setup_consumers set enabled = 'YES' where name = "
+        "'events_transactions_current'");
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().text.starts_with("the performance schema does not count"));
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    run("update orders set text = 'new' where id = 2");
+}
+
+LEASEHOLD_ON(only_mysql(), MysqlProtection);
+
+class SqliteProtection : public DialectProtection {};
+
+TEST_P(SqliteProtection, JudgesEveryWayOfWriting) {
+    (void)lease("1");
+    EXPECT_TRUE(refuses("replace into orders values (1, 'x')"));
+    EXPECT_TRUE(refuses("insert or ignore into orders values (4, 'y'), (1, 'x')") ||
+                run("select text from orders where id = 1").front().front() == "old");
+    EXPECT_TRUE(refuses("update or ignore orders set text = 'x' where id = 1"));
+    EXPECT_TRUE(refuses("update or replace orders set id = 1 where id = 2"));
+    EXPECT_TRUE(refuses("update or fail orders set text = 'x'"));
+    EXPECT_TRUE(refuses("insert into orders values (1, 'x') on conflict do update set text = 'x'"));
+    EXPECT_TRUE(refuses("delete from orders"));
+    run("pragma foreign_keys = on");
+    run("create table order_lines (order_id integer not null references orders on delete cascade, "
+        "id "
+        "integer primary key)");
+    run("insert into order_lines values (1, 10), (2, 20)");
+    protect("order_lines", "Line/{id}");
+    (void)must(locks().try_lock({"Line", "20"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("delete from orders where id = 2"));
+    run("delete from orders where id = 3");
+}
+
+TEST_P(SqliteProtection, FindsAViewThatWasChanged) {
+    run("drop view lock_refusals");
+    run("create view lock_refusals as select type, id, '' as sentence from locks where false");
+    const auto problems = harness().protection()->problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().text.starts_with("the view lock_refusals is not"));
+    protect("orders", "Order/{id}");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+}
+
+TEST_P(SqliteProtection, KnowsTheKeyOfARowThatGetsItsNumberFromSqlite) {
+    run("create table notes (id integer primary key, text text unique collate nocase)");
+    EXPECT_EQ(harness().protection()->protect({.name = "NOTES", .key = "Order/{ID}"}).size(), 1U);
+    EXPECT_EQ(harness().protection()->tables().front(),
+              (ProtectedTable{.name = "notes", .key = "Order/{id}"}));
+    (void)lease("1");
+    EXPECT_TRUE(refuses("insert into notes (text) values ('gets 1')"));
+    run("insert into notes values (2, 'a')");
+    protect("notes", "Text/{text}");
+    (void)must(locks().try_lock({"Text", "A"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("update notes set text = 'A'"));
+}
+
+TEST_P(SqliteProtection, WarnsOfUniqueColumnsByWhichAReplaceDeletesALeasedRow) {
+    const auto warnings = [&](const std::string& table, const std::string& key) {
+        return harness().protection()->protect({.name = table, .key = key}).size();
+    };
+    EXPECT_EQ(warnings("orders", "Order/{id}"), 0U);
+    EXPECT_EQ(warnings("orders", "Orders/all"), 0U);
+    run("create table order_lines (id integer primary key, order_id integer)");
+    EXPECT_EQ(warnings("order_lines", "Order/{order_id}"), 1U);
+    run("create table places (tenant text, id text, name text, primary key (tenant, id))");
+    EXPECT_EQ(warnings("places", "{tenant}:Place/{id}"), 0U);
+    run("create unique index place_names on places (name)");
+    EXPECT_EQ(warnings("places", "{tenant}:Place/{id}"), 1U);
+}
+
+LEASEHOLD_ON(only_sqlite(), SqliteProtection);
+
+}  // namespace
+}  // namespace leasehold::conformance
