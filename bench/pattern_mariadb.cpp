@@ -1,5 +1,5 @@
-// The pattern as its texts write it, on MariaDB: a connection for each thread, and for each
-// operation a transaction that first looks and then acts.
+// The pattern as its texts write it, on MySQL or MariaDB: a connection for each thread, and for
+// each operation a transaction that first looks and then acts.
 #include <leasehold/lock_id.hpp>
 
 #include <vector>
@@ -48,10 +48,10 @@ private:
     template <class Operation>
     void in_transaction(Operation operation) {
         for (;;) {
-            begin_.run();
+            client_.execute("begin");
             try {
                 operation();
-                commit_.run();
+                client_.execute("commit");
                 return;
             } catch (const Deadlock&) {
             }
@@ -59,8 +59,6 @@ private:
     }
 
     MariadbClient client_;
-    MariadbStatement begin_ = client_.prepare("begin");
-    MariadbStatement commit_ = client_.prepare("commit");
     MariadbStatement find_by_key_ = client_.prepare(R"(
 select if(expiration_time > now(6), 'held', 'expired') from pattern_locks where type = ? and id = ?)");
     MariadbStatement find_by_lock_id_ = client_.prepare(R"(

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
-#include <leasehold/stores/mariadb.hpp>
+#include <leasehold/stores/mysql.hpp>
 
 #include "conformance/harness.hpp"
 
@@ -11,28 +12,45 @@ struct st_mysql;
 
 namespace leasehold::conformance {
 
+// MariaDB and MySQL, whose tests differ in nothing else.
+enum class MariadbOr : std::uint8_t { mariadb, mysql };
+
 // The server and the database that the tests use.
-[[nodiscard]] mariadb::Login mariadb_of_the_tests();
+[[nodiscard]] mariadb::Login login_of_the_tests(MariadbOr product);
+[[nodiscard]] std::unique_ptr<Store> open_store_of_the_tests(MariadbOr product,
+                                                             const mariadb::Login& login,
+                                                             const StoreOptions& options);
 
 // A connection of a program's own to that database. Not thread-safe.
 class MariadbConnection {
 public:
     using Rows = std::vector<std::vector<std::string>>;
 
-    MariadbConnection();
+    explicit MariadbConnection(MariadbOr product);
     MariadbConnection(const MariadbConnection&) = delete;
     MariadbConnection& operator=(const MariadbConnection&) = delete;
     ~MariadbConnection();
 
     // NULL reads as "". Throws std::runtime_error with the server's message.
     Rows run(const std::string& sql);
+    // The same by the protocol of prepared statements, with a value for each `?`. A time is sent as
+    // a TIMESTAMP in UTC.
+    using Value = std::variant<std::string, Time>;
+    Rows run_prepared(const std::string& sql, const std::vector<Value>& values);
     [[nodiscard]] std::string quoted(const std::string& text);
 
-    [[nodiscard]] st_mysql* get() const { return connection_; }
+    // In the transaction that is open here.
+    [[nodiscard]] Result<Lease> guard(const LockKey& key, LockId lock_id,
+                                      Duration patience = Limits{}.busy_patience);
+    Result<Lease> release(const LockKey& key, LockId lock_id);
+
+    // See CallerTransaction.
+    void die();
 
 private:
     [[noreturn]] void fail(const std::string& what) const;
 
+    MariadbOr product_;
     st_mysql* connection_;
 };
 

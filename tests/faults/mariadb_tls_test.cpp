@@ -1,4 +1,4 @@
-// MariaDB behind TLS that the client verifies.
+// MariaDB and MySQL behind TLS that the client verifies.
 #include <filesystem>
 
 #include "faults/databases.hpp"
@@ -31,7 +31,7 @@ protected:
 private:
     testing::TemporaryFolder folder_;
 };
-INSTANTIATE_TEST_SUITE_P(, MariadbTls, ::testing::Values(on_mariadb()), by_store());
+INSTANTIATE_TEST_SUITE_P(, MariadbTls, ::testing::Values(on_mysql(), on_mariadb()), by_store());
 
 std::string said_about(const std::string& url) {
     try {
@@ -49,9 +49,9 @@ TEST_P(MariadbTls, IsSpokenOnlyWithTheServerThatTheCertificateNames) {
     const Certificate stranger{folder(), "stranger", "IP:127.0.0.1"};
     const Certificate other_name{folder(), "other", "DNS:db.example"};
     show(right);
-    testing::PrivateMariadb server{{.settings = settings()}};
+    const auto server = GetParam().make({.settings = settings()});
     const auto with = [&](const std::string& authority) {
-        return said_about(server.url() + "?tls=verify-full" +
+        return said_about(server->url("locks") + "?tls=verify-full" +
                           (authority.empty() ? "" : "&ca_file=" + authority));
     };
     EXPECT_EQ(with(right.file), "granted");
@@ -59,14 +59,14 @@ TEST_P(MariadbTls, IsSpokenOnlyWithTheServerThatTheCertificateNames) {
     EXPECT_NE(with(""), "granted") << "the system's authorities did not sign this certificate";
     EXPECT_NE(with("/nowhere.pem"), "granted");
 
-    server.kill();
+    server->kill();
     show(other_name);
-    server.start();
+    server->start();
     EXPECT_NE(with(other_name.file), "granted");
 }
 
 TEST_P(MariadbTls, IsNotGivenUpIfTheServerHasNone) {
-    const std::string url = testing::shared_mariadb().url() + "?tls=verify-full";
+    const std::string url = GetParam().database().url("locks") + "?tls=verify-full";
     EXPECT_NE(said_about(url), "granted");
 }
 

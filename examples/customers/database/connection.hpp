@@ -59,7 +59,7 @@ public:
     [[nodiscard]] virtual std::string table_options() const { return {}; }
 };
 
-// By the URL that leasehold::open_store() takes: sqlite:, postgres: or mariadb:.
+// By the URL that leasehold::open_store() takes: sqlite:, postgres:, mysql: or mariadb:.
 [[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url);
 
 }  // namespace customers::database

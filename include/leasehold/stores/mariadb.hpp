@@ -6,6 +6,7 @@
 
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
 // Connector/C's MYSQL
@@ -42,5 +43,10 @@ struct Login {
 // Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::st_mysql* transaction, const LockKey& key, LockId lock_id,
                       Duration busy_patience = Limits{}.busy_patience);
+
+// Protects tables of this database. The user needs the rights TRIGGER, CREATE, CREATE ROUTINE and
+// ALTER ROUTINE.
+[[nodiscard]] std::unique_ptr<TableProtection> open_protection(const Login& connection,
+                                                               const StoreOptions& options = {});
 
 }  // namespace leasehold::mariadb

@@ -16,9 +16,16 @@ namespace {
 using Effect = StoreFault::Effect;
 using Cause = StoreFault::Cause;
 
-constexpr unsigned oldest_version = 101'100;
 // A firewall may drop an idle connection silently, so an idle connection is tested before use.
 constexpr std::chrono::seconds idle_before_ping{5};
+
+// MySQL's own. The connector's headers are MariaDB's.
+constexpr unsigned mysql_row_is_locked = 3572;      // ER_LOCK_NOWAIT
+constexpr unsigned mysql_not_certified = 3101;      // ER_TRANSACTION_ROLLBACK_DURING_COMMIT
+constexpr unsigned mysql_session_killed = 3169;     // ER_SESSION_WAS_KILLED
+constexpr unsigned mysql_idle_for_too_long = 4031;  // ER_CLIENT_INTERACTION_TIMEOUT
+constexpr unsigned mysql_password_expired = 1862;   // ER_MUST_CHANGE_PASSWORD_LOGIN
+constexpr unsigned mysql_account_locked = 3118;     // ER_ACCOUNT_HAS_BEEN_LOCKED
 
 // Galera's "not ready for application use". The connector's headers do not name it.
 constexpr unsigned wsrep_not_ready = ER_UNKNOWN_COM_ERROR;
@@ -38,7 +45,9 @@ bool ends_connection(unsigned number) {
         case ER_NET_READ_INTERRUPTED:
         case ER_NET_ERROR_ON_WRITE:
         case ER_NET_WRITE_INTERRUPTED:
-        case ER_NET_PACKETS_OUT_OF_ORDER: return true;
+        case ER_NET_PACKETS_OUT_OF_ORDER:
+        case mysql_session_killed:
+        case mysql_idle_for_too_long: return true;
         default: return is_from_connector(number);
     }
 }
@@ -49,7 +58,9 @@ bool is_conflict_number(unsigned number) {
         case ER_LOCK_DEADLOCK:
         case ER_LOCK_WAIT_TIMEOUT:
         case ER_AUTOINC_READ_FAILED:
-        case row_changed_since_read: return true;
+        case row_changed_since_read:
+        case mysql_row_is_locked:
+        case mysql_not_certified: return true;
         default: return false;
     }
 }
@@ -69,6 +80,10 @@ Cause cause_of(unsigned number) {
         case ER_OPTION_PREVENTS_STATEMENT:
         case ER_HOST_NOT_PRIVILEGED:
         case ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
+        case ER_BINLOG_CREATE_ROUTINE_NEED_SUPER:
+        case ER_PROCACCESS_DENIED_ERROR:
+        case mysql_password_expired:
+        case mysql_account_locked:
         case CR_UNKNOWN_HOST:
         case CR_AUTH_PLUGIN_CANNOT_LOAD:
         case CR_SSL_CONNECTION_ERROR: return Cause::configuration;
@@ -78,8 +93,17 @@ Cause cause_of(unsigned number) {
     }
 }
 
-SqlError error_of(::st_mysql* connection, Effect effect) {
-    return {effect, mysql_errno(connection), std::string{"mariadb: "} + mysql_error(connection)};
+SqlError error_from(const Dialect& dialect, unsigned number, const char* said) {
+    if (number == ER_BINLOG_CREATE_ROUTINE_NEED_SUPER) {
+        said =
+            "this user may not make functions and triggers while the binary log is on; set "
+            "log_bin_trust_function_creators = 1, or do it as a user with the right SUPER";
+    }
+    return {Effect::none, number, std::string{dialect.name} + ": " + said};
+}
+
+SqlError error_of(const Dialect& dialect, ::st_mysql* connection) {
+    return error_from(dialect, mysql_errno(connection), mysql_error(connection));
 }
 
 std::int64_t integer_from(std::string_view digits) {
@@ -97,17 +121,18 @@ Effect effect_of(unsigned number, std::size_t failed, std::size_t statements) {
 }
 
 // Reads the results of all statements, and counts the answered statements.
-void read_results(::st_mysql* connection, std::vector<ResultSet>& results, std::size_t& answered) {
+void read_results(const Dialect& dialect, ::st_mysql* connection, std::vector<ResultSet>& results,
+                  std::size_t& answered) {
     for (;;) {
         if (::st_mysql_res* result = mysql_store_result(connection)) {
             results.emplace_back(result);
         } else if (mysql_field_count(connection) != 0) {
-            throw error_of(connection, Effect::none);
+            throw error_of(dialect, connection);
         }
         ++answered;
         const int more = mysql_next_result(connection);
         if (more < 0) return;
-        if (more > 0) throw error_of(connection, Effect::none);
+        if (more > 0) throw error_of(dialect, connection);
     }
 }
 
@@ -120,8 +145,28 @@ bool was_closed(::st_mysql* connection) {
 
 }  // namespace
 
-void refuse(const std::string& what) {
-    throw StoreFault{Effect::none, Cause::configuration, "mariadb: " + what};
+void refuse(const Dialect& dialect, const std::string& what) {
+    throw StoreFault{Effect::none, Cause::configuration, std::string{dialect.name} + ": " + what};
+}
+
+void append_literal(std::string& sql, std::string_view bytes) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= ':') ||
+               c == '_' || c == ' ';
+    };
+    if (std::ranges::all_of(bytes, is_plain)) {
+        sql += '\'';
+        sql += bytes;
+    } else {
+        static constexpr std::string_view digits = "0123456789abcdef";
+        sql += "x'";
+        for (const char c : bytes) {
+            const auto byte = static_cast<unsigned char>(c);
+            sql += digits[byte >> 4U];
+            sql += digits[byte & 0xFU];
+        }
+    }
+    sql += '\'';
 }
 
 SqlError::SqlError(Effect effect, unsigned number, const std::string& what)
@@ -176,23 +221,56 @@ void Statement::Close::operator()(::st_mysql_stmt* statement) const noexcept {
     mysql_stmt_close(statement);
 }
 
-Statement::Statement(::st_mysql* connection, std::string_view sql)
-    : connection_{connection},
-      statement_{mysql_stmt_init(connection)},
-      row_{std::make_unique<Row>()} {
+Statement::Statement(const Dialect& dialect, ::st_mysql* connection, std::string_view sql,
+                     Kind kind)
+    : dialect_{dialect}, connection_{connection}, kind_{kind}, text_{[&] {
+          // lab: prepared-sql
+          return std::string{sql};
+      }()} {
+    if (kind_ == Kind::script) return;
+    statement_.reset(mysql_stmt_init(connection));
+    row_ = std::make_unique<Row>();
     if (!statement_) throw std::bad_alloc{};
-    // lab: prepared-sql
-    if (mysql_stmt_prepare(statement_.get(), sql.data(), sql.size()) != 0) throw error();
+    if (mysql_stmt_prepare(statement_.get(), text_.data(), text_.size()) != 0) throw error();
 }
 
 SqlError Statement::error() const {
     // An error in the middle of a result is reported by the connection, not by the statement.
-    if (mysql_stmt_errno(statement_.get()) == 0) return error_of(connection_, Effect::none);
-    return {Effect::none, mysql_stmt_errno(statement_.get()),
-            std::string{"mariadb: "} + mysql_stmt_error(statement_.get())};
+    if (mysql_stmt_errno(statement_.get()) == 0) return error_of(dialect_, connection_);
+    return error_from(dialect_, mysql_stmt_errno(statement_.get()),
+                      mysql_stmt_error(statement_.get()));
 }
 
 bool Statement::run(std::span<const Value> values) {
+    return kind_ == Kind::script ? run_script(values) : run_prepared(values);
+}
+
+bool Statement::run_script(std::span<const Value> values) {
+    answer_.reset();
+    std::string sql;
+    sql.reserve(2 * text_.size());
+    std::string_view rest{text_};
+    for (std::size_t at = 0; (at = rest.find('?')) != std::string_view::npos;) {
+        sql += rest.substr(0, at);
+        rest.remove_prefix(at + 1);
+        std::size_t number = 0;
+        const char* after = std::from_chars(rest.data(), rest.data() + rest.size(), number).ptr;
+        rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
+        const Value& value = values[number - 1];
+        if (const auto* text = std::get_if<std::string_view>(&value)) {
+            append_literal(sql, *text);
+        } else {
+            sql += std::to_string(std::get<std::int64_t>(value));
+        }
+    }
+    sql += rest;
+    std::vector<ResultSet> results = leasehold::mariadb::run(dialect_, connection_, sql);
+    if (results.empty() || !results.back().next()) return false;
+    answer_ = std::move(results.back());
+    return true;
+}
+
+bool Statement::run_prepared(std::span<const Value> values) {
     ::st_mysql_stmt* statement = statement_.get();
     std::vector<MYSQL_BIND> parameters(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -240,25 +318,36 @@ std::int64_t Statement::integer(unsigned column) const {
 }
 
 std::string_view Statement::text(unsigned column) const {
+    if (answer_) return answer_->text(column);
     return {row_->text.at(column).data(), std::min(row_->sizes.at(column), most_bytes)};
 }
 
-std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement) {
+std::vector<ResultSet> run(const Dialect& dialect, ::st_mysql* connection,
+                           std::string_view statement) {
     std::vector<ResultSet> results;
     if (mysql_real_query(connection, statement.data(), statement.size()) != 0) {
-        throw error_of(connection, Effect::none);
+        throw error_of(dialect, connection);
     }
     std::size_t answered = 0;
-    read_results(connection, results, answered);
+    read_results(dialect, connection, results, answered);
     return results;
+}
+
+bool in_transaction(const Dialect& dialect, ::st_mysql* connection) {
+    // An error says nothing about the transaction, the next answer does.
+    (void)run(dialect, connection, "do 0");
+    unsigned status = 0;
+    mariadb_get_infov(connection, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
 }
 
 void Link::Close::operator()(::st_mysql* connection) const noexcept {
     mysql_close(connection);
 }
 
-Link::Link(Login login, Duration io_timeout)
-    : login_{std::move(login)},
+Link::Link(const Dialect& dialect, Login login, Duration io_timeout)
+    : dialect_{dialect},
+      login_{std::move(login)},
       io_timeout_s_{static_cast<unsigned>(std::clamp<std::int64_t>(
           std::chrono::ceil<std::chrono::seconds>(io_timeout).count(), 1, 3600))} {}
 
@@ -298,33 +387,27 @@ Link::Handle Link::open() const {
                            login_.database.empty() ? nullptr : login_.database.c_str(), login_.port,
                            by_socket ? login_.socket.c_str() : nullptr,
                            CLIENT_MULTI_STATEMENTS) == nullptr) {
-        throw error_of(handle.get(), Effect::none);
+        throw error_of(dialect_, handle.get());
     }
     if (login_.tls == Login::Tls::verify_full && mysql_get_ssl_cipher(handle.get()) == nullptr) {
-        refuse("the connection is not encrypted, although tls=verify-full demands it");
+        refuse(dialect_, "the connection is not encrypted, although tls=verify-full demands it");
     }
-    if (mariadb_connection(handle.get()) == 0 ||
-        mysql_get_server_version(handle.get()) < oldest_version) {
-        refuse(std::string{"the server is "} + mysql_get_server_info(handle.get()) +
-               "; MariaDB 10.11 or later is needed");
+    const auto product =
+        mariadb_connection(handle.get()) != 0 ? Dialect::Product::mariadb : Dialect::Product::mysql;
+    if (product != dialect_.product ||
+        mysql_get_server_version(handle.get()) < dialect_.oldest_version) {
+        std::string said = std::string{"the server is "} + mysql_get_server_info(handle.get()) +
+                           "; " + std::string{dialect_.oldest} + " or later is needed";
+        if (product != dialect_.product) said.append("; ").append(dialect_.other);
+        refuse(dialect_, said);
     }
 
-    const std::string io_timeout = std::to_string(io_timeout_s_);
     Script settings;
     settings
-        .add("set session transaction isolation level read committed")
-        // No statement waits for a row that another transaction has locked.
-        .add(
-            "set innodb_lock_wait_timeout = 0, idle_transaction_timeout = 10, autocommit = 1, "
-            "completion_type = 0, "
-            "time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', "
-            "check_constraint_checks = 1, sql_select_limit = default, max_statement_time = 0, "
-            "wait_timeout = 31536000")
+        .add(dialect_.session)
         // A statement whose client has given up must not wait for a table for ever.
-        .add("set lock_wait_timeout = " + io_timeout)
-        // Long lists of keys are looked up one by one, without estimating the rows first.
-        .add("set eq_range_index_dive_limit = 1, in_predicate_conversion_threshold = 0");
-    (void)mariadb::run(handle.get(), settings.text());
+        .add("set lock_wait_timeout = " + std::to_string(io_timeout_s_));
+    (void)mariadb::run(dialect_, handle.get(), settings.text());
     return handle;
 }
 
@@ -366,9 +449,9 @@ std::vector<ResultSet> Link::run(std::string_view text, std::size_t statements, 
     try {
         // lab: sql
         if (mysql_real_query(connection_.get(), text.data(), text.size()) != 0) {
-            throw error_of(connection_.get(), Effect::none);
+            throw error_of(dialect_, connection_.get());
         }
-        read_results(connection_.get(), results, answered);
+        read_results(dialect_, connection_.get(), results, answered);
         return results;
     } catch (const SqlError& error) {
         throw judged(error, last, answered, statements);
@@ -386,7 +469,8 @@ bool Link::run(Statement& statement, std::span<const Value> values, Last last) {
 
 void Link::require_connection() const {
     if (connection_) return;
-    throw StoreFault{Effect::none, Cause::unavailable, "mariadb: the connection was lost"};
+    throw StoreFault{Effect::none, Cause::unavailable,
+                     std::string{dialect_.name} + ": the connection was lost"};
 }
 
 SqlError Link::judged(const SqlError& error, Last last, std::size_t answered,
@@ -402,8 +486,7 @@ SqlError Link::judged(const SqlError& error, Last last, std::size_t answered,
 bool Link::in_transaction() noexcept {
     if (!connected()) return false;
     try {
-        auto state = mariadb::run(connection_.get(), "select @@in_transaction");
-        return state.front().next() && state.front().integer(0) == 1;
+        return mariadb::in_transaction(dialect_, connection_.get());
     } catch (...) {
         disconnect();
         return false;

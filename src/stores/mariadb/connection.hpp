@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include <leasehold/stores/mariadb.hpp>
 #include <leasehold/time.hpp>
 
+#include "stores/mariadb/dialect.hpp"
+
 struct st_mysql;
 struct st_mysql_res;
 struct st_mysql_stmt;
@@ -21,7 +24,11 @@ struct st_mysql_stmt;
 namespace leasehold::mariadb {
 
 // Throws a fault: Leasehold cannot use the database as it is set up.
-[[noreturn]] void refuse(const std::string& what);
+[[noreturn]] void refuse(const Dialect& dialect, const std::string& what);
+
+// A value as SQL text. What is not plain ASCII is written as hexadecimal digits, which need no
+// escaping and are the same bytes in every session, whatever its character set and sql_mode.
+void append_literal(std::string& sql, std::string_view bytes);
 
 // A fault with the number that the server or the connector gave it.
 class SqlError : public StoreFault {
@@ -85,14 +92,20 @@ private:
 // The value of a prepared statement's parameter.
 using Value = std::variant<std::int64_t, std::string_view>;
 
-// A prepared statement that returns one row or none.
+// One round trip that returns one row or none.
 class Statement {
 public:
+    enum class Kind : std::uint8_t {
+        prepared,  // one statement, with a `?` for each value
+        script,    // several statements, in which `?N` is value number N, from 1
+    };
+
     static constexpr unsigned most_columns = 16;
     static constexpr std::size_t most_bytes = Limits::note_bytes;  // of a column
 
     // Throws SqlError with effect none. Must not be used after the connection is closed.
-    Statement(::st_mysql* connection, std::string_view sql);
+    Statement(const Dialect& dialect, ::st_mysql* connection, std::string_view sql,
+              Kind kind = Kind::prepared);
 
     // Returns whether there is a row. Its columns are valid until the next run. Throws SqlError
     // with effect none.
@@ -110,23 +123,34 @@ private:
         std::array<unsigned long, most_columns> sizes;
     };
 
+    [[nodiscard]] bool run_prepared(std::span<const Value> values);
+    [[nodiscard]] bool run_script(std::span<const Value> values);
     [[nodiscard]] bool fetch();
     [[nodiscard]] SqlError error() const;
 
+    const Dialect& dialect_;
     ::st_mysql* connection_;
+    const Kind kind_;
+    // Of a prepared statement.
     std::unique_ptr<::st_mysql_stmt, Close> statement_;
     std::unique_ptr<Row> row_;
+    // Of a script.
+    const std::string text_;
+    std::optional<ResultSet> answer_;
 };
 
 // Runs one statement on a caller's connection. Throws SqlError with effect none.
-[[nodiscard]] std::vector<ResultSet> run(::st_mysql* connection, std::string_view statement);
+[[nodiscard]] std::vector<ResultSet> run(const Dialect& dialect, ::st_mysql* connection,
+                                         std::string_view statement);
+// Whether a transaction is open there, as the server sees it. Asks the server.
+[[nodiscard]] bool in_transaction(const Dialect& dialect, ::st_mysql* connection);
 
 // The store's one connection to the server. A connection that fails is closed at once, which ends
 // its transaction. Only connect() opens it again, so that no statement ever runs outside the
 // transaction it belongs to. Not thread-safe.
 class Link {
 public:
-    Link(Login login, Duration io_timeout);
+    Link(const Dialect& dialect, Login login, Duration io_timeout);
 
     [[nodiscard]] bool connected() const { return connection_ != nullptr; }
     // Must be called outside a transaction. True if it was not connected before. Throws StoreFault
@@ -146,6 +170,7 @@ public:
     [[nodiscard]] bool commit(Statement& statement, std::span<const Value> values);
 
     [[nodiscard]] ::st_mysql* get() const { return connection_.get(); }
+    [[nodiscard]] const Dialect& dialect() const { return dialect_; }
 
 private:
     enum class Last { commits, commits_nothing };
@@ -165,6 +190,7 @@ private:
     [[nodiscard]] SqlError judged(const SqlError& error, Last last, std::size_t answered,
                                   std::size_t statements);
 
+    const Dialect& dialect_;
     const Login login_;
     const unsigned io_timeout_s_;
     Handle connection_;

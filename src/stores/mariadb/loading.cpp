@@ -15,9 +15,9 @@ ResultSet query(Link& link, std::string_view sql) {
     return std::move(link.run(sql).front());
 }
 
-ClockReading reading_of(ResultSet clock, std::size_t version) {
+ClockReading reading_of(const Link& link, ResultSet clock, std::size_t version) {
     clock.next();
-    require_version("mariadb", static_cast<std::size_t>(clock.integer(2)), version);
+    require_version(link.dialect().name, static_cast<std::size_t>(clock.integer(2)), version);
     return {time_from(clock.integer(0)), time_from(clock.integer(1))};
 }
 
@@ -76,12 +76,12 @@ void tell_missing_from_blocked(Link& link, Work& work, std::size_t version) {
     if (absent.empty()) return;
     Script script;
     in_parts(absent, [&](Keys part) { script.add(select_with_shares(part)); });
-    script.add(clock_query);
+    script.add(clock_query());
     std::vector<ResultSet> results = link.run(script);
     for (std::size_t i = 0; i + 1 < results.size(); ++i) {
         take_read(work, results[i], Slot::State::blocked);
     }
-    work.reading = reading_of(std::move(results.back()), version);
+    work.reading = reading_of(link, std::move(results.back()), version);
 }
 
 // No other transaction changes the shares of a row that this one has locked.
@@ -127,15 +127,18 @@ void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
         (lock ? to_lock : to_read).push_back(&slot.key);
     }
     Script script;
+    const std::string_view before_begin = link.dialect().before_begin;
+    if (locking && !before_begin.empty()) script.add(before_begin);
     if (locking) script.add("start transaction");
-    in_parts(to_lock, [&](Keys part) { script.add(select_and_lock(part)); });
-    const std::size_t locked_results = script.statements() - (locking ? 1 : 0);
+    const std::size_t without_result = script.statements();
+    in_parts(to_lock, [&](Keys part) { script.add(select_and_lock(link.dialect(), part)); });
+    const std::size_t locked_results = script.statements() - without_result;
     in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
-    const std::size_t read_results = script.statements() - (locking ? 1 : 0);
+    const std::size_t read_results = script.statements() - without_result;
     if (locking) {
         in_parts(work.lock_ids, [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
     }
-    script.add(clock_query);
+    script.add(clock_query());
 
     std::vector<ResultSet> results = link.run(script);
     for (std::size_t i = 0; i + 1 < results.size(); ++i) {
@@ -146,7 +149,7 @@ void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
         else
             take_past(work, results[i]);
     }
-    work.reading = reading_of(std::move(results.back()), version);
+    work.reading = reading_of(link, std::move(results.back()), version);
 
     if (locking) {
         tell_missing_from_blocked(link, work, version);
@@ -157,14 +160,14 @@ void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
 }
 
 ClockReading load_clock(Link& link, std::size_t version) {
-    return reading_of(query(link, clock_query), version);
+    return reading_of(link, query(link, clock_query()), version);
 }
 
 ResultSet ask(Link& link, std::string_view sql, std::size_t version) {
     Script script;
-    script.add(sql).add(clock_query);
+    script.add(sql).add(clock_query());
     std::vector<ResultSet> results = link.run(script);
-    (void)reading_of(std::move(results.back()), version);
+    (void)reading_of(link, std::move(results.back()), version);
     return std::move(results.front());
 }
 

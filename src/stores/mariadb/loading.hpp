@@ -12,7 +12,7 @@ enum class LoadTo : std::uint8_t { read, change };
 // Reads the rows of the work's slots, their shares, the pasts of its lock ids, and the clock. With
 // LoadTo::change it begins a transaction:
 //
-// 1. One script locks the rows to be changed, skips those that another transaction has locked, and
+// 1. One script locks the rows to be changed, skips rows that another transaction has locked, and
 //    reads all other rows, the pasts and the clock.
 // 2. A row that was to be locked and did not come is read without a lock: it is missing or blocked.
 // 3. The shares of the locked rows are read. They cannot change any more.

@@ -18,13 +18,15 @@ namespace {
 
 class MariadbStore final : public CellStore {
 public:
-    MariadbStore(const SchemaSteps& steps, const Login& login, const StoreOptions& options)
+    MariadbStore(const Dialect& dialect, const SchemaSteps& steps, const Login& login,
+                 const StoreOptions& options)
         : CellStore{options},
+          dialect_{dialect},
           steps_{steps},
-          link_{login, options.io_timeout},
+          link_{dialect, login, options.io_timeout},
           floor_trust_{std::min<Duration>(options.retention / 2, std::chrono::minutes{1})} {
         link_.connect();
-        migrate(link_, steps_);
+        migrate(link_, steps_, options);
         prepare();
         (void)now();
     }
@@ -93,7 +95,8 @@ protected:
                 }
                 script.add(statement);
             };
-            write_changes(work, add);
+            write_changes(dialect_, work, add);
+            if (!dialect_.before_commit.empty()) script.add(dialect_.before_commit);
             script.add("commit");  // lab: commit
             link_.commit(script);
             transaction_ = Transaction::none;
@@ -124,15 +127,15 @@ protected:
         return keys;
     }
 
-    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
+    OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most) override {
         connect();
-        std::vector<LockKey> keys;
-        auto rows = ask(select_keys(owner, scope));
-        while (rows.next()) {
-            if (auto key = key_at(rows, 0U)) keys.push_back(*std::move(key));
+        OwnedKeys owned;
+        for (auto rows = ask(select_keys(owner, scope, most + 1)); rows.next(); ++owned.rows) {
+            if (rows.integer(2) == 0) continue;
+            if (auto key = key_at(rows, 0U)) owned.keys.push_back(*std::move(key));
         }
-        sort_and_unite(keys);
-        return keys;
+        sort_and_unite(owned.keys);
+        return owned;
     }
 
     std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
@@ -156,14 +159,24 @@ protected:
 
     void raise_floor(Time floor) noexcept override {
         try {
-            link_.run(leasehold::mariadb::raise_floor(floor));
+            Script script;
+            if (probes()) script.add(probe_floor());
+            script.add(leasehold::mariadb::raise_floor(floor));
+            link_.run(script);
         } catch (...) {
             // Another store is raising the floor. If the store has a fault, the next request meets
             // it.
         }
     }
 
-    std::vector<Holder> list(const List& request, Time now) override {
+    std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows) override {
+        connect();
+        auto found = ask(select_place_behind(place, rows));
+        if (!found.next()) return std::nullopt;
+        return KeyPlace{std::string{found.text(0)}, std::string{found.text(1)}};
+    }
+
+    std::vector<Holder> list(const List& request, Time now, const KeyPlace& until) override {
         std::optional<Place> from;
         if (const auto& after = request.after) {
             from =
@@ -171,7 +184,7 @@ protected:
         }
         return page<Holder>(
             request.limit,
-            [&](std::size_t rows) { return select_holders(request, from, rows, now); },
+            [&](std::size_t rows) { return select_holders(request, from, until, rows, now); },
             [&](const ResultSet& row) -> std::optional<Holder> {
                 const Grant lease = listed_at(row, 2U);
                 from = {.type = std::string{row.text(0)},
@@ -182,11 +195,10 @@ protected:
             });
     }
 
-    std::vector<PastLease> history(const History& request, Time oldest) override {
+    std::vector<PastLease> history(const History& request) override {
         std::optional<std::int64_t> before = request.before;
         return page<PastLease>(
-            request.limit,
-            [&](std::size_t rows) { return select_history(request, before, rows, oldest); },
+            request.limit, [&](std::size_t rows) { return select_history(request, before, rows); },
             [&](const ResultSet& row) -> std::optional<PastLease> {
                 before = row.integer(sequence_column);
                 const auto ended = ended_at(row, 0U);
@@ -202,16 +214,16 @@ protected:
             "order by seq limit " +
             std::to_string(limit) + ") oldest where ended_at < " + std::to_string(micros(before)));
         if (!range.next() || range.is_null(0)) return 0;
+        const std::string which =
+            " from lock_history where seq between " + std::string{range.text(0)} + " and " +
+            std::string{range.text(1)} + " and ended_at < " + std::to_string(micros(before));
         Script script;
-        script
-            .add("delete from lock_history where seq between " + std::string{range.text(0)} +
-                 " and " + std::string{range.text(1)} + " and ended_at < " +
-                 std::to_string(micros(before)))
-            .add("select row_count()");
+        if (probes()) script.add("select count(*)" + which + " for update nowait");
+        script.add("delete" + which).add("select row_count()");
         try {
             std::vector<ResultSet> results = link_.commit(script);
-            results.front().next();
-            return static_cast<std::size_t>(results.front().integer(0));
+            results.back().next();
+            return static_cast<std::size_t>(results.back().integer(0));
         } catch (const SqlError& error) {
             if (error.is_conflict()) return 0;  // another server is purging
             throw;
@@ -229,15 +241,20 @@ private:
     void prepare() {
         shortcuts_.reset();
         try {
+            require_a_clock();
             read_settings();
-            link_.run("set @leasehold_schema = " + std::to_string(steps_.size()));
+            link_.run("set @leasehold_schema = " + std::to_string(steps_.size()) +
+                      ", @leasehold_zone = " + std::string{callers_zone});
             (void)load_clock(link_, steps_.size());
-            shortcuts_.emplace(link_.get());
+            warn_of_a_zone_in_the_west();
+            shortcuts_.emplace(dialect_, link_.get());
         } catch (...) {
             link_.disconnect();
             throw;
         }
     }
+
+    [[nodiscard]] bool probes() const { return dialect_.no_wait == Dialect::NoWait::by_probe; }
 
     ResultSet query(std::string_view sql) { return std::move(link_.run(sql).front()); }
 
@@ -294,6 +311,34 @@ private:
         }
     }
 
+    // With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can
+    // set that time.
+    void require_a_clock() {
+        auto clock = query("select sleep(0.001), sysdate(6) = now(6)");
+        if (!clock.next() || clock.integer(1) == 0) return;
+        refuse(dialect_,
+               "the server was started with sysdate-is-now, so that SYSDATE() is not the time of "
+               "the clock; start the server without that option");
+    }
+
+    // A program that shares table `locks` and writes dates of a zone west of the store's makes
+    // locks that have ended already. MySQL does not know when such a program made a row.
+    void warn_of_a_zone_in_the_west() {
+        auto rows = query(
+            "select type, id from (select type, id, expiration_time, granted_at, touched_at from "
+            "locks where owner = '' limit 1000) rows_of_programs where touched_at = 0 and "
+            "granted_at > 0 and " +
+            micros_of("expiration_time", own_zone) + " < granted_at limit 1");
+        if (!rows.next()) return;
+        const auto key = key_at(rows, 0U);
+        StoreStatus warned = status();
+        warned.warnings.push_back(
+            "another program took the lock " + (key ? key->to_string() : "of a key") +
+            " when its time was over already: that program writes dates of a zone west of the "
+            "store's, so nobody respects its locks; see docs/decisions/pattern-programs.md");
+        set_status(std::move(warned));
+    }
+
     void read_settings() {
         auto rows = query(
             "show variables where variable_name in ('version', "
@@ -301,16 +346,20 @@ private:
             "'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format')");
         std::unordered_map<std::string, std::string> settings;
         while (rows.next()) settings.emplace(rows.text(0), rows.text(1));
+        // MySQL only; MariaDB has no such variable.
+        auto redo_log = query("show global status like 'Innodb_redo_log_enabled'");
+        if (redo_log.next()) settings.emplace("redo_log", redo_log.text(1));
 
         const bool logs = settings["log_bin"] == "ON" || settings["log_bin"] == "1";
         if (logs && settings["binlog_format"] == "STATEMENT") {
             refuse(
+                dialect_,
                 "binlog_format is STATEMENT, which InnoDB refuses with READ COMMITTED; set it to "
                 "MIXED or ROW");
         }
         StoreStatus status;
         const std::string& version = settings["version"];
-        status.name = "mariadb " + version.substr(0, version.find('-'));
+        status.name = std::string{dialect_.name} + ' ' + version.substr(0, version.find('-'));
         const auto warn = [&](const std::string& setting, const std::string& right) {
             status.warnings.push_back(setting + " is " + settings[setting] + ": " + right);
         };
@@ -324,8 +373,14 @@ private:
         if (logs && settings["sync_binlog"] != "1") {
             warn("sync_binlog", "a power cut can lose commits from the binary log; set it to 1");
         }
+        if (settings["redo_log"] == "OFF") {
+            status.warnings.emplace_back(
+                "the redo log is disabled: a crash loses everything; run ALTER INSTANCE ENABLE "
+                "INNODB REDO_LOG");
+        }
         status.durability = status.warnings.empty() ? Durability::strong : Durability::weak;
-        if (settings["innodb_doublewrite"] == "OFF" || settings["innodb_doublewrite"] == "0") {
+        if (const std::string& doublewrite = settings["innodb_doublewrite"];
+            doublewrite == "OFF" || doublewrite == "0" || doublewrite == "DETECT_ONLY") {
             warn("innodb_doublewrite",
                  "a power cut can tear pages unless the file system writes them atomically");
         }
@@ -333,6 +388,7 @@ private:
         set_status(std::move(status));
     }
 
+    const Dialect& dialect_;
     const SchemaSteps steps_;
     Link link_;
     std::optional<Shortcuts> shortcuts_;  // on link_
@@ -346,12 +402,12 @@ private:
 }  // namespace
 
 std::unique_ptr<Store> open(const Login& connection, StoreOptions options) {
-    return open_with(schema_steps(), connection, options);
+    return open_with(mariadb_dialect, schema_steps(mariadb_dialect), connection, options);
 }
 
-std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Login& connection,
-                                 const StoreOptions& options) {
-    return std::make_unique<MariadbStore>(steps, connection, options);
+std::unique_ptr<Store> open_with(const Dialect& dialect, const SchemaSteps& steps,
+                                 const Login& connection, const StoreOptions& options) {
+    return std::make_unique<MariadbStore>(dialect, steps, connection, options);
 }
 
 }  // namespace leasehold::mariadb

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <type_traits>
 
 #include "core/columns.hpp"
 #include "core/sql_text.hpp"
@@ -16,25 +17,41 @@ void append_number(std::string& sql, std::int64_t number) {
     sql.append(digits.data(), end);
 }
 
+void append_value(std::string& sql, std::string_view bytes) {
+    append_literal(sql, bytes);
+}
+void append_value(std::string& sql, std::int64_t number) {
+    append_number(sql, number);
+}
+void append_value(std::string& sql, Time time) {
+    append_number(sql, micros(time));
+}
+void append_value(std::string& sql, LockId id) {
+    append_literal(sql, id.to_string());
+}
+void append_value(std::string& sql, Mode mode) {
+    append_number(sql, number_of(mode));
+}
+void append_value(std::string& sql, Gone gone) {
+    append_number(sql, number_of(gone));
+}
+
 // One row of values: (…, …).
 class Values {
 public:
     explicit Values(std::string& sql) : sql_{sql} {}
-    Values& add(std::string_view bytes) {
+    template <class T>
+    Values& add(const T& value) {
         separate();
-        append_literal(sql_, bytes);
+        append_value(sql_, value);
         return *this;
     }
-    Values& add(std::int64_t number) {
+    Values& add_date(Time time) {
         separate();
-        append_number(sql_, number);
+        sql_ += date_of(time, own_zone);
         return *this;
     }
     Values& add(const LockKey& key) { return add(key.type()).add(key.id()); }
-    Values& add(Time time) { return add(micros(time)); }
-    Values& add(LockId id) { return add(id.to_string()); }
-    Values& add(Mode mode) { return add(number_of(mode)); }
-    Values& add(Gone gone) { return add(number_of(gone)); }
     template <class Columns, class Row>
     Values& add(const Columns& columns, const Row& row) {
         for_each_column(columns, [&](const auto& column) { add(std::invoke(column.field, row)); });
@@ -116,50 +133,41 @@ std::string insert_into(std::string_view table, const Columns& columns, const It
 }
 
 std::string insert_into_locks(std::span<const KeyedRow> rows) {
-    return insert_into(
-        "locks", lock_columns, rows,
-        [](const KeyedRow& keyed) -> const LockKey& { return *keyed.key; }, &KeyedRow::row);
+    std::string sql = "insert into locks (type, id, " + names_of(lock_columns) + ") values ";
+    return list(sql, rows, [&](const KeyedRow& keyed) {
+        Values values{sql};
+        values.add(*keyed.key);
+        for_each_column(lock_columns, [&](const auto& column) {
+            const auto& value = std::invoke(column.field, keyed.row);
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Time>) {
+                if (column.name == "expiration_time") return (void)values.add_date(value);
+            }
+            values.add(value);
+        });
+        values.close();
+    });
 }
 
-// "... = value(...), ..."
+// " on duplicate key update ... = value(...), ..."
 template <class Columns>
-std::string overwriting(const Columns& columns) {
-    return " on duplicate key update " +
-           listed(columns, [](const std::string& name) { return name + " = value(" + name + ")"; });
+std::string overwriting(const Dialect& dialect, const Columns& columns) {
+    return std::string{dialect.new_row} + " on duplicate key update " +
+           listed(columns,
+                  [&](const std::string& name) { return name + " = " + dialect.new_value(name); });
 }
 
-std::string select_joined(Keys keys, const std::string& which_shares) {
-    static const std::string select = sql_text(
+std::string select_joined(Keys keys, std::string_view zone, const std::string& which_shares) {
+    const std::string select = sql_text(
         "select l.type, l.id, {lock_columns}, {share_columns} "
         "from locks l force index (primary) "
         "left join lock_shares s force index (primary) on l.mode = {shared} and l.ended = "
         "{not_ended} and s.type = l.type and s.id = l.id",
-        {{"lock_columns", names_of(lock_columns, "l.")},
+        {{"lock_columns", lock_names(lock_columns, zone, "l.")},
          {"share_columns", names_of(share_columns, "s.")}});
     return select + which_shares + " where " + where_key_in(keys, "l.");
 }
 
 }  // namespace
-
-void append_literal(std::string& sql, std::string_view bytes) {
-    const auto is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= ':') ||
-               c == '_' || c == ' ';
-    };
-    if (std::ranges::all_of(bytes, is_plain)) {
-        sql += '\'';
-        sql += bytes;
-    } else {
-        static constexpr std::string_view digits = "0123456789abcdef";
-        sql += "x'";
-        for (const char c : bytes) {
-            const auto byte = static_cast<unsigned char>(c);
-            sql += digits[byte >> 4U];
-            sql += digits[byte & 0xFU];
-        }
-    }
-    sql += '\'';
-}
 
 std::string literal(std::string_view bytes) {
     std::string sql;
@@ -167,18 +175,24 @@ std::string literal(std::string_view bytes) {
     return sql;
 }
 
-std::string select_and_lock(Keys keys) {
-    return std::string{for_skip_locked} + "select type, id, " + names_of(lock_columns) +
-           " from locks force index (primary) where " + where_key_in(keys) +
-           " for update skip locked";  // lab: lock-rows
+std::string clock_query(std::string_view hint) {
+    return "select " + std::string{hint} + std::string{clock_us} +
+           ", ifnull((select value from leasehold where name = 'time_floor'), 0), "
+           "ifnull((select value from leasehold where name = 'schema'), 0)";
+}
+
+std::string select_and_lock(const Dialect& dialect, Keys keys) {
+    return std::string{dialect.for_skip_locked} + "select type, id, " +
+           lock_names(lock_columns, own_zone) + " from locks force index (primary) where " +
+           where_key_in(keys) + " for update skip locked";  // lab: lock-rows
 }
 
 std::string select_with_shares(Keys keys) {
-    return select_joined(keys, "");
+    return select_joined(keys, own_zone, "");
 }
 
 std::string select_with_share(Keys keys, LockId lock_id) {
-    return select_joined(keys, " and s.lockid = " + literal(lock_id.to_string()));
+    return select_joined(keys, callers_zone, " and s.lockid = " + literal(lock_id.to_string()));
 }
 
 std::string select_shares(Keys keys) {
@@ -205,24 +219,36 @@ std::string select_keys(std::span<const LockId> lock_ids) {
            where;
 }
 
-std::string select_keys(const std::string& owner, OwnerScope scope) {
-    const std::string where = owner_condition(owner, scope) + " and owner <> ''";
-    return "select type, id from locks force index (locks_owner) where " +
-           sql_text("ended not in ({endings}) and ") + where +
+std::string select_keys(const std::string& owner, OwnerScope scope, std::size_t most) {
+    const std::string where =
+        owner_condition(owner, scope) + " and owner <> '' limit " + std::to_string(most) + ")";
+    return sql_text("(select type, id, ended not in ({endings}) ") +
+           "from locks force index (locks_owner) where " + where +
            // lab: owned-shares
-           " union all select type, id from lock_shares force index (lock_shares_owner) where " +
+           " union all (select type, id, 1 from lock_shares force index (lock_shares_owner) "
+           "where " +
            where;
 }
 
 std::string select_from(const std::optional<Place>& after, std::size_t limit) {
-    return "select type, id, expiration_time from locks force index (primary) where " +
-           (after ? key_after(*after) : "true") + " order by type, id limit " +
-           std::to_string(limit);
+    return "select type, id, " + micros_of("expiration_time", own_zone) +
+           " from locks force index (primary) where " + (after ? key_after(*after) : "true") +
+           " order by type, id limit " + std::to_string(limit);
+}
+
+std::string select_place_behind(const KeyPlace& place, std::size_t rows) {
+    const std::string where = " force index (primary) where " +
+                              key_after({.type = place.type, .id = place.id}) +
+                              " order by type, id limit 1 offset " + std::to_string(rows - 1) + ")";
+    return "(select type, id from locks" + where + " union all (select type, id from lock_shares" +
+           where + " order by type, id limit 1";
 }
 
 std::string select_holders(const List& request, const std::optional<Place>& after,
-                           std::size_t limit, Time now) {
-    std::string where = " and expiration_time > " + std::to_string(micros(now));
+                           const KeyPlace& until, std::size_t limit, Time now) {
+    const std::string last_type = literal(until.type);
+    std::string where = " and (type < " + last_type + " or (type = " + last_type +
+                        " and id <= " + literal(until.id) + "))";
     if (after) {
         where += " and (" + key_after(*after) + " or (type = " + literal(after->type) +
                  " and id = " + literal(after->id) + " and fence > " +
@@ -231,37 +257,50 @@ std::string select_holders(const List& request, const std::optional<Place>& afte
     if (request.type) where += " and type = " + literal(*request.type);
     if (request.owner) where += " and " + owner_condition(*request.owner, request.scope);
     const std::string at_most = " limit " + std::to_string(limit);
-    static const std::string columns = names_of(public_columns);
-    return "(select type, id, " + columns +
+    return "(select type, id, " + lock_names(public_columns, own_zone) +
            sql_text(
-               ", mode, ended from locks where mode <> {shared} and ended not in ({endings})") +
-           where + " order by type, id" + at_most + ") union all (select type, id, " + columns +
-           sql_text(", {shared}, {not_ended} from lock_shares where true") + where +
-           " order by type, id, fence" + at_most + ") order by type, id, fence" + at_most;
+               ", mode, ended from locks force index (primary) where mode <> {shared} and ended "
+               "not "
+               "in ({endings})") +
+           " and expiration_time > " + date_of(now, own_zone) + where + " order by type, id" +
+           at_most + ") union all (select type, id, " + names_of(public_columns) +
+           sql_text(
+               ", {shared}, {not_ended} from lock_shares force index (primary) where "
+               "expiration_time > ") +
+           std::to_string(micros(now)) + where + " order by type, id, fence" + at_most +
+           ") order by type, id, fence" + at_most;
 }
 
 std::string select_history(const History& request, const std::optional<std::int64_t>& before,
-                           std::size_t limit, Time oldest) {
+                           std::size_t limit) {
     std::string sql =
         "select type, id, " + names_of(history_columns) + ", seq from lock_history where ";
     if (request.key) {
         sql += "type = " + literal(request.key->type()) +
                " and id = " + literal(request.key->id()) + " and ";
     }
-    if (before) sql += "seq < " + std::to_string(*before) + " and ";
-    return sql + "ended_at >= " + std::to_string(micros(oldest)) + " order by seq desc limit " +
-           std::to_string(limit);
+    return sql + "seq < " + std::to_string(before.value_or(INT64_MAX)) +
+           " order by seq desc limit " + std::to_string(limit);
+}
+
+std::string probe_rows(Keys keys) {
+    return "select 1 from locks force index (primary) where " + where_key_in(keys) +
+           " for update nowait";
+}
+
+std::string probe_floor() {
+    return "select 1 from leasehold where name = 'time_floor' for update nowait";
 }
 
 std::string insert_rows(std::span<const KeyedRow> rows) {
     return insert_into_locks(rows);
 }
 
-std::string overwrite_rows(std::span<const KeyedRow> rows) {
-    return insert_into_locks(rows) + overwriting(lock_columns);
+std::string overwrite_rows(const Dialect& dialect, std::span<const KeyedRow> rows) {
+    return insert_into_locks(rows) + overwriting(dialect, lock_columns);
 }
 
-std::string prolong_rows(std::span<const KeyedRow> rows) {
+std::string prolong_rows(const Dialect& dialect, std::span<const KeyedRow> rows) {
     // Columns with a computed default get a value, so that the default is not computed.
     std::string sql =
         "insert into locks (type, id, lockid, expiration_time, touched_at, fence, granted_at) "
@@ -270,15 +309,35 @@ std::string prolong_rows(std::span<const KeyedRow> rows) {
         Values{sql}
             .add(*keyed.key)
             .add(keyed.row.lock_id)
-            .add(keyed.row.expires_at)
+            .add_date(keyed.row.expires_at)
             .add(keyed.row.touched_at)
             .add(0)
             .add(0)
             .close();
     });
-    return sql +
-           " on duplicate key update expiration_time = value(expiration_time), "
-           "touched_at = value(touched_at)";
+    return sql.append(dialect.new_row) +
+           " on duplicate key update expiration_time = " + dialect.new_value("expiration_time") +
+           ", touched_at = " + dialect.new_value("touched_at");
+}
+
+std::string update_row(const KeyedRow& keyed) {
+    std::string sql = "update locks force index (primary) set ";
+    bool first = true;
+    for_each_column(lock_columns, [&](const auto& column) {
+        if (!first) sql += ", ";
+        first = false;
+        sql.append(column.name).append(" = ");
+        const auto& value = std::invoke(column.field, keyed.row);
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Time>) {
+            if (column.name == "expiration_time") {
+                sql += date_of(value, callers_zone);
+                return;
+            }
+        }
+        append_value(sql, value);
+    });
+    const LockKey* const key = keyed.key;
+    return sql + " where " + where_key_in({&key, 1});
 }
 
 std::string delete_rows(Keys keys) {
@@ -293,8 +352,8 @@ std::string insert_shares(std::span<const KeyedShare> shares) {
         [](const KeyedShare& share) -> const Grant& { return *share.grant; });
 }
 
-std::string write_shares(std::span<const KeyedShare> shares) {
-    return insert_shares(shares) + overwriting(public_columns);
+std::string write_shares(const Dialect& dialect, std::span<const KeyedShare> shares) {
+    return insert_shares(shares) + overwriting(dialect, public_columns);
 }
 
 std::string delete_shares(std::span<const KeyedId> shares) {

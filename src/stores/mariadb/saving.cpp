@@ -18,7 +18,8 @@ bool only_prolonged(const LockRow& before, const LockRow& after) {
 
 }  // namespace
 
-void write_changes(const Work& work, const std::function<void(const std::string&)>& add) {
+void write_changes(const Dialect& dialect, const Work& work,
+                   const std::function<void(const std::string&)>& add) {
     std::vector<const LockKey*> forgotten;
     std::vector<KeyedRow> made;
     std::vector<KeyedRow> overwritten;
@@ -48,16 +49,27 @@ void write_changes(const Work& work, const std::function<void(const std::string&
             overwritten.push_back(std::move(keyed));
     }
     // New rows first: if another transaction inserts one of them too, no other work is lost.
-    in_parts(made, [&](auto part) { add(insert_rows(part)); });
-    in_parts(overwritten, [&](auto part) { add(overwrite_rows(part)); });
-    in_parts(prolonged, [&](auto part) { add(prolong_rows(part)); });
+    const bool probing = dialect.no_wait == Dialect::NoWait::by_probe;
+    in_parts(made, [&](std::span<const KeyedRow> part) {
+        if (probing) {
+            std::vector<const LockKey*> keys;
+            for (const KeyedRow& row : part) keys.push_back(row.key);
+            add(probe_rows(keys));
+        }
+        add(insert_rows(part));
+    });
+    in_parts(overwritten, [&](auto part) { add(overwrite_rows(dialect, part)); });
+    in_parts(prolonged, [&](auto part) { add(prolong_rows(dialect, part)); });
     in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
     in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
     in_parts(made_shares, [&](auto part) { add(insert_shares(part)); });
-    in_parts(changed_shares, [&](auto part) { add(write_shares(part)); });
+    in_parts(changed_shares, [&](auto part) { add(write_shares(dialect, part)); });
     in_parts(work.endings,
-             [&](auto part) { add(std::string{for_history} + add_to_history(part)); });
-    if (work.raise_floor_to > Time{}) add(raise_floor(work.raise_floor_to));
+             [&](auto part) { add(std::string{dialect.for_history} + add_to_history(part)); });
+    if (work.raise_floor_to > Time{}) {
+        if (probing) add(probe_floor());
+        add(raise_floor(work.raise_floor_to));
+    }
 }
 
 }  // namespace leasehold::mariadb

@@ -4,11 +4,13 @@
 #include <string>
 
 #include "core/work.hpp"
+#include "stores/mariadb/dialect.hpp"
 
 namespace leasehold::mariadb {
 
 // Gives `add` the statements that write the changed and forgotten slots, the endings and the floor,
 // in the order in which they are to run.
-void write_changes(const Work& work, const std::function<void(const std::string&)>& add);
+void write_changes(const Dialect& dialect, const Work& work,
+                   const std::function<void(const std::string&)>& add);
 
 }  // namespace leasehold::mariadb

@@ -8,21 +8,17 @@
 
 namespace leasehold::mariadb {
 
-// The types of added columns. A step may run again where it was interrupted.
-inline constexpr ColumnTypes column_types{.add = "add column if not exists",
-                                          .text = "varbinary({bytes}) not null default ''",
-                                          .integer = "bigint not null default 0",
-                                          .time = "bigint not null default 0"};
-
 // The steps that were released.
-[[nodiscard]] const SchemaSteps& schema_steps();
+[[nodiscard]] const SchemaSteps& schema_steps(const Dialect& dialect);
 
-// Makes or migrates the tables in the connection's database. Refuses a newer schema, and a table
-// `locks` that Leasehold did not make.
-void migrate(Link& link, const SchemaSteps& steps);
+// Makes or migrates the tables in the connection's database. Refuses a newer schema, a table
+// `locks` that Leasehold did not make and is not told to adopt, and another time zone than the
+// tables have.
+void migrate(Link& link, const SchemaSteps& steps, const StoreOptions& options);
 
 // open() with other steps than the released ones, as a later version has them.
-[[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps, const Login& connection,
+[[nodiscard]] std::unique_ptr<Store> open_with(const Dialect& dialect, const SchemaSteps& steps,
+                                               const Login& connection,
                                                const StoreOptions& options);
 
 }  // namespace leasehold::mariadb

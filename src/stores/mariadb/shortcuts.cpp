@@ -10,16 +10,25 @@
 #include "core/sql_text.hpp"
 #include "stores/mariadb/rows.hpp"
 
-// How the statements decide. MariaDB evaluates the assignments of ON DUPLICATE KEY UPDATE one after
-// the other on the locked row, and each one sees the values that the earlier ones assigned.
+// How the statements decide. The server evaluates the assignments of ON DUPLICATE KEY UPDATE one
+// after the other on the locked row, and each one sees the values that the earlier ones assigned.
 //
-// 1. The first assignment reads the clock into @now, checks the row, and leaves its decision in
-//    `mode`: a mark above every Mode if the row is as expected.
+// 1. The first assignment checks the row at the time @now, and leaves its decision in `mode`: a
+//    mark above every Mode if the row is as expected.
 // 2. The next assignments change their columns if `mode` has such a mark.
 // 3. The last assignment replaces the mark with the mode.
 //
-// Prolonging is written as an insert of the row that is there already, because UPDATE cannot return
-// rows. Each inserted value is the row's own.
+// MariaDB does all of it in one prepared statement that returns the row, and sets @now in the first
+// assignment. Prolonging is written as an insert of the row that is there already, because UPDATE
+// cannot return rows. Each inserted value is the row's own.
+//
+// MySQL cannot return rows that it writes. One script, sent in one round trip, does the same in a
+// transaction:
+//
+// 1. Lock the key's row if it is there, or fail at once if another transaction has locked it; then
+//    read the clock into @now.
+// 2. Write, if the row is as expected at that time.
+// 3. Read the row, which nobody else can change, if something was written; and commit.
 namespace leasehold::mariadb {
 namespace {
 
@@ -31,12 +40,10 @@ constexpr std::string_view granted = "8";  // the key was free: a new lease
 constexpr std::string_view renewed = "9";  // the lease was the caller's own: a later expiry
 static_assert(enum_size<Mode> <= 8, "a mark must differ from every mode");
 
-const std::string clock_us = "cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
-
 // Every answer has these columns: type, id, the lease as it is now or was until now, its mode, its
 // end, when it was touched, and the time of the decision.
 const std::string answer_columns =
-    "type, id, " + names_of(lease_columns) + ", mode, ended, touched_at, ";
+    "type, id, " + lock_names(lease_columns, own_zone) + ", mode, ended, touched_at, ";
 constexpr unsigned mode_at = 2 + count_of(lease_columns);
 constexpr unsigned ended_column = mode_at + 1;
 constexpr unsigned touched_column = mode_at + 2;
@@ -45,7 +52,7 @@ static_assert(now_column < Statement::most_columns);
 
 // The time: the clock, but never before the row was touched last, nor before the floor.
 std::string time_after(const std::string& touched, const std::string& floor) {
-    return "greatest(" + clock_us + ", " + touched + ", " + floor + ")";
+    return "greatest(" + std::string{clock_us} + ", " + touched + ", " + floor + ")";
 }
 
 // Whether the tables have the version that this process knows, which is set on every connection. A
@@ -53,29 +60,83 @@ std::string time_after(const std::string& touched, const std::string& floor) {
 const std::string current_schema =
     "(select value from leasehold where name = 'schema') = @leasehold_schema";
 
+// The first statements of a script of MySQL, whose values 1 and 2 are type and id. Without a row,
+// @now is the clock or null.
+enum class WithoutRow : std::uint8_t { the_clock, null };
+std::string lock_and_read_clock(const std::string& floor, WithoutRow without_row) {
+    const std::string touched =
+        without_row == WithoutRow::the_clock ? "ifnull(max(touched_at), 0)" : "max(touched_at)";
+    return "start transaction;select " + time_after(touched, floor) +
+           " from locks force index (primary) where type = ?1 and id = ?2 for update nowait into "
+           "@now;";
+}
+
+// How the statement of a try refers to what the try brings.
+class Brought {
+public:
+    explicit Brought(Dialect::Product product) : product_{product} {}
+
+    // The value of a column of the new row, inside ON DUPLICATE KEY UPDATE.
+    [[nodiscard]] std::string value(std::string_view column) const {
+        if (product_ == Dialect::Product::mariadb) return sql_text("value({c})", {{"c", column}});
+        std::size_t number = 0;
+        std::size_t next = first_requested;
+        if (column == "type") number = 1;
+        if (column == "id") number = 2;
+        if (column == "lockid") number = 3;
+        for_each_column(requested_columns, [&](const auto& each) {
+            if (each.name == column) number = next;
+            ++next;
+        });
+        return "?" + std::to_string(number);
+    }
+    [[nodiscard]] std::string ttl() const {
+        if (product_ == Dialect::Product::mariadb) {
+            return micros_of("value(expiration_time)", own_zone) + " - value(granted_at)";
+        }
+        return "?" + std::to_string(ttl_number);
+    }
+    // The last parameter.
+    [[nodiscard]] std::string hold(bool looked_up) const {
+        if (product_ == Dialect::Product::mariadb) return "?";
+        return "?" + std::to_string(ttl_number + (looked_up ? 3 : 1));
+    }
+
+    static constexpr std::size_t first_requested = 4;
+    static constexpr std::size_t floor_number = first_requested + count_of(requested_columns);
+    static constexpr std::size_t ttl_number = floor_number + 1;
+
+private:
+    Dialect::Product product_;
+};
+
 // The value of a column of `locks` after a try of a key that was free.
-std::string granted_value(const std::string& column) {
-    if (column == "expiration_time") return "@now + value(expiration_time) - value(granted_at)";
+std::string granted_value(const Brought& brought, const std::string& column) {
+    if (column == "expiration_time") return date_of("@now + " + brought.ttl(), own_zone);
     // lab: taken-fence
     if (column == "fence") return "greatest(locks.fence + 1, @now)";
     if (column == "granted_at" || column == "touched_at") return "@now";
     if (column == "ended") return std::string{sql_number<Gone::unknown>};
     if (column == "ended_at") return "0";
     if (column == "ended_by" || column == "ended_why") return "''";
-    return "value(" + column + ")";
+    return brought.value(column);
 }
 
 // The value after a try of one's own live lease.
-std::string renewed_value(const std::string& column) {
+std::string renewed_value(const Brought& brought, const std::string& column,
+                          const std::string& hold) {
     if (column == "expiration_time") {
-        return "greatest(locks.expiration_time, least(@now + value(expiration_time) - "
-               "value(granted_at), locks.granted_at + ?))";
+        return "greatest(locks.expiration_time, " +
+               date_of("least(@now + " + brought.ttl() + ", locks.granted_at + " + hold + ")",
+                       own_zone) +
+               ")";
     }
     if (column == "touched_at") return "@now";
     const std::string old = "locks." + column;
     bool requested = false;
     for_each_column(requested_columns, [&](const auto& each) { requested |= each.name == column; });
-    return requested ? "if(value(" + column + ") = '', " + old + ", value(" + column + "))" : old;
+    const std::string value = brought.value(column);
+    return requested ? "if(" + value + " = '', " + old + ", " + value + ")" : old;
 }
 
 enum class LockIds : std::uint8_t { fresh, perhaps_known };
@@ -85,17 +146,32 @@ enum class LockIds : std::uint8_t { fresh, perhaps_known };
 // taken. A fresh lock id need not be looked up, and only a try with one renews. Parameters: type,
 // id, lockid, requested_columns, floor, ttl, then lockid twice if it is looked up, and the longest
 // time to hold the lease.
-std::string take_statement(LockIds lock_ids) {
-    const std::string row = "?, ?, ?, " +
-                            listed(requested_columns, [](const std::string&) { return "?"; }) +
-                            ", (@now := greatest(" + clock_us + ", ?)), @now, @now, @now + ?";
+std::string take_statement(const Dialect& dialect, LockIds lock_ids) {
+    const bool mariadb = dialect.product == Dialect::Product::mariadb;
+    const bool looked_up = lock_ids == LockIds::perhaps_known;
+    const Brought brought{dialect.product};
+    const auto parameter = [&](const std::string& column) {
+        return mariadb ? "?" : brought.value(column);
+    };
+    const std::string floor = "?" + std::to_string(Brought::floor_number);
+    const std::string ttl = mariadb ? "?" : brought.ttl();
+    const std::string lock_id = parameter("lockid");
+    // MariaDB reads the clock while it makes the row, and again when it has locked an older one.
+    const std::string new_now =
+        mariadb ? "(@now := greatest(" + std::string{clock_us} + ", ?))" : "@now";
+    const std::string row = parameter("type") + ", " + parameter("id") + ", " + lock_id + ", " +
+                            listed(requested_columns, parameter) + ", " + new_now +
+                            ", @now, @now, " + date_of("@now + " + ttl, own_zone);
     std::string source = "select " + row + " from dual where " + current_schema;
-    if (lock_ids == LockIds::perhaps_known) {
+    if (looked_up) {
         source +=
-            " and (select 1 from lock_history force index (lock_history_lockid) where lockid = ? "
-            "limit 1) is null and (select 1 from lock_shares force index (lock_shares_lockid) "
-            "where lockid = ? limit 1) is null";
+            " and (select 1 from lock_history force index (lock_history_lockid) where lockid = " +
+            lock_id +
+            " limit 1) is null and (select 1 from lock_shares force index (lock_shares_lockid) "
+            "where lockid = " +
+            lock_id + " limit 1) is null";
     }
+    const std::string hold = brought.hold(looked_up);
     std::string assignments;
     for_each_column(lock_columns, [&](const auto& column) {
         const std::string name{column.name};
@@ -105,100 +181,169 @@ std::string take_statement(LockIds lock_ids) {
             "when {renewed} then {renewed_value} else locks.{name} end",
             {{"name", name},
              {"granted", granted},
-             {"granted_value", granted_value(name)},
+             {"granted_value", granted_value(brought, name)},
              {"renewed", renewed},
-             {"renewed_value", renewed_value(name)}});
+             {"renewed_value", renewed_value(brought, name, hold)}});
     });
     // The lock id of a renewal is not written, so the index does not tell whether another key has
     // it.
-    const std::string_view fresh = lock_ids == LockIds::fresh ? "true" : "false";
+    const std::string_view fresh = looked_up ? "false" : "true";
+    // On MySQL somebody may have inserted the row after @now was read.
+    const std::string unusable =
+        mariadb ? "(@now := " + time_after("locks.touched_at", "value(touched_at)") + ") is null"
+                : "locks.touched_at > @now";
     // lab: take-if-free
-    return sql_text(
+    const std::string take = sql_text(
         "insert into locks (type, id, lockid, {requested}, touched_at, fence, granted_at, "
         "expiration_time) {source} on duplicate key update "
-        "mode = if((@now := {now}) is null or locks.type <> value(type) or locks.id <> value(id) "
-        "or locks.lockid = value(lockid), locks.mode, "
+        "mode = if({unusable} or locks.type <> {type} or locks.id <> {id} "
+        "or locks.lockid = {lock_id}, locks.mode, "
         "if(locks.ended in ({endings}) and locks.mode in ({modes}), {granted}, "
         "if({fresh} and locks.ended = {not_ended} and locks.mode = {exclusive} and "
-        "locks.owner <> '' and locks.owner = value(owner) and "
-        "locks.token_id = value(token_id) and "
-        "locks.expiration_time > @now and locks.expiration_time < {unbounded}, {renewed}, "
+        "locks.owner <> '' and locks.owner = {owner} and "
+        "locks.token_id = {token_id} and "
+        "{expires} > @now and {expires} < {unbounded}, {renewed}, "
         "locks.mode))){assignments}, granted_at = if(locks.mode = {granted}, @now, "
         "locks.granted_at), mode = if(locks.mode in ({granted}, {renewed}), {exclusive}, "
-        "locks.mode) returning {answer}@now",
-        {{"requested", names_of(requested_columns)},
+        "locks.mode)",
+        {{"expires", micros_of("locks.expiration_time", own_zone)},
+         {"requested", names_of(requested_columns)},
          {"source", source},
          {"fresh", fresh},
-         {"now", time_after("locks.touched_at", "value(touched_at)")},
+         {"unusable", unusable},
+         {"type", brought.value("type")},
+         {"id", brought.value("id")},
+         {"lock_id", brought.value("lockid")},
+         {"owner", brought.value("owner")},
+         {"token_id", brought.value("token_id")},
          {"granted", granted},
          {"renewed", renewed},
          {"unbounded", std::to_string(unbounded_us)},
-         {"assignments", assignments},
-         {"answer", answer_columns}});
+         {"assignments", assignments}});
+    if (mariadb) return take + " returning " + answer_columns + "@now";
+    return lock_and_read_clock(floor, WithoutRow::the_clock) + take + ";select " + answer_columns +
+           "@now from locks force index (primary) where type = ?1 and id = ?2 and "
+           "row_count() > 0;commit";
 }
 
 // Parameters: type, id, lockid, floor, by, until, hold.
-const std::string prolong_statement = sql_text(
-    "insert into locks (type, id, {columns}) select s.type, s.id, {values} from locks s force "
-    "index "
-    "(primary) where s.type = ? and s.id = ? and s.lockid = ? and s.ended = {not_ended} and s.mode "
-    "= "
-    "{exclusive} and s.expiration_time > (@now := {clock}) and {current_schema} on duplicate key "
-    "update "
-    "mode = if((@now := {now}) < locks.expiration_time and locks.lockid = value(lockid) and "
-    "locks.ended = {not_ended} and locks.mode = {exclusive} and locks.expiration_time < "
-    "{unbounded}, "
-    "{renewed}, locks.mode), "
-    "touched_at = if(locks.mode = {renewed}, @now, locks.touched_at), "
-    "expiration_time = if(locks.mode = {renewed}, greatest(locks.expiration_time, "
-    "least(locks.expiration_time + ?, locks.touched_at + ?, locks.granted_at + ?)), "
-    "locks.expiration_time), "
-    "mode = if(locks.mode = {renewed}, {exclusive}, locks.mode) returning {answer}@now",
-    {{"columns", names_of(lock_columns)},
-     {"values", names_of(lock_columns, "s.")},
-     {"clock", clock_us},
-     {"current_schema", current_schema},
-     {"now", time_after("locks.touched_at", "?")},
-     {"unbounded", std::to_string(unbounded_us)},
-     {"renewed", renewed},
-     {"answer", answer_columns}});
+std::string prolong_statement(const Dialect& dialect) {
+    if (dialect.product == Dialect::Product::mysql) {
+        const std::string expires = micros_of("expiration_time", own_zone);
+        return lock_and_read_clock("?4", WithoutRow::null) +
+               sql_text(
+                   "update locks force index (primary) set touched_at = @now, "
+                   "expiration_time = greatest(expiration_time, {later}) "
+                   "where type = ?1 and id = ?2 and lockid = ?3 and ended = {not_ended} and "
+                   "mode = {exclusive} and {expires} > @now and {expires} < {unbounded} and "
+                   "{current_schema};"
+                   "select {answer}@now from locks force index (primary) "
+                   "where type = ?1 and id = ?2 and row_count() = 1;commit",
+                   {{"current_schema", current_schema},
+                    {"expires", expires},
+                    {"later",
+                     date_of("least(" + expires + " + ?5, @now + ?6, granted_at + ?7)", own_zone)},
+                    {"unbounded", std::to_string(unbounded_us)},
+                    {"answer", answer_columns}});
+    }
+    const std::string expires = micros_of("locks.expiration_time", own_zone);
+    return sql_text(
+        "insert into locks (type, id, {columns}) select s.type, s.id, {values} "
+        "from locks s force index (primary) where s.type = ? and s.id = ? and s.lockid = ? and "
+        "s.ended = {not_ended} and s.mode = {exclusive} and "
+        "{source_expires} > (@now := {clock}) and {current_schema} on duplicate key update "
+        "mode = if((@now := {now}) < {expires} and locks.lockid = value(lockid) and "
+        "locks.ended = {not_ended} and locks.mode = {exclusive} and "
+        "{expires} < {unbounded}, {renewed}, locks.mode), "
+        "touched_at = if(locks.mode = {renewed}, @now, locks.touched_at), "
+        "expiration_time = if(locks.mode = {renewed}, greatest(locks.expiration_time, {later}), "
+        "locks.expiration_time), "
+        "mode = if(locks.mode = {renewed}, {exclusive}, locks.mode) returning {answer}@now",
+        {{"columns", names_of(lock_columns)},
+         {"values", names_of(lock_columns, "s.")},
+         {"source_expires", micros_of("s.expiration_time", own_zone)},
+         {"expires", expires},
+         {"later", date_of("least(" + expires + " + ?, locks.touched_at + ?, locks.granted_at + ?)",
+                           own_zone)},
+         {"clock", clock_us},
+         {"current_schema", current_schema},
+         {"now", time_after("locks.touched_at", "?")},
+         {"unbounded", std::to_string(unbounded_us)},
+         {"renewed", renewed},
+         {"answer", answer_columns}});
+}
 
-// Parameters: by, type, id, lockid, floor, type, id, by.
-// lab: end
-const std::string end_statement = sql_text(
-    "begin not atomic start transaction; "
-    "update locks force index (primary) set expiration_time = @now, touched_at = @now, "
-    "ended = {released}, ended_at = @now, ended_by = ? where type = ? and id = ? and lockid = ? "
-    "and "
-    "ended = {not_ended} and mode = {exclusive} and {remember} and "
-    "expiration_time > (@now := {now}) and {current_schema}; "
-    "if row_count() = 1 then {for_history}insert into lock_history (type, id, {columns}) values "
-    "(?, ?, {values}) returning type, id, {lease_columns}, mode, {not_ended}, ended_at, ended_at; "
-    "end if; commit; end",
-    {{"remember",
-      [] {
-          std::string conditions;
-          for_each_column(lease_columns, [&](const auto& column) {
-              const std::string name{column.name};
-              conditions +=
-                  (conditions.empty() ? "(@" : " and (@") + name + " := " + name + ") is not null";
-          });
-          return conditions;
-      }()},
-     {"now", time_after("touched_at", "?")},
-     {"current_schema", current_schema},
-     {"for_history", for_history},
-     {"columns", names_of(history_columns)},
-     {"values", listed(history_columns,
-                       [](const std::string& name) -> std::string {
-                           if (name == "mode") return std::string{sql_number<Mode::exclusive>};
-                           if (name == "ended") return std::string{sql_number<Gone::released>};
-                           if (name == "ended_at") return "@now";
-                           if (name == "ended_by") return "?";
-                           if (name == "ended_why") return "''";
-                           return "@" + name;
-                       })},
-     {"lease_columns", names_of(lease_columns)}});
+// The values of the history's row about a lease that is being released. `lease` gives the
+// values of the lease itself.
+template <class Of>
+std::string released_values(const std::string& by, Of lease) {
+    return listed(history_columns, [&](const std::string& name) -> std::string {
+        if (name == "mode") return std::string{sql_number<Mode::exclusive>};
+        if (name == "ended") return std::string{sql_number<Gone::released>};
+        if (name == "ended_at") return "@now";
+        if (name == "ended_by") return by;
+        if (name == "ended_why") return "''";
+        return lease(name);
+    });
+}
+
+// Parameters: by, type, id, lockid, floor, type, id, by. On MySQL: type, id, lockid, floor, by.
+std::string end_statement(const Dialect& dialect) {
+    if (dialect.product == Dialect::Product::mysql) {
+        // lab: mysql-end
+        const std::string mine = sql_text(
+            "type = ?1 and id = ?2 and lockid = ?3 and ended = {not_ended} and mode = {exclusive} "
+            "and {expires} > @now and {current_schema}",
+            {{"expires", micros_of("expiration_time", own_zone)},
+             {"current_schema", current_schema}});
+        return lock_and_read_clock("?4", WithoutRow::null) +
+               sql_text(
+                   "insert into lock_history (type, id, {columns}) select type, id, {values} "
+                   "from locks force index (primary) where {mine};"
+                   "select type, id, {lease_columns}, mode, {not_ended}, @now, @now from locks "
+                   "force index (primary) where {mine};"
+                   "update locks force index (primary) set expiration_time = {at_once}, "
+                   "touched_at = @now, ended = {released}, ended_at = @now, ended_by = ?5 "
+                   "where {mine};commit",
+                   {{"columns", names_of(history_columns)},
+                    {"values", released_values("?5",
+                                               [](const std::string& name) {
+                                                   return name == "expiration_time"
+                                                              ? micros_of(name, own_zone)
+                                                              : name;
+                                               })},
+                    {"at_once", date_of("@now", own_zone)},
+                    {"lease_columns", lock_names(lease_columns, own_zone)},
+                    {"mine", mine}});
+    }
+    std::string remember;
+    for_each_column(lease_columns, [&](const auto& column) {
+        const std::string name{column.name};
+        const std::string value = name == "expiration_time" ? micros_of(name, own_zone) : name;
+        remember += (remember.empty() ? "(@" : " and (@") + name + " := " + value + ") is not null";
+    });
+    // lab: end
+    return sql_text(
+        "begin not atomic start transaction; "
+        "update locks force index (primary) set expiration_time = {at_once}, touched_at = @now, "
+        "ended = {released}, ended_at = @now, ended_by = ? "
+        "where type = ? and id = ? and lockid = ? and ended = {not_ended} and "
+        "mode = {exclusive} and {remember} and "
+        "{expires} > (@now := {now}) and {current_schema}; "
+        "if row_count() = 1 then {for_history}insert into lock_history (type, id, {columns}) "
+        "values (?, ?, {values}) "
+        "returning type, id, {lease_columns}, mode, {not_ended}, ended_at, ended_at; "
+        "end if; commit; end",
+        {{"at_once", date_of("@now", own_zone)},
+         {"expires", micros_of("expiration_time", own_zone)},
+         {"remember", remember},
+         {"now", time_after("touched_at", "?")},
+         {"current_schema", current_schema},
+         {"for_history", dialect.for_history},
+         {"columns", names_of(history_columns)},
+         {"values", released_values("?", [](const std::string& name) { return "@" + name; })},
+         {"lease_columns", names_of(lease_columns)}});
+}
 
 // Parameters: floor, type, id.
 const std::string check_statement =
@@ -212,7 +357,7 @@ Time touched_at(const Statement& row) {
     return time_from(row.integer(touched_column));
 }
 
-// The live exclusive lease in the row, if the row is that of the key.
+// The live exclusive lease in the row, if it is the key's row.
 std::optional<Grant> grant_alive(const Statement& row, const LockKey& key) {
     const Time now = decided_at(row);
     if (row.text(0) != key.type() || row.text(1) != key.id() ||
@@ -233,18 +378,24 @@ std::optional<Lease> alive(const Statement& row, const LockKey& key, LockId lock
     return to_lease(key, *lease, decided_at(row));
 }
 
+Statement::Kind writing(const Dialect& dialect) {
+    return dialect.product == Dialect::Product::mariadb ? Statement::Kind::prepared
+                                                        : Statement::Kind::script;
+}
+
 std::int64_t bounded(Duration duration) {
     return std::min<std::int64_t>(duration.count(), unbounded_us);
 }
 
 }  // namespace
 
-Shortcuts::Shortcuts(::st_mysql* connection)
-    : take_new_{connection, take_statement(LockIds::fresh)},
-      take_{connection, take_statement(LockIds::perhaps_known)},
-      prolong_{connection, prolong_statement},
-      end_{connection, end_statement},
-      check_{connection, check_statement} {}
+Shortcuts::Shortcuts(const Dialect& dialect, ::st_mysql* connection)
+    : dialect_{dialect},
+      take_new_{dialect, connection, take_statement(dialect, LockIds::fresh), writing(dialect)},
+      take_{dialect, connection, take_statement(dialect, LockIds::perhaps_known), writing(dialect)},
+      prolong_{dialect, connection, prolong_statement(dialect), writing(dialect)},
+      end_{dialect, connection, end_statement(dialect), writing(dialect)},
+      check_{dialect, connection, check_statement} {}
 
 std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time floor) {
     const LockKey& key = request.key;
@@ -305,8 +456,11 @@ std::optional<Lease> Shortcuts::ask(Link& link, const Release& request, Time flo
     const std::string_view id_text{lock_id};
     const std::string_view by{request.by};
     const bool found =
-        link.commit(end_, std::array<Value, 8>{by, key.type(), key.id(), id_text, micros(floor),
-                                               key.type(), key.id(), by});
+        dialect_.product == Dialect::Product::mariadb
+            ? link.commit(end_, std::array<Value, 8>{by, key.type(), key.id(), id_text,
+                                                     micros(floor), key.type(), key.id(), by})
+            : link.commit(end_,
+                          std::array<Value, 5>{key.type(), key.id(), id_text, micros(floor), by});
     return found ? alive(end_, key, request.lock_id) : std::nullopt;
 }
 

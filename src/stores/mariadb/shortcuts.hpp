@@ -11,11 +11,11 @@ namespace leasehold::mariadb {
 
 // Answers one request in one round trip: a try that finds its key free or held by its own owner, or
 // a check, extension, renewal or release that finds its exclusive lease alive. Each statement locks
-// its row without waiting, then reads the clock, then decides. The statements are prepared on one
+// its row without waiting, then reads the clock, then decides. The statements belong to one
 // connection and can be used only there.
 class Shortcuts {
 public:
-    explicit Shortcuts(::st_mysql* connection);
+    Shortcuts(const Dialect& dialect, ::st_mysql* connection);
 
     // Nothing if the request did not find what it expects; then nothing was changed. No time before
     // `floor` is used.
@@ -31,6 +31,7 @@ private:
                                                Duration by, Duration until,
                                                const std::optional<Duration>& max_hold, Time floor);
 
+    const Dialect& dialect_;
     Statement take_new_;
     Statement take_;
     Statement prolong_;

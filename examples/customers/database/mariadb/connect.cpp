@@ -2,7 +2,7 @@
 
 #include <mysql.h>
 
-#include <leasehold/stores/mariadb.hpp>
+#include <leasehold/stores/mysql.hpp>
 
 #include "database/mariadb/url.hpp"
 
@@ -19,9 +19,11 @@ struct FreeResult {
     void operator()(::st_mysql_res* result) const { mysql_free_result(result); }
 };
 
+// Of MySQL or MariaDB.
 class MariadbConnection final : public Connection {
 public:
-    explicit MariadbConnection(const Url& url) : connection_{mysql_init(nullptr)} {
+    explicit MariadbConnection(const Url& url)
+        : product_{url.product}, connection_{mysql_init(nullptr)} {
         mysql_options(connection_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
         if (mysql_real_connect(connection_.get(), url.host.c_str(), url.user.c_str(),
                                url.password.c_str(), url.database.c_str(), url.port, nullptr,
@@ -32,6 +34,8 @@ public:
     }
 
     Answer run(std::string_view sql, const Parameters& parameters) override {
+        // MySQL cannot prepare every statement that takes no parameters.
+        if (parameters.empty()) return run_text(sql);
         const std::unique_ptr<::st_mysql_stmt, CloseStatement> statement{
             mysql_stmt_init(connection_.get())};
         ::st_mysql_stmt* raw = statement.get();
@@ -60,11 +64,15 @@ public:
 
     leasehold::Result<leasehold::Lease> guard(const leasehold::LockKey& key,
                                               leasehold::LockId lock_id) override {
-        return leasehold::mariadb::guard(connection_.get(), key, lock_id);
+        return product_ == Url::Product::mysql
+                   ? leasehold::mysql::guard(connection_.get(), key, lock_id)
+                   : leasehold::mariadb::guard(connection_.get(), key, lock_id);
     }
     leasehold::Result<leasehold::Lease> release(const leasehold::LockKey& key,
                                                 leasehold::LockId lock_id) override {
-        return leasehold::mariadb::release(connection_.get(), key, lock_id);
+        return product_ == Url::Product::mysql
+                   ? leasehold::mysql::release(connection_.get(), key, lock_id)
+                   : leasehold::mariadb::release(connection_.get(), key, lock_id);
     }
 
     [[nodiscard]] std::string table_options() const override {
@@ -72,6 +80,24 @@ public:
     }
 
 private:
+    Answer run_text(std::string_view sql) {
+        if (mysql_real_query(connection_.get(), sql.data(), sql.size()) != 0) {
+            fail(sql, mysql_error(connection_.get()));
+        }
+        Answer answer;
+        const std::unique_ptr<::st_mysql_res, FreeResult> result{
+            mysql_store_result(connection_.get())};
+        while (MYSQL_ROW fields = result ? mysql_fetch_row(result.get()) : nullptr) {
+            const unsigned long* lengths = mysql_fetch_lengths(result.get());
+            Row& row = answer.rows.emplace_back();
+            for (unsigned i = 0; i < mysql_num_fields(result.get()); ++i) {
+                row.emplace_back(fields[i] == nullptr ? "" : fields[i], lengths[i]);
+            }
+        }
+        answer.changed = mysql_affected_rows(connection_.get());
+        return answer;
+    }
+
     static std::vector<MYSQL_BIND> binds_of(const Parameters& parameters) {
         std::vector<MYSQL_BIND> binds;
         for (const std::string& text : parameters) {
@@ -111,6 +137,7 @@ private:
         throw DatabaseError{"mariadb: " + std::string{doing} + ": " + why};
     }
 
+    const Url::Product product_;
     std::unique_ptr<::st_mysql, Close> connection_;
 };
 

@@ -8,8 +8,6 @@
 namespace customers::database::mariadb {
 namespace {
 
-constexpr std::string_view scheme = "mariadb://";
-
 // Cuts `text` at the separator: returns the part before it and leaves the part after it.
 std::string_view take_until(std::string_view& text, char separator) {
     const std::string_view before = text.substr(0, text.find(separator));
@@ -24,9 +22,12 @@ std::string decoded(std::string_view text) {
 }  // namespace
 
 Url read_url(std::string_view text) {
-    if (!text.starts_with(scheme)) throw DatabaseError{"mariadb: the URL begins with mariadb://"};
-    text.remove_prefix(scheme.size());
-    Url url;
+    const std::string_view scheme = text.substr(0, text.find("://"));
+    if (scheme != "mysql" && scheme != "mariadb") {
+        throw DatabaseError{"the URL begins with mysql:// or mariadb://"};
+    }
+    text.remove_prefix(scheme.size() + std::string_view{"://"}.size());
+    Url url{.product = scheme == "mysql" ? Url::Product::mysql : Url::Product::mariadb};
     if (text.find('@') != std::string_view::npos) {
         std::string_view who = take_until(text, '@');
         url.user = decoded(take_until(who, ':'));
@@ -38,7 +39,7 @@ Url read_url(std::string_view text) {
         const auto [end, error] =
             std::from_chars(where.data(), where.data() + where.size(), url.port);
         if (error != std::errc{} || end != where.data() + where.size()) {
-            throw DatabaseError{"mariadb: the port of the URL is not a number"};
+            throw DatabaseError{std::string{scheme} + ": the port of the URL is not a number"};
         }
     }
     url.database = decoded(text.substr(0, text.find('?')));

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace customers::database::mariadb {
 
-// mariadb://user:password@host:port/database
+// mysql://user:password@host:port/database, or the same with mariadb:
 struct Url {
+    enum class Product : std::uint8_t { mysql, mariadb };
+    Product product = Product::mariadb;
     std::string host{};
     unsigned port = 3306;
     std::string user{};
