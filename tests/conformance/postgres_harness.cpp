@@ -1,7 +1,9 @@
 #include "conformance/postgres_harness.hpp"
+#include "conformance/conformance.hpp"
 #include "conformance/later_fields.hpp"
 
 #include <libpq-fe.h>
+#include <sys/socket.h>
 
 #include <stdexcept>
 #include <utility>
@@ -72,6 +74,18 @@ public:
     void begin() override { connection_.run("begin"); }
     void commit() override { connection_.run("commit"); }
     void rollback() override { connection_.run("rollback"); }
+    Rows run(const std::string& sql) override { return connection_.run(sql); }
+    Fence guard_in_sql(const LockKey& key, const std::string& lock_id) override {
+        const auto rows =
+            connection_.run("select leasehold_guard($1, $2, $3)",
+                            {std::string{key.type()}, std::string{key.id()}, lock_id});
+        return std::stoll(rows.front().front());
+    }
+    void wait_for_nobody() override { connection_.run("set lock_timeout = '1ms'"); }
+    void repeat_reads() override {
+        connection_.run("set default_transaction_isolation = 'repeatable read'");
+    }
+    void die() override { ::shutdown(PQsocket(connection_.get()), SHUT_RDWR); }
 
 private:
     PostgresConnection connection_;
@@ -141,6 +155,34 @@ public:
     }
     std::unique_ptr<CallerTransaction> connect() override {
         return std::make_unique<PostgresTransaction>();
+    }
+    std::unique_ptr<TableProtection> protection() override {
+        return postgres::open_protection(leasehold::testing::shared_postgres().url());
+    }
+    [[nodiscard]] std::string quoted(const std::string& name) const override {
+        std::string text;
+        for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+        return '"' + text + '"';
+    }
+    // A session counts its rows when it ends.
+    std::int64_t rows_read() override {
+        const bool alone = eventually([&] {
+            return own_
+                .run(
+                    "select 1 from pg_stat_activity where backend_type = 'client backend' "
+                    "and pid <> pg_backend_pid()")
+                .empty();
+        });
+        if (!alone) throw std::runtime_error{"another session is open"};
+        return std::stoll(own_.run("select sum(coalesce(seq_tup_read, 0) + coalesce("
+                                   "(select sum(idx_tup_read) from pg_stat_user_indexes i "
+                                   "where i.relid = t.relid), 0)) from pg_stat_user_tables t")
+                              .front()
+                              .front());
+    }
+    void analyze() override { own_.run("analyze"); }
+    void drop_a_trigger(const std::string& table) override {
+        own_.run("drop trigger leasehold_protect_update on " + quoted(table));
     }
 
 private:

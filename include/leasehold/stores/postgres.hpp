@@ -5,6 +5,7 @@
 
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
 // libpq's PGconn
@@ -28,5 +29,10 @@ namespace leasehold::postgres {
 // Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::pg_conn* transaction, const LockKey& key, LockId lock_id,
                       Duration busy_patience = Limits{}.busy_patience);
+
+// Protects tables of this database. The role must own the store's tables, and needs the right
+// TRIGGER on a table to protect it.
+[[nodiscard]] std::unique_ptr<TableProtection> open_protection(const std::string& conninfo,
+                                                               const StoreOptions& options = {});
 
 }  // namespace leasehold::postgres

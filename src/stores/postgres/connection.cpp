@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "stores/postgres/conninfo.hpp"
+#include "stores/postgres/pooler.hpp"
 
 namespace leasehold::postgres {
 namespace {
@@ -59,7 +60,7 @@ bool is_wrong_setup(std::string_view why) {
     return std::ranges::any_of(
         std::array{"does not exist", "authentication failed", "no password supplied", "pg_hba.conf",
                    "permission denied", "invalid connection option",
-                   "could not translate host name"},
+                   "could not translate host name", "unsupported startup parameter"},
         [&](std::string_view words) { return why.contains(words); });
 }
 
@@ -149,8 +150,38 @@ std::int64_t Rows::affected() const {
     return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10);
 }
 
-void Connection::Finish::operator()(::pg_conn* connection) const noexcept {
+void FinishConnection::operator()(::pg_conn* connection) const noexcept {
     PQfinish(connection);
+}
+
+ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout) {
+    require_readable(conninfo);
+    const auto seconds =
+        std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(io_timeout).count());
+    const std::string timeout = std::to_string(seconds);
+    const std::string user_timeout =
+        std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout).count());
+    // The parameters after dbname override the parameters of the URL.
+    const std::array keywords{
+        "fallback_application_name",      "connect_timeout", "tcp_user_timeout",
+        "target_session_attrs",           "dbname",          "client_encoding",
+        static_cast<const char*>(nullptr)};
+    const std::array values{"leasehold",
+                            timeout.c_str(),
+                            user_timeout.c_str(),
+                            "read-write",
+                            conninfo.c_str(),
+                            "UTF8",
+                            static_cast<const char*>(nullptr)};
+    ConnectionHandle fresh{PQconnectdbParams(keywords.data(), values.data(), 1)};
+    if (PQstatus(fresh.get()) != CONNECTION_OK) {
+        const std::string why = trimmed(PQerrorMessage(fresh.get()));
+        throw StoreFault{
+            StoreFault::Effect::none,
+            is_wrong_setup(why) ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable,
+            "postgres: " + why};
+    }
+    return fresh;
 }
 
 Connection::Connection(std::string conninfo, Duration io_timeout,
@@ -168,31 +199,7 @@ void Connection::close() noexcept {
 
 void Connection::connect() {
     if (connection_) return;
-    const auto seconds =
-        std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(io_timeout_).count());
-    const std::string timeout = std::to_string(seconds);
-    const std::string user_timeout =
-        std::to_string(std::chrono::ceil<std::chrono::milliseconds>(io_timeout_).count());
-    // The parameters after dbname override those of the URL.
-    const std::array keywords{
-        "fallback_application_name",      "connect_timeout", "tcp_user_timeout",
-        "target_session_attrs",           "dbname",          "client_encoding",
-        static_cast<const char*>(nullptr)};
-    const std::array values{"leasehold",
-                            timeout.c_str(),
-                            user_timeout.c_str(),
-                            "read-write",
-                            conninfo_.c_str(),
-                            "UTF8",
-                            static_cast<const char*>(nullptr)};
-    std::unique_ptr<::pg_conn, Finish> fresh{PQconnectdbParams(keywords.data(), values.data(), 1)};
-    if (PQstatus(fresh.get()) != CONNECTION_OK) {
-        const std::string why = trimmed(PQerrorMessage(fresh.get()));
-        throw StoreFault{
-            StoreFault::Effect::none,
-            is_wrong_setup(why) ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable,
-            "postgres: " + why};
-    }
+    ConnectionHandle fresh = connect_to(conninfo_, io_timeout_);
     PQsetNoticeReceiver(
         fresh.get(),
         [](void* self, const PGresult* notice) {
@@ -330,6 +337,10 @@ bool may_come_from_another_schema(const ServerError& error) {
 }
 
 void fail(const ServerError& error) {
+    // A session of our own knows exactly the statements that we prepared in it.
+    constexpr std::string_view statement_exists = "42P05";
+    constexpr std::string_view statement_unknown = "26000";
+    if (error.state == statement_exists || error.state == statement_unknown) refuse_lent_sessions();
     throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
                      "postgres: " + error.state + " " + error.message};
 }

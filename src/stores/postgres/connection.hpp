@@ -98,6 +98,14 @@ struct ServerError {
     std::string message;
 };
 
+struct FinishConnection {
+    void operator()(::pg_conn* connection) const noexcept;
+};
+using ConnectionHandle = std::unique_ptr<::pg_conn, FinishConnection>;
+
+// Connects to a server that takes writes. Throws StoreFault.
+[[nodiscard]] ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout);
+
 // Whether a lost answer leaves open if the commands were carried out.
 enum class Commits : std::uint8_t { no, yes };
 
@@ -129,10 +137,6 @@ public:
     void revive();
 
 private:
-    struct Finish {
-        void operator()(::pg_conn* connection) const noexcept;
-    };
-
     // Returns whether the statement had to be prepared too. `open` is the effect of a failure.
     bool send(const Command& command, StoreFault::Effect open);
     // False if no input came in time, or the connection is lost.
@@ -142,7 +146,7 @@ private:
     const std::string conninfo_;
     const Duration io_timeout_;
     const std::function<void(::pg_conn*)> greet_;
-    std::unique_ptr<::pg_conn, Finish> connection_;
+    ConnectionHandle connection_;
     std::unordered_map<const char*, std::string> names_;  // of prepared statements, by their text
     std::uint64_t statements_named_ = 0;
     bool warned_ = false;  // the server sent a warning since the last run began

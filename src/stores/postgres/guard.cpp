@@ -9,6 +9,7 @@
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/presenting.hpp"
 #include "stores/postgres/schema.hpp"
 #include "stores/postgres/statements.hpp"
 
@@ -83,18 +84,22 @@ struct Locked {
 };
 
 // One statement of each kind for the caller's connection, which Leasehold does not prepare
-// statements on. $1 and $2 are the key. Columns: lock_columns, the clock, the floor, the version.
+// statements on. $1 and $2 are the key, $3 the lock id. Columns: lock_columns, the clock, the
+// floor, the version. Presents an exclusive lease: triggers of a protected table let its holder
+// write.
 std::string lock_statement(Mode mode) {
     return sql_text(
         R"(
 with l as materialized (
     select * from locks where type = $1::text and id = $2::text and {mode} for {strength} nowait)
 select {columns}, clock_timestamp(), (select time_floor from leasehold),
-       (select schema from leasehold)
+       (select schema from leasehold), {presented}
 from l)",
         // An unknown mode is read, too, and refused as unreadable.
         {{"mode", sql_text(mode == Mode::shared ? "mode = {shared}" : "mode <> {shared}")},
          {"strength", mode == Mode::exclusive ? "update" : "share"},
+         {"presented",
+          mode == Mode::exclusive ? sql_text(sql::present, {{"lock_id", "$3::text"}}) : "$3::text"},
          {"columns", names_of(lock_columns)}});
 }
 const std::string lock_exclusive = lock_statement(Mode::exclusive);
@@ -112,8 +117,9 @@ const std::string find_past =
 Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     Locked locked{.slot = {.key = key, .intent = Slot::Intent::change}, .clock = {}};
     const auto name = Parameters{}.text(key.type()).text(key.id());
-    Rows rows = tx.run(lock_exclusive, name);
-    if (rows.size() == 0) rows = tx.run(lock_shared, name);
+    const auto lease = Parameters{name}.text(lock_id.to_string());
+    Rows rows = tx.run(lock_exclusive, lease);
+    if (rows.size() == 0) rows = tx.run(lock_shared, lease);
     if (rows.size() == 0) {
         const Rows clock = tx.run(
             "select clock_timestamp(), exists (select from locks where type = $1::text and id = "
@@ -132,7 +138,7 @@ Locked lock(Guarded& tx, const LockKey& key, LockId lock_id) {
     slot.row = lock_row_at(RowAt{rows, 0}, 0);
     locked.clock = std::max(rows.time(0, clock_column), rows.time(0, clock_column + 1));
     if (slot.row.mode == Mode::shared) {
-        const Rows share = tx.run(lock_share, Parameters{name}.text(lock_id.to_string()));
+        const Rows share = tx.run(lock_share, lease);
         if (share.size() > 0) slot.shares.push_back(share_at(RowAt{share, 0}, 0));
         locked.clock = std::max(locked.clock, tx.run("select clock_timestamp()", {}).time(0, 0));
     }

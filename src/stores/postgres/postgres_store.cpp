@@ -9,6 +9,7 @@
 #include "core/cell_store.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/pooler.hpp"
 #include "stores/postgres/schema.hpp"
 #include "stores/postgres/shortcuts.hpp"
 #include "stores/postgres/statements.hpp"
@@ -48,6 +49,7 @@ public:
                   const StoreOptions& options)
         : CellStore{bounded(options)},
           steps_{steps},
+          conninfo_{conninfo},
           connection_{conninfo, options_.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
         try {
             (void)now();
@@ -205,16 +207,21 @@ protected:
         return keys;
     }
 
-    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
+    OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most) override {
         const PathRange below{owner};
         const bool path = scope == OwnerScope::below;
-        const Rows rows = run_one(
-            {sql::keys_of,
-             Parameters{}.text(owner).text(path ? below.from : "").text(path ? below.before : "")});
-        std::vector<LockKey> keys;
-        for (int row = 0; row < rows.size(); ++row) keys.push_back(key_at(rows, row, 0));
-        sort_and_unite(keys);
-        return keys;
+        const Rows rows =
+            run_one({sql::keys_of, Parameters{}
+                                       .text(owner)
+                                       .text(path ? below.from : "")
+                                       .text(path ? below.before : "")
+                                       .integer(static_cast<std::int64_t>(most) + 1)});
+        OwnedKeys owned{.rows = static_cast<std::size_t>(rows.size())};
+        for (int row = 0; row < rows.size(); ++row) {
+            if (rows.integer(row, 2) != 0) owned.keys.push_back(key_at(rows, row, 0));
+        }
+        sort_and_unite(owned.keys);
+        return owned;
     }
 
     std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
@@ -244,7 +251,17 @@ protected:
         }
     }
 
-    std::vector<Holder> list(const List& request, Time now) override {
+    std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows) override {
+        const Rows found =
+            run_one({sql::place_behind, Parameters{}
+                                            .text(place.type)
+                                            .text(place.id)
+                                            .integer(static_cast<std::int64_t>(rows) - 1)});
+        if (found.size() == 0) return std::nullopt;
+        return KeyPlace{std::string{found.text(0, 0)}, std::string{found.text(0, 1)}};
+    }
+
+    std::vector<Holder> list(const List& request, Time now, const KeyPlace& until) override {
         const PathRange below{request.owner.value_or("")};
         const bool path = request.scope == OwnerScope::below;
         const Rows rows =
@@ -258,7 +275,9 @@ protected:
                                     .text(request.owner.value_or(""))
                                     .text(path ? below.from : "")
                                     .text(path ? below.before : "")
-                                    .integer(static_cast<std::int64_t>(request.limit))});
+                                    .integer(static_cast<std::int64_t>(request.limit))
+                                    .text(until.type)
+                                    .text(until.id)});
         std::vector<Holder> holders;
         for (int row = 0; row < rows.size(); ++row) {
             holders.push_back(to_holder(key_at(rows, row, 0), listed_at(RowAt{rows, row}, 2)));
@@ -266,10 +285,9 @@ protected:
         return holders;
     }
 
-    std::vector<PastLease> history(const History& request, Time oldest) override {
+    std::vector<PastLease> history(const History& request) override {
         Parameters parameters;
         parameters.integer(request.before.value_or(INT64_MAX))
-            .time(oldest)
             .integer(static_cast<std::int64_t>(request.limit));
         if (request.key) parameters.text(request.key->type()).text(request.key->id());
         const Rows rows =
@@ -294,8 +312,12 @@ private:
     void greet(PGconn* fresh) {
         Conversation talk{fresh, options_.io_timeout};
         StoreStatus status = read_status(talk);
+        auto pooled = require_own_session(
+            talk, [this] { return connect_to(conninfo_, options_.io_timeout); },
+            options_.io_timeout);
+        if (pooled) status.warnings.push_back(*std::move(pooled));
         require_durability(options_, status);
-        migrate(talk, steps_);
+        migrate(talk, steps_, options_);
         talk.execute(working_settings);  // lab: settings
         talk.execute("set leasehold.schema = " + std::to_string(steps_.size()));
         set_status(std::move(status));
@@ -353,6 +375,7 @@ private:
     }
 
     const SchemaSteps steps_;
+    const std::string conninfo_;
     Connection connection_;
     Transaction transaction_ = Transaction::none;
 };

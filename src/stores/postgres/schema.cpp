@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "stores/postgres/adoption.hpp"
+
 namespace leasehold::postgres {
 namespace {
 
@@ -75,27 +77,10 @@ create table leasehold (schema integer not null, time_floor timestamptz not null
 insert into leasehold values (1, 'epoch');
 )sql";
 
-[[noreturn]] void refuse(const std::string& why) {
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
-                     "postgres: " + why};
-}
-
-void refuse_a_foreign_table(Conversation& talk) {
-    constexpr const char* pattern = "expiration_time,id,lockid,type";
-    const auto columns = talk.value_of(
-        "select string_agg(attname, ',' order by attname collate \"C\") from pg_attribute "
-        "where attrelid = to_regclass('locks') and attnum > 0 and not attisdropped");
-    if (columns && *columns != pattern) {
-        refuse(
-            "there is a table `locks` that is neither Leasehold's nor the pattern's (type, id, "
-            "lockid, expiration_time); give Leasehold a schema of its own: "
-            "?options=-csearch_path%3Dleasehold");
-    }
-}
-
 class Migration final : public SchemaMigration {
 public:
-    Migration(Conversation& talk, const SchemaSteps& steps) : talk_{talk}, steps_{steps} {}
+    Migration(Conversation& talk, const SchemaSteps& steps, const StoreOptions& options)
+        : talk_{talk}, steps_{steps}, options_{options} {}
 
     std::size_t version() override {
         if (!talk_.value_of("select to_regclass('leasehold')")) return 0;
@@ -108,7 +93,7 @@ public:
     }
     void step(std::size_t version) override {
         if (version == 0) {
-            refuse_a_foreign_table(talk_);
+            adopt_the_patterns_table(talk_, options_);
         } else {
             // Waits for the transactions of processes of the old version.
             talk_.execute(
@@ -127,9 +112,15 @@ public:
 private:
     Conversation& talk_;
     const SchemaSteps& steps_;
+    const StoreOptions& options_;
 };
 
 }  // namespace
+
+void refuse(const std::string& why) {
+    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::configuration,
+                     "postgres: " + why};
+}
 
 void Conversation::Clear::operator()(::pg_result* result) const noexcept {
     PQclear(result);
@@ -166,6 +157,12 @@ Conversation::Answer Conversation::ask(const std::string& sql) {
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
                          std::string{"postgres: "} + PQerrorMessage(connection_)};
     }
+    if (const char* state = PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
+        state != nullptr && state == std::string_view{"55P03"}) {  // lock_timeout
+        throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                         "postgres: another transaction is using the table; try again when it has "
+                         "ended"};
+    }
     if (PQresultStatus(answer.get()) == PGRES_FATAL_ERROR)
         refuse(PQresultErrorMessage(answer.get()));
     return answer;
@@ -181,13 +178,25 @@ std::optional<std::string> Conversation::value_of(const std::string& sql) {
     return PQgetvalue(answer.get(), 0, 0);
 }
 
+std::vector<std::vector<std::string>> Conversation::rows_of(const std::string& sql) {
+    const Answer answer = ask(sql);
+    std::vector<std::vector<std::string>> rows;
+    for (int row = 0; row < PQntuples(answer.get()); ++row) {
+        std::vector<std::string>& fields = rows.emplace_back();
+        for (int field = 0; field < PQnfields(answer.get()); ++field) {
+            fields.emplace_back(PQgetvalue(answer.get(), row, field));
+        }
+    }
+    return rows;
+}
+
 const SchemaSteps& schema_steps() {
     static const SchemaSteps steps = steps_from({first_step}, column_types);
     return steps;
 }
 
-void migrate(Conversation& talk, const SchemaSteps& steps) {
-    Migration migration{talk, steps};
+void migrate(Conversation& talk, const SchemaSteps& steps, const StoreOptions& options) {
+    Migration migration{talk, steps, options};
     leasehold::migrate("postgres", steps.size(), migration);
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <leasehold/store.hpp>
 
@@ -13,6 +14,9 @@ struct pg_conn;
 struct pg_result;
 
 namespace leasehold::postgres {
+
+// Throws a fault: Leasehold cannot use the database as it is set up.
+[[noreturn]] void refuse(const std::string& why);
 
 // Simple statements on a new connection, each with a deadline. Throws StoreFault: unavailable where
 // the connection is lost or silent, configuration where the server refuses.
@@ -25,6 +29,8 @@ public:
     void execute(const std::string& sql);
     // The first column of the first row as text, if there is one.
     [[nodiscard]] std::optional<std::string> value_of(const std::string& sql);
+    // All rows as text. Null is empty.
+    [[nodiscard]] std::vector<std::vector<std::string>> rows_of(const std::string& sql);
 
     [[nodiscard]] ::pg_conn* connection() const { return connection_; }
 
@@ -49,10 +55,10 @@ inline constexpr ColumnTypes column_types{.text = "text not null default ''",
 // The steps that were released.
 [[nodiscard]] const SchemaSteps& schema_steps();
 
-// Makes or migrates the tables in the current schema. Takes over a table `locks` with just the
-// pattern's four columns; refuses any other, and a newer version. Close the connection where it
+// Makes or migrates the tables in the current schema. Takes over a table `locks` of the pattern's
+// programs, see adoption.hpp; refuses any other, and a newer version. Close the connection where it
 // throws.
-void migrate(Conversation& talk, const SchemaSteps& steps);
+void migrate(Conversation& talk, const SchemaSteps& steps, const StoreOptions& options);
 
 // open() with other steps than the released ones, as a later version has them.
 [[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,

@@ -110,13 +110,19 @@ select lockid, type, id from locks where lockid = any ($1::text[])
 union all select lockid, type, id from lock_shares where lockid = any ($1::text[])
 union all select lockid, type, id from lock_history where lockid = any ($1::text[]))";
 
-// $1 the owner itself, $2 to $3 the range of owners below it.
+// $1 the owner itself, $2 to $3 the range of owners below it, $4 the most rows of each kind. The
+// third column: whether the lease has not ended.
 inline const std::string keys_of = sql_text(R"(
-select type, id from locks where ended not in ({endings}) and owner <> '' and owner = $1::text
-union select type, id from lock_shares where owner <> '' and owner = $1::text
-union select type, id from locks
-      where ended not in ({endings}) and owner <> '' and owner >= $2::text and owner < $3::text
-union select type, id from lock_shares where owner <> '' and owner >= $2::text and owner < $3::text)");
+(select type, id, ended not in ({endings}) from locks
+ where owner <> '' and owner = $1::text limit $4::bigint)
+union all
+(select type, id, true from lock_shares where owner <> '' and owner = $1::text limit $4::bigint)
+union all
+(select type, id, ended not in ({endings}) from locks
+ where owner <> '' and owner >= $2::text and owner < $3::text limit $4::bigint)
+union all
+(select type, id, true from lock_shares
+ where owner <> '' and owner >= $2::text and owner < $3::text limit $4::bigint))");
 
 // The rows of `locks` whose keys fit our limits. Programs of the pattern's own kind may add others.
 inline const std::string has_our_key =
@@ -130,8 +136,20 @@ where (type, id) > ($1::text, $2::text) and {has_our_key}
 order by type, id limit $4::bigint)",
                                          {{"has_our_key", has_our_key}});
 
+// The key that is $3 + 1 rows behind ($1, $2).
+inline const std::string place_behind = sql_text(R"(
+(select type, id from locks where (type, id) > ($1::text, $2::text) and {has_our_key}
+ order by type, id limit 1 offset $3::bigint)
+union all
+(select type, id from lock_shares where (type, id) > ($1::text, $2::text)
+ order by type, id limit 1 offset $3::bigint)
+order by type, id limit 1)",
+                                                 {{"has_our_key", has_our_key}});
+
 // $2, $3, $4: the last lease of the page before; $5: a type or ''; $6: whether an owner is asked
-// for, $7: the owner, $8 to $9: the range of owners below. Columns: type, id, listed_columns.
+// for, $7: the owner, $8 to $9: the range of owners below; $11, $12: the last key to look at. The
+// primary key finds the rows, never the index of owners: "owner || ''" is not in it. Columns: type,
+// id, listed_columns.
 inline const std::string list =
     sql_text(R"(
 select type, id, {columns}, mode::bigint, ended::bigint
@@ -140,26 +158,30 @@ where mode <> {shared} and ended not in ({endings}) and expiration_time > $1::ti
   and {has_our_key}
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
-  and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
+  and (type, id) <= ($11::text, $12::text)
+  and ($6::bigint = 0 or owner || '' = $7::text
+       or (owner || '' >= $8::text and owner || '' < $9::text))
 union all
 select type, id, {columns}, {shared}::bigint, {not_ended}::bigint
 from lock_shares
 where expiration_time > $1::timestamptz
   and (type, id) >= ($2::text, $3::text) and (type, id, fence) > ($2::text, $3::text, $4::bigint)
   and ($5::text = '' or type = $5::text)
-  and ($6::bigint = 0 or owner = $7::text or (owner >= $8::text and owner < $9::text))
+  and (type, id) <= ($11::text, $12::text)
+  and ($6::bigint = 0 or owner || '' = $7::text
+       or (owner || '' >= $8::text and owner || '' < $9::text))
 order by type, id, fence limit $10::bigint)",
              {{"columns", names_of(public_columns)}, {"has_our_key", has_our_key}});
 
 inline const std::string history = sql_text(R"(
-select {past_columns} from lock_history where seq < $1::bigint and ended_at >= $2::timestamptz
-order by seq desc limit $3::bigint)",
+select {past_columns} from lock_history where seq < $1::bigint
+order by seq desc limit $2::bigint)",
                                             {{"past_columns", past_columns}});
 
 inline const std::string history_of_key = sql_text(R"(
 select {past_columns} from lock_history
-where seq < $1::bigint and ended_at >= $2::timestamptz and type = $4::text and id = $5::text
-order by seq desc limit $3::bigint)",
+where seq < $1::bigint and type = $3::text and id = $4::text
+order by seq desc limit $2::bigint)",
                                                    {{"past_columns", past_columns}});
 
 inline constexpr std::string_view forget_history = R"(
