@@ -1,150 +1,216 @@
 #include <leasehold/keep_alive.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
-#include <optional>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <leasehold/request.hpp>
 
+#include "core/heartbeat.hpp"
 #include "core/retry.hpp"
 
 namespace leasehold {
-namespace {
 
-// Receives the answer to one renewal, perhaps after KeepAlive has stopped waiting for it.
-class Mailbox {
-public:
-    void put(Outcome outcome) {
-        const std::lock_guard lock{mutex_};
-        outcome_ = std::move(outcome);
-        filled_.notify_all();
-    }
+struct KeepAlive::State : std::enable_shared_from_this<State> {
+    class KeptLease;
 
-    // Nothing if `deadline` or `ended` comes first.
-    [[nodiscard]] std::optional<Outcome> wait(const std::stop_token& ended,
-                                              SteadyClock::time_point deadline) {
-        // A wait does not count the time the machine is suspended, but the steady clock does: so
-        // look at the clock often.
-        constexpr Duration longest_wait = std::chrono::seconds{1};
-        std::unique_lock lock{mutex_};
-        for (auto now = SteadyClock::now(); !outcome_ && !ended.stop_requested() && now < deadline;
-             now = SteadyClock::now()) {
-            filled_.wait_for(lock, ended, std::min(deadline - now, longest_wait),
-                             [this] { return outcome_.has_value(); });
-        }
-        return std::exchange(outcome_, std::nullopt);
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable_any filled_;
-    std::optional<Outcome> outcome_;  // guarded by mutex_
-};
-
-}  // namespace
-
-struct KeepAlive::State {
-    State(LockManager& manager, Lease&& held, Options&& wanted)
+    State(LockManager& manager, Options&& wanted)
         : locks{manager},
-          lease{std::move(held)},
           options{std::move(wanted)},
           every{options.every.value_or(options.ttl / 3)},
-          margin{options.margin.value_or(options.ttl / 10)},
-          valid_until{end_of(lease)} {}
+          margin{options.margin.value_or(options.ttl / 10)} {}
 
     [[nodiscard]] SteadyClock::time_point end_of(const Lease& answer) const {
         if (answer.valid_until == SteadyClock::time_point::max()) return answer.valid_until;
         return answer.valid_until - margin;
     }
 
-    void run(const std::stop_token& ended) {
-        Loss unconfirmed = StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
-                                      "the store did not confirm the lease in time"};
-        while (!ended.stop_requested()) {
-            const auto answer = ask(ended);
-            Duration pause = retries::renewal(every).first_pause;
-            if (answer) {
-                if (const auto* renewed = std::get_if<Lease>(&*answer)) {
-                    if (!confirm(end_of(*renewed))) return lose(unconfirmed);
-                    pause = every;
-                } else if (const auto* refusal = std::get_if<Refusal>(&*answer)) {
-                    if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
-                } else if (const auto* fault = std::get_if<StoreFault>(&*answer)) {
-                    unconfirmed = *fault;
-                }
-            }
-            Mailbox nothing;
-            (void)nothing.wait(ended, std::min(SteadyClock::now() + pause, valid_until));
-            if (!ended.stop_requested() && SteadyClock::now() >= valid_until) {
-                return lose(unconfirmed);
-            }
-        }
-    }
+    [[nodiscard]] SteadyClock::time_point valid_until() const;
 
-    [[nodiscard]] std::optional<Outcome> ask(const std::stop_token& ended) const {
-        const auto mailbox = std::make_shared<Mailbox>();
-        locks.submit(renewal(), [mailbox](Outcome outcome) { mailbox->put(std::move(outcome)); });
-        return mailbox->wait(ended, valid_until);
-    }
-
-    [[nodiscard]] Renew renewal() const {
-        return {.key = lease.key, .lock_id = lease.lock_id, .ttl = options.ttl};
-    }
-
-    // False if the renewal comes too late: lost() may have answered true already.
-    [[nodiscard]] bool confirm(SteadyClock::time_point until) {
+    // On the heartbeat's thread. Tells the holder on another one: its callbacks may take long, and
+    // the other leases of this process must be renewed in the meantime.
+    void lose(const Loss& why) {
         {
             const std::lock_guard lock{mutex};
-            if (SteadyClock::now() >= valid_until) return false;
-            valid_until = until;
+            if (lost_at) return;
+            lost_at = SteadyClock::now();
+            loss = why;
         }
-        if (options.on_renewed) options.on_renewed(until);
-        return true;
+        try {
+            teller = std::thread{[self = shared_from_this()] { self->tell(); }};
+        } catch (const std::system_error&) {
+            tell();
+        }
     }
 
-    [[nodiscard]] bool is_over() const {
-        const std::lock_guard lock{mutex};
-        return SteadyClock::now() >= valid_until;
-    }
-
-    void lose(const Loss& loss) {
-        {
-            const std::lock_guard lock{mutex};
-            valid_until = std::min(valid_until, SteadyClock::now());
-        }
+    void tell() {
         stop.request_stop();
-        if (options.on_lost) options.on_lost(loss);
+        if (options.on_lost) options.on_lost(*loss);
     }
 
     LockManager& locks;
-    const Lease lease;
     const Options options;
     const Duration every;
     const Duration margin;
     std::stop_source stop;
+    std::vector<std::shared_ptr<KeptLease>> leases;
+    std::thread teller;  // set by the heartbeat's thread, until the leases are removed from it
 
     mutable std::mutex mutex;
-    SteadyClock::time_point
-        valid_until;  // written by the thread under mutex, read by others under it
+    std::optional<SteadyClock::time_point> lost_at;  // guarded by mutex
+    std::optional<Loss> loss;                        // guarded by mutex; set once
 };
 
+// One lease of a set. Until it is removed from the heartbeat, the set lives.
+class KeepAlive::State::KeptLease final : public Heartbeat::Pulse,
+                                          public std::enable_shared_from_this<KeptLease> {
+public:
+    KeptLease(State& set, const Lease& lease)
+        : set_{set}, key_{lease.key}, lock_id_{lease.lock_id}, valid_until_{set.end_of(lease)} {}
+
+    [[nodiscard]] Renew renewal() const {
+        return {.key = key_, .lock_id = lock_id_, .ttl = set_.options.ttl};
+    }
+
+    void keep(SteadyClock::time_point first) {
+        due_ = first;
+        Heartbeat::of_process().add(shared_from_this(), std::min(due_, valid_until_));
+    }
+
+    // Under the mutex of the set, unless on the heartbeat's thread.
+    [[nodiscard]] SteadyClock::time_point valid_until() const { return valid_until_; }
+
+    [[nodiscard]] Heartbeat::time_point on_time() override {
+        const auto now = SteadyClock::now();
+        if (now >= valid_until_) return lose(unconfirmed_);
+        if (now < due_ || renewing_) return next();
+        renewing_ = true;
+        try {
+            set_.locks.submit(renewal(), [self = shared_from_this()](Outcome outcome) {
+                Heartbeat::of_process().answer(self, std::move(outcome));
+            });
+        } catch (const std::bad_alloc&) {
+            renewing_ = false;
+            ask_again_soon();
+        }
+        return next();
+    }
+
+    [[nodiscard]] Heartbeat::time_point on_answer(Outcome outcome) override {
+        renewing_ = false;
+        ask_again_soon();
+        if (const auto* renewed = std::get_if<Lease>(&outcome)) {
+            if (!confirm(set_.end_of(*renewed))) return lose(unconfirmed_);
+            due_ = Heartbeat::next_beat(SteadyClock::now(), set_.every);
+        } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+            if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
+        } else if (const auto* fault = std::get_if<StoreFault>(&outcome)) {
+            unconfirmed_ = *fault;
+        }
+        return next();
+    }
+
+private:
+    [[nodiscard]] Heartbeat::time_point next() const {
+        if (lost_) return Heartbeat::not_again;
+        return renewing_ ? valid_until_ : std::min(due_, valid_until_);
+    }
+
+    void ask_again_soon() { due_ = SteadyClock::now() + retries::renewal(set_.every).first_pause; }
+
+    // False if the renewal comes too late: lost() may have answered true already.
+    [[nodiscard]] bool confirm(SteadyClock::time_point until) {
+        {
+            const std::lock_guard lock{set_.mutex};
+            if (set_.lost_at) return true;
+            if (SteadyClock::now() >= valid_until_) return false;
+            valid_until_ = until;
+        }
+        if (set_.options.on_renewed) set_.options.on_renewed(set_.valid_until());
+        return true;
+    }
+
+    [[nodiscard]] Heartbeat::time_point lose(const Loss& loss) {
+        lost_ = true;
+        set_.lose(loss);
+        return Heartbeat::not_again;
+    }
+
+    State& set_;
+    const LockKey key_;
+    const LockId lock_id_;
+    // Written by the heartbeat's thread under the mutex of the set.
+    SteadyClock::time_point valid_until_;
+
+    // Of the heartbeat's thread:
+    SteadyClock::time_point due_{};
+    bool renewing_ = false;
+    bool lost_ = false;
+    Loss unconfirmed_ = StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                                   "the store did not confirm the lease in time"};
+};
+
+SteadyClock::time_point KeepAlive::State::valid_until() const {
+    const std::lock_guard lock{mutex};
+    auto earliest = lost_at.value_or(SteadyClock::time_point::max());
+    for (const auto& lease : leases) earliest = std::min(earliest, lease->valid_until());
+    return earliest;
+}
+
 KeepAlive::KeepAlive(LockManager& locks, Lease lease, Options options)
-    : state_{std::make_unique<State>(locks, std::move(lease), std::move(options))} {
+    : KeepAlive{locks, std::vector<Lease>{std::move(lease)}, std::move(options)} {}
+
+KeepAlive::KeepAlive(LockManager& locks, const std::vector<Lease>& leases, Options options)
+    : KeepAlive{locks, leases, std::move(options), FirstRenewal::at_once} {}
+
+KeepAlive::KeepAlive(LockManager& locks, const std::vector<Lease>& leases, Options options,
+                     FirstRenewal first)
+    : state_{std::make_shared<State>(locks, std::move(options))} {
     if (state_->every <= Duration::zero() || state_->margin < Duration::zero() ||
         state_->every >= state_->options.ttl - state_->margin) {
         throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
     }
-    locks.validate(state_->renewal());
-    thread_ =
-        std::jthread{[state = state_.get()](const std::stop_token& ended) { state->run(ended); }};
+    for (const Lease& lease : leases) {
+        state_->leases.push_back(std::make_shared<State::KeptLease>(*state_, lease));
+        locks.validate(state_->leases.back()->renewal());
+    }
+    const auto now = SteadyClock::now();
+    const auto due =
+        first == FirstRenewal::at_once ? now : Heartbeat::next_beat(now, state_->every);
+    try {
+        for (const auto& lease : state_->leases) lease->keep(due);
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
-KeepAlive::~KeepAlive() = default;
+KeepAlive::~KeepAlive() {
+    stop();
+}
+
+void KeepAlive::stop() noexcept {
+    for (const auto& lease : state_->leases) Heartbeat::of_process().remove(lease);
+    std::thread& teller = state_->teller;
+    if (!teller.joinable()) return;
+    // A holder may destroy this object when it learns of the loss.
+    if (teller.get_id() == std::this_thread::get_id()) {
+        teller.detach();
+    } else {
+        teller.join();
+    }
+}
 
 bool KeepAlive::lost() const {
-    return stop_token().stop_requested() || state_->is_over();
+    return stop_token().stop_requested() || SteadyClock::now() >= state_->valid_until();
+}
+
+std::optional<KeepAlive::Loss> KeepAlive::loss() const {
+    const std::lock_guard lock{state_->mutex};
+    return state_->loss;
 }
 
 std::stop_token KeepAlive::stop_token() const noexcept {
@@ -152,8 +218,7 @@ std::stop_token KeepAlive::stop_token() const noexcept {
 }
 
 SteadyClock::time_point KeepAlive::valid_until() const {
-    const std::lock_guard lock{state_->mutex};
-    return state_->valid_until;
+    return state_->valid_until();
 }
 
 }  // namespace leasehold

@@ -2,6 +2,9 @@
 
 #include <leasehold/session.hpp>
 
+#include <functional>
+#include <utility>
+
 #include "unit/faulty_store.hpp"
 #include "unit/manual_clock.hpp"
 
@@ -9,6 +12,26 @@ namespace leasehold::testing {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Lets something else happen after a request was sent and before it is carried out.
+class MeanwhileStore final : public Store {
+public:
+    explicit MeanwhileStore(std::unique_ptr<Store> inner) : inner_{std::move(inner)} {}
+
+    std::function<void()> before_the_next_call{};
+
+    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        if (const auto act = std::exchange(before_the_next_call, {})) act();
+        inner_->apply(requests, outcomes);
+    }
+    [[nodiscard]] std::size_t concurrency() const noexcept override {
+        return inner_->concurrency();
+    }
+    [[nodiscard]] StoreStatus status() override { return inner_->status(); }
+
+private:
+    const std::unique_ptr<Store> inner_;
+};
 
 class SessionTest : public ::testing::Test {
 protected:
@@ -70,6 +93,36 @@ TEST_F(SessionTest, EndingTwiceIsHarmless) {
     ASSERT_TRUE(session.try_lock({"Order", "1"}));
     EXPECT_EQ(session.end()->size(), 1U);
     EXPECT_TRUE(session.end()->empty());
+}
+
+TEST_F(SessionTest, TakesNoLockAfterItsEnd) {
+    Session session{locks, "alice"};
+    ASSERT_TRUE(session.end());
+    const auto late = session.try_lock({"Order", "1"});
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().kind, Refusal::Kind::gone);
+    EXPECT_EQ(late.error().message(), "the lease has been released: the session has ended");
+    EXPECT_FALSE(held("1"));
+}
+
+TEST_F(SessionTest, KeepsNoLockThatIsGrantedWhileItEnds) {
+    auto* const meanwhile = new MeanwhileStore{memory_store_on(clock)};
+    LockManager slow{std::unique_ptr<Store>{meanwhile}};
+    Session session{slow, "alice"};
+    meanwhile->before_the_next_call = [&] { EXPECT_TRUE(session.end()->empty()); };
+    const auto late = session.try_lock({"Order", "1"});
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().reason, Gone::released);
+    EXPECT_TRUE(slow.holders({"Order", "1"}).empty());
+}
+
+TEST_F(SessionTest, ThatIsKeptLeavesItsLeasesToTheirExpiry) {
+    {
+        Session session{locks, "alice"};
+        ASSERT_TRUE(session.try_lock({"Order", "1"}));
+        session.keep();
+    }
+    EXPECT_TRUE(held("1"));
 }
 
 TEST_F(SessionTest, BeingDestroyedEndsIt) {

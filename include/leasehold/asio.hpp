@@ -1,0 +1,245 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <leasehold/lock_manager.hpp>
+#include <leasehold/request.hpp>
+
+// The calls of a LockManager for programs on Boost.Asio. They block no thread:
+//
+//   const leasehold::LockOptions options{.owner = "alice"};
+//   auto lease = co_await leasehold::async_try_lock(locks, {"Order", "1"}, options,
+//                                                   boost::asio::use_awaitable);
+//   if (!lease) co_return show(lease.error());
+//
+// (Give the options a name, as here: GCC 12 destroys an aggregate that is made inside a co_await
+// expression twice.)
+//
+// Each takes what the function of LockManager takes, and a completion token. The handler's
+// signature is void(std::exception_ptr, T), where T is what LockManager's function returns, and the
+// exception is what it would throw: StoreFault or BadRequest. The handler runs on its associated
+// executor, never inside the call. `locks` outlives the operation.
+//
+// Cancellation ends the wait of async_lock_for and async_lock_all_for as a stop token does: the
+// answer is the latest refusal or a StoreFault, and nothing stays locked unless you drew the lock
+// id. Every other call is one request, which is always answered.
+namespace leasehold {
+namespace asio_support {
+
+namespace asio = boost::asio;
+
+// The handler of an operation. Its executor has work until it is called.
+template <class T, class Handler>
+class Completion {
+public:
+    using Executor = asio::associated_executor_t<Handler>;
+
+    explicit Completion(Handler&& handler)
+        : handler_{std::move(handler)}, work_{asio::get_associated_executor(handler_)} {}
+
+    // Stopped when the operation is cancelled.
+    [[nodiscard]] std::stop_token on_cancel() {
+        std::stop_source stop;
+        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected()) {
+            slot.assign([stop](asio::cancellation_type type) mutable {
+                if (type != asio::cancellation_type::none) stop.request_stop();
+            });
+        }
+        return stop.get_token();
+    }
+
+    static void answer(std::shared_ptr<Completion> completion, Outcome outcome) {
+        finish(std::move(completion), [outcome = std::move(outcome)](Handler& handler) mutable {
+            std::optional<T> result;
+            try {
+                result = result_of<T>(std::move(outcome));
+            } catch (const StoreFault&) {
+                return handler(std::current_exception(), nothing());
+            }
+            handler(std::exception_ptr{}, *std::move(result));
+        });
+    }
+
+    static void fail(std::shared_ptr<Completion> completion, std::exception_ptr why) {
+        finish(std::move(completion), [why = std::move(why)](Handler& handler) mutable {
+            handler(std::move(why), nothing());
+        });
+    }
+
+private:
+    // What a handler gets beside an exception.
+    static T nothing() {
+        if constexpr (requires { typename T::unexpected_type; }) {
+            return std::unexpected{Refusal{}};
+        } else {
+            return {};
+        }
+    }
+
+    template <class Call>
+    static void finish(std::shared_ptr<Completion> completion, Call call) {
+        const Executor executor = completion->work_.get_executor();
+        asio::post(executor,
+                   [completion = std::move(completion), call = std::move(call)]() mutable {
+                       if (auto slot = asio::get_associated_cancellation_slot(completion->handler_);
+                           slot.is_connected()) {
+                           slot.clear();
+                       }
+                       Handler handler = std::move(completion->handler_);
+                       completion.reset();
+                       call(handler);
+                   });
+    }
+
+    Handler handler_;
+    asio::executor_work_guard<Executor> work_;
+};
+
+// Starts an operation whose answer is a T: `send(reply, stop)` sends its request.
+template <class T, class Send, class Token>
+auto start(Send send, Token&& token) {
+    return asio::async_initiate<Token, void(std::exception_ptr, T)>(
+        [](auto handler, Send sending) {
+            using Done = Completion<T, decltype(handler)>;
+            const auto done = std::make_shared<Done>(std::move(handler));
+            try {
+                sending([done](Outcome outcome) { Done::answer(done, std::move(outcome)); },
+                        [done] { return done->on_cancel(); });
+            } catch (...) {
+                Done::fail(done, std::current_exception());
+            }
+        },
+        token, std::move(send));
+}
+
+// One request.
+template <class T, class Token>
+auto ask(LockManager& locks, Request request, Token&& token) {
+    return start<T>(
+        [&locks, request = std::move(request)](std::function<void(Outcome)> reply,
+                                               auto&& /*stop*/) mutable {
+            locks.submit(std::move(request), std::move(reply));
+        },
+        std::forward<Token>(token));
+}
+
+// A try that waits.
+template <class T, class Token>
+auto wait(LockManager& locks, Request request, Duration patience, Token&& token) {
+    return start<T>(
+        [&locks, request = std::move(request), patience](std::function<void(Outcome)> reply,
+                                                         auto&& stop) mutable {
+            locks.submit_for(std::move(request), patience, std::move(reply), stop());
+        },
+        std::forward<Token>(token));
+}
+
+}  // namespace asio_support
+
+template <class Token>
+auto async_try_lock(LockManager& locks, LockKey key, LockOptions options, Token&& token) {
+    return asio_support::ask<Result<Lease>>(
+        locks, try_request(std::move(key), std::move(options), locks.limits()),
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_try_lock_all(LockManager& locks, std::vector<LockKey> keys, LockOptions options,
+                        Token&& token) {
+    return asio_support::ask<Result<std::vector<Lease>>>(
+        locks, try_all_request(std::move(keys), std::move(options), locks.limits()),
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_lock_for(LockManager& locks, LockKey key, Duration patience, LockOptions options,
+                    Token&& token) {
+    return asio_support::wait<Result<Lease>>(
+        locks, try_request(std::move(key), std::move(options), locks.limits()), patience,
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_lock_all_for(LockManager& locks, std::vector<LockKey> keys, Duration patience,
+                        LockOptions options, Token&& token) {
+    return asio_support::wait<Result<std::vector<Lease>>>(
+        locks, try_all_request(std::move(keys), std::move(options), locks.limits()), patience,
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_check(LockManager& locks, LockKey key, LockId lock_id, Token&& token) {
+    return asio_support::ask<Result<Lease>>(locks, Check{std::move(key), lock_id},
+                                            std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_extend(LockManager& locks, LockKey key, LockId lock_id, Duration by, Token&& token) {
+    return asio_support::ask<Result<Lease>>(
+        locks, Extend{.key = std::move(key), .lock_id = lock_id, .by = by},
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_renew(LockManager& locks, LockKey key, LockId lock_id, Duration ttl, Token&& token) {
+    return asio_support::ask<Result<Lease>>(
+        locks, Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl},
+        std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_release(LockManager& locks, LockKey key, LockId lock_id, Token&& token) {
+    return asio_support::ask<Result<Lease>>(locks, Release{std::move(key), lock_id},
+                                            std::forward<Token>(token));
+}
+
+// Ends up to Limits::released_at_once leases. For an owner with more, the answer is a StoreFault of
+// cause too_large, and nothing has ended: LockManager::release_all ends them in parts.
+template <class Token>
+auto async_release_all(LockManager& locks, std::string owner, OwnerScope scope, Token&& token) {
+    return asio_support::ask<Result<std::vector<Lease>>>(
+        locks, ReleaseAll{.owner = std::move(owner), .scope = scope}, std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_break_lock(LockManager& locks, LockKey key, Fence fence, std::string by,
+                      std::string reason, Token&& token) {
+    return asio_support::ask<Result<Lease>>(locks,
+                                            Break{.key = std::move(key),
+                                                  .fence = fence,
+                                                  .by = std::move(by),
+                                                  .reason = std::move(reason)},
+                                            std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_holders(LockManager& locks, LockKey key, Token&& token) {
+    return asio_support::ask<HolderPage>(locks, Holders{std::move(key)},
+                                         std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_list(LockManager& locks, List query, Token&& token) {
+    return asio_support::ask<HolderPage>(locks, std::move(query), std::forward<Token>(token));
+}
+
+template <class Token>
+auto async_history(LockManager& locks, History query, Token&& token) {
+    return asio_support::ask<HistoryPage>(locks, std::move(query), std::forward<Token>(token));
+}
+
+}  // namespace leasehold
