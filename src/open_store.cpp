@@ -9,6 +9,7 @@
 #endif
 #ifdef LEASEHOLD_WITH_MARIADB
 #include <leasehold/stores/mariadb.hpp>
+#include <leasehold/stores/mysql.hpp>
 #endif
 #ifdef LEASEHOLD_WITH_ETCD
 #include <leasehold/stores/etcd.hpp>
@@ -29,7 +30,7 @@ namespace {
     known += ", postgres://user@host/database";
 #endif
 #ifdef LEASEHOLD_WITH_MARIADB
-    known += ", mariadb://user@host/database";
+    known += ", mysql://user@host/database, mariadb://user@host/database";
 #endif
 #ifdef LEASEHOLD_WITH_ETCD
     known += ", etcd://host:port,host:port/prefix";
@@ -41,6 +42,19 @@ namespace {
         (url.may_hold_a_secret() ? "no store of that kind" : "no store for '" + url.scheme + ":'") +
         "; this build has " + known};
 }
+
+#ifdef LEASEHOLD_WITH_MARIADB
+mariadb::Login login_at(const StoreUrl& url) {
+    return {.host = url.host(),
+            .port = url.port(3306),
+            .user = url.user(),
+            .password = url.password(),
+            .database = url.database(),
+            .socket = url.parameter("socket"),
+            .tls = url.verifies_tls() ? mariadb::Login::Tls::verify_full : mariadb::Login::Tls::off,
+            .ca_file = url.parameter("ca_file")};
+}
+#endif
 
 #ifdef LEASEHOLD_WITH_ETCD
 etcd::Cluster etcd_at(const StoreUrl& url) {
@@ -78,18 +92,8 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
     }
 #endif
 #ifdef LEASEHOLD_WITH_MARIADB
-    if (url.scheme == "mariadb" || url.scheme == "mysql") {
-        return mariadb::open({.host = url.host(),
-                              .port = url.port(3306),
-                              .user = url.user(),
-                              .password = url.password(),
-                              .database = url.database(),
-                              .socket = url.parameter("socket"),
-                              .tls = url.verifies_tls() ? mariadb::Login::Tls::verify_full
-                                                        : mariadb::Login::Tls::off,
-                              .ca_file = url.parameter("ca_file")},
-                             url.options);
-    }
+    if (url.scheme == "mysql") return mysql::open(login_at(url), url.options);
+    if (url.scheme == "mariadb") return mariadb::open(login_at(url), url.options);
 #endif
 #ifdef LEASEHOLD_WITH_ETCD
     if (url.scheme == "etcd") return etcd::open(etcd_at(url), url.options);
@@ -100,6 +104,26 @@ std::unique_ptr<Store> open_store(std::string_view text, StoreOptions options) {
     }
 #endif
     refuse_scheme(url);
+}
+
+std::unique_ptr<TableProtection> open_protection(std::string_view text, StoreOptions options) {
+    const StoreUrl url = StoreUrl::parse(text, options);
+#ifdef LEASEHOLD_WITH_SQLITE
+    if (url.scheme == "sqlite") return sqlite::open_protection(url.path(), url.options);
+#endif
+#ifdef LEASEHOLD_WITH_POSTGRES
+    if (url.scheme == "postgres" || url.scheme == "postgresql") {
+        return postgres::open_protection(url.without_our_options(), url.options);
+    }
+#endif
+#ifdef LEASEHOLD_WITH_MARIADB
+    if (url.scheme == "mysql") return mysql::open_protection(login_at(url), url.options);
+    if (url.scheme == "mariadb") return mariadb::open_protection(login_at(url), url.options);
+#endif
+    throw BadRequest{
+        "this store has no tables of yours to protect; name the database that holds both the "
+        "leases "
+        "and the table: postgres://..., sqlite:path, mysql://... or mariadb://..."};
 }
 
 }  // namespace leasehold

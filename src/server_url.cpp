@@ -21,7 +21,7 @@ void require_visible(const std::string& token, const std::string& where) {
     const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
     if (!std::ranges::all_of(token, is_visible)) {
         throw BadRequest{where +
-                         " is no token: a token has visible ASCII characters and no spaces"};
+                         " is not a token: a token has visible ASCII characters and no spaces"};
     }
 }
 

@@ -51,7 +51,8 @@ using Names = std::span<const std::string_view>;
 
 // The parameters of one store, in addition to the common ones. PostgreSQL's are its driver's.
 Names parameters_of(std::string_view scheme) {
-    static constexpr std::array<std::string_view, 3> mariadb{"socket", "tls", "ca_file"};
+    static constexpr std::array<std::string_view, 5> mariadb{"socket", "tls", "ca_file", "adopt",
+                                                             "time_zone"};
     static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",
                                                           "key_file"};
     static constexpr std::array<std::string_view, 4> http{"token_file", "ca_file", "cert_file",
@@ -60,6 +61,28 @@ Names parameters_of(std::string_view scheme) {
     if (scheme == "etcd") return etcd;
     if (scheme == "http" || scheme == "https") return http;
     return {};
+}
+
+bool shares_the_patterns_table(std::string_view scheme) {
+    return scheme == "postgres" || scheme == "postgresql" || scheme == "mysql" ||
+           scheme == "mariadb";
+}
+
+// "+09:00": the minutes east of UTC.
+std::optional<std::chrono::minutes> zone_from(std::string_view text) {
+    const auto digits = [&](std::size_t at) -> std::optional<int> {
+        int number = 0;
+        const char* begin = text.data() + at;
+        const auto [end, error] = std::from_chars(begin, begin + 2, number);
+        return error == std::errc{} && end == begin + 2 && number >= 0 ? std::optional{number}
+                                                                       : std::nullopt;
+    };
+    if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return {};
+    const auto hours = digits(1);
+    const auto minutes = digits(4);
+    if (!hours || !minutes || *hours > 14 || *minutes > 59) return {};
+    const std::chrono::minutes zone{*hours * 60 + *minutes};
+    return text[0] == '-' ? -zone : zone;
 }
 
 std::string with_common(Names own) {
@@ -170,7 +193,7 @@ StoreUrl StoreUrl::parse(std::string_view text, const StoreOptions& defaults) {
     if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
         throw BadRequest{
             "a store's URL begins with its kind: memory:, sqlite:path, postgres://..., "
-            "mariadb://..., etcd://..., http://..."};
+            "mysql://..., mariadb://..., etcd://..., http://..."};
     }
     StoreUrl url;
     url.scheme = text.substr(0, colon);
@@ -240,6 +263,12 @@ bool StoreUrl::take_option(std::string_view name, const std::string& value) {
             options.history = StoreOptions::KeepHistory::off;
         else
             refuse_value(name, value, "on or off");
+    } else if (name == "adopt" && shares_the_patterns_table(scheme)) {
+        if (value != "locks") refuse_value(name, value, "locks");
+        options.adopt = StoreOptions::Adopt::pattern_table;
+    } else if (name == "time_zone" && shares_the_patterns_table(scheme)) {
+        options.time_zone = zone_from(value);
+        if (!options.time_zone) refuse_value(name, value, "a zone as +09:00 or -03:30");
     } else if (name == "retention_s") {
         options.retention = duration<std::chrono::seconds>(name, value);
     } else if (name == "max_clock_leap_ms") {

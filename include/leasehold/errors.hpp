@@ -28,6 +28,7 @@ public:
         not_allowed,     // the server does not know our token, or the token may not do this
         internal,        // the store's answer was not understood
         lock_id_in_use,  // the caller gave a lock id that names a lease of another key
+        too_large,  // too much for one transaction: LockManager and the server send it in parts
     };
 
     StoreFault(Effect effect, Cause cause, const std::string& what)

@@ -4,7 +4,9 @@
 #include <leasehold/coarse_grained.hpp>
 #include <leasehold/dist_lock.hpp>
 #include <leasehold/errors.hpp>
+#include <leasehold/hold.hpp>
 #include <leasehold/keep_alive.hpp>
+#include <leasehold/leader.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/lock_id.hpp>
@@ -12,6 +14,7 @@
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/lock_type.hpp>
 #include <leasehold/open_store.hpp>
+#include <leasehold/protection.hpp>
 #include <leasehold/queries.hpp>
 #include <leasehold/request.hpp>
 #include <leasehold/scoped_lock.hpp>

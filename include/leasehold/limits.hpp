@@ -26,6 +26,11 @@ struct Limits {
     static constexpr std::size_t named_holders_bytes = 4 * 1024;
     // The bytes of one page. A page that would have more ends early, see Page::cut.
     static constexpr std::size_t page_bytes = 256 * 1024;
+    // The number of rows that a store looks through for one page, or for the leases of one owner. A
+    // page that would need more ends early, see Page::cut. (The memory store looks at all keys.)
+    static constexpr std::size_t rows_looked_through = 2000;
+    // The number of an owner's leases that end in one transaction; more end in several.
+    static constexpr std::size_t released_at_once = 1000;
 
     // The ttl of a lease if the caller gives none.
     Duration default_ttl = std::chrono::minutes{5};

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,10 +20,14 @@ namespace leasehold {
 
 class Batcher;
 class Store;
+class WaitingLines;
 
 struct LockOptions {
     std::string owner{};  // empty: anonymous, never re-entrant
     Mode mode = Mode::exclusive;
+    // A key with this number of places: as many can hold it together, and one more is refused. The
+    // lease is shared, whatever `mode` says. All who take places on a key give the same number.
+    std::optional<std::size_t> places{};
     std::optional<Duration> ttl{};  // if not given: Limits::default_ttl
     std::string note{};             // shown to everybody who is refused
     // Grant only if nobody was granted the key after this fence. Your copy of the record is then
@@ -31,6 +37,12 @@ struct LockOptions {
     // effect.
     std::optional<LockId> lock_id{};
 };
+
+// The requests that try_lock and try_lock_all send with these options, for LockManager::submit. The
+// keys can be in any order. Throws BadRequest for options of a single key.
+[[nodiscard]] TryLock try_request(LockKey key, LockOptions options, const Limits& limits);
+[[nodiscard]] TryLockAll try_all_request(std::vector<LockKey> keys, LockOptions options,
+                                         const Limits& limits);
 
 // Grants, checks and ends leases in one store.
 //
@@ -42,7 +54,7 @@ struct LockOptions {
 // That costs more, so give the key if you know it:
 //   memory                      up to 32 hash look-ups instead of one
 //   sqlite                      two index look-ups more, in the same file
-//   postgres, mariadb           one round trip more, and no one-statement shortcut
+//   postgres, mysql, mariadb    one round trip more, and no one-statement shortcut
 //   etcd                        one round trip more
 //   http                        what the server's own store costs
 class LockManager {
@@ -59,6 +71,21 @@ public:
     // are taken. `options.since` and `options.lock_id` are for single keys and must not be set.
     [[nodiscard]] Result<std::vector<Lease>> try_lock_all(std::vector<LockKey> keys,
                                                           LockOptions options = {});
+
+    // As try_lock and try_lock_all, but wait while others hold a key. Granted when it is the
+    // caller's turn, or refused with the holders when the patience is over. First come, first
+    // served among the callers of this manager; over http, among all clients of the server for one
+    // key. A fault that may pass is waited out; the last one is thrown when the patience is over.
+    //
+    // When `stop` is requested, the wait ends at once with the latest refusal, or with a StoreFault
+    // if the store has not answered yet. A lock that is granted at that moment is released, unless
+    // you drew the lock id. docs/waiting.md says more.
+    [[nodiscard]] Result<Lease> lock_for(LockKey key, Duration patience, LockOptions options = {},
+                                         std::stop_token stop = {});
+    [[nodiscard]] Result<std::vector<Lease>> lock_all_for(std::vector<LockKey> keys,
+                                                          Duration patience,
+                                                          LockOptions options = {},
+                                                          std::stop_token stop = {});
 
     // Says whether the lease is alive. If the key is given, a lock id of another key is refused.
     // Writes nothing.
@@ -77,9 +104,16 @@ public:
     Result<Lease> release(LockKey key, LockId lock_id);
     Result<Lease> release(LockId lock_id);
 
-    // Ends all leases of an owner, or of an owner and every owner below its path, at one instant,
-    // and returns them. If the key is given, ends only the leases on that key. Refused as busy, and
-    // ends nothing, while a transaction guards one of them.
+    // Ends all leases of an owner, or of an owner and every owner below its path, and returns them.
+    // If the key is given, ends only the leases on that key.
+    //
+    // Up to Limits::released_at_once leases end at one instant: refused as busy, and ends nothing,
+    // while a transaction guards one of them. More leases end key by key, and other requests are
+    // answered in between. Then a lease that the owner is granted during the call may or may not
+    // end, and if some leases cannot be ended, the StoreFault says how many have ended; asking
+    // again ends the rest. (The same holds for an owner with more than Limits::rows_looked_through
+    // leases that live or have ended within the retention.) A Leasehold server that has ended more
+    // leases than fit into its answer names some of them.
     Result<std::vector<Lease>> release_all(std::string owner, OwnerScope scope = OwnerScope::exact,
                                            std::optional<LockKey> key = {});
 
@@ -102,6 +136,11 @@ public:
     // block or throw. A request out of bounds throws BadRequest, and `reply` is not called.
     void submit(Request request, std::function<void(Outcome)> reply);
 
+    // The same for a TryLock or TryLockAll that waits, as lock_for does. Any other request is a
+    // BadRequest.
+    void submit_for(Request request, Duration patience, std::function<void(Outcome)> reply,
+                    std::stop_token stop = {});
+
     // Throws BadRequest if a request exceeds the limits.
     void validate(const Request& request) const;
 
@@ -110,11 +149,15 @@ public:
 
 private:
     Outcome ask(Request&& request);
+    Outcome ask_for(Request&& request, Duration patience, std::stop_token stop);
+    // The requests travel to the store together.
+    std::vector<Outcome> ask_all(std::vector<Request> requests);
     void apply_limits(Request& request) const;
 
     const Limits limits_;
     std::unique_ptr<Store> store_;
     std::unique_ptr<Batcher> batcher_;
+    std::unique_ptr<WaitingLines> lines_;
 };
 
 }  // namespace leasehold

@@ -30,6 +30,8 @@ struct TryLock {
     std::string note{};
     std::optional<Fence> since{};  // grant only if nobody was granted the key after this fence
     std::optional<Duration> max_hold{};
+    // For a shared try: refused as held while this many live leases share the key.
+    std::optional<std::size_t> places{};
     // Makes the try faster: the store does not look for a lease that has this lock id. Set it only
     // if the lock id was drawn for this request and was never sent before. Otherwise a repeated try
     // could be granted a second time.
@@ -48,8 +50,9 @@ struct TryLockAll {
     Duration ttl{};
     std::string note{};
     std::optional<Duration> max_hold{};
-    bool fresh_lock_id = false;  // as in TryLock, of all lock ids
-    std::string token_id{};      // as in TryLock
+    std::optional<std::size_t> places{};  // as in TryLock, for each key
+    bool fresh_lock_id = false;           // as in TryLock, of all lock ids
+    std::string token_id{};               // as in TryLock
 };
 
 // Asks whether a lease is alive. Writes nothing.
@@ -119,5 +122,11 @@ struct Purged {
     std::size_t forgotten = 0;
     bool complete = false;  // the last key was looked at, and no history is left to forget
 };
+
+// An answer in the form in which LockManager's functions return it: Result<Lease>,
+// Result<std::vector<Lease>>, HolderPage, HistoryPage or Purged. Throws the StoreFault in the
+// answer.
+template <class T>
+[[nodiscard]] T result_of(Outcome&& outcome);
 
 }  // namespace leasehold

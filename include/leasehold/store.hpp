@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <stop_token>
 
 #include <leasehold/request.hpp>
 #include <leasehold/store_status.hpp>
@@ -29,6 +31,30 @@ struct StoreOptions {
     Duration max_clock_leap = std::chrono::seconds{5};
     // How long the store waits for its database to answer.
     Duration io_timeout = std::chrono::seconds{10};
+
+    // For PostgreSQL, MySQL and MariaDB, whose table `locks` the pattern's own programs can share.
+    enum class Adopt : std::uint8_t { nothing, pattern_table };
+    // pattern_table: a table `locks` that such a program made is taken over, with its locks.
+    Adopt adopt = Adopt::nothing;
+    // The zone of the dates without a zone in that table, east of UTC. Without it: the zone that
+    // the table was made or adopted with, at first UTC.
+    std::optional<std::chrono::minutes> time_zone{};
+};
+
+// The line of a store that is a server and lets tries wait there, first come, first served.
+// Thread-safe: each try waits on its caller's thread.
+class StoreLine {
+public:
+    StoreLine() = default;
+    StoreLine(const StoreLine&) = delete;
+    StoreLine& operator=(const StoreLine&) = delete;
+    virtual ~StoreLine() = default;
+
+    // A Lease as soon as it is the turn of this try; a Refusal when the patience is over, or
+    // earlier if the server ends the wait. A lease may have lived for a while when it arrives.
+    // Throws StoreFault, also when `stop` is requested.
+    [[nodiscard]] virtual Outcome wait(const TryLock& wanted, Duration patience,
+                                       const std::stop_token& stop) = 0;
 };
 
 // One method, one contract; tests/conformance holds every store to it.
@@ -58,6 +84,10 @@ public:
     // leases, and returns whether there is more to do now. LockManager calls it once in a while,
     // when no request waits; it counts as a call of apply(). A fault is not reported.
     [[nodiscard]] virtual bool keep_house() noexcept { return false; }
+
+    // The store's own line, which lives as long as the store. nullptr for a store that has none:
+    // LockManager keeps the lines of its callers itself.
+    [[nodiscard]] virtual StoreLine* line() noexcept { return nullptr; }
 };
 
 }  // namespace leasehold

@@ -7,6 +7,7 @@
 
 #include "core/columns.hpp"
 #include "core/decisions.hpp"
+#include "core/release_in_parts.hpp"
 #include "core/request_traits.hpp"
 #include "core/sizes.hpp"
 
@@ -25,6 +26,16 @@ bool was_blocked(const Outcome& outcome) {
            std::ranges::all_of(refusal->holders, [&](const Holder& holder) {
                return holder.expires_at <= refusal->store_now;
            });
+}
+
+// Longer than any type that a key can have, of the last character that a text can have.
+const std::string& last_type() {
+    static const std::string text = [] {
+        std::string last;
+        while (last.size() <= Limits::type_bytes) last += "\U0010FFFF";
+        return last;
+    }();
+    return text;
 }
 
 }  // namespace
@@ -84,7 +95,7 @@ void CellStore::apply_to_cells(Batch batch, Indices which) {
     switch (attempt(batch, which, bounds_.conflict)) {
         case Attempted::done: return retry_blocked(batch, which);
         case Attempted::met_conflicts:
-        case Attempted::met_unreadable_row: return apply_one_by_one(batch, which);
+        case Attempted::met_fault_of_one: return apply_one_by_one(batch, which);
         case Attempted::too_much: return apply_in_parts(batch, which);
     }
 }
@@ -100,9 +111,9 @@ CellStore::Attempted CellStore::attempt(Batch batch, const Indices& which, Retry
         } catch (const TooMuch&) {
             rollback();
             return Attempted::too_much;
-        } catch (const UnreadableRow& fault) {
+        } catch (const FaultOfOneRequest& fault) {
             rollback();
-            if (which.size() > 1) return Attempted::met_unreadable_row;
+            if (which.size() > 1) return Attempted::met_fault_of_one;
             batch.outcomes[which.front()] = static_cast<const StoreFault&>(fault);
             return Attempted::done;
         }
@@ -125,7 +136,7 @@ void CellStore::retry_blocked(Batch batch, const Indices& which) {
     switch (attempt(batch, again, {.attempts = 1})) {
         case Attempted::done: return;
         case Attempted::met_conflicts:
-        case Attempted::met_unreadable_row:
+        case Attempted::met_fault_of_one:
             for (std::size_t i = 0; i < again.size(); ++i) {
                 batch.outcomes[again[i]] = std::move(first[i]);
             }
@@ -162,12 +173,15 @@ void CellStore::apply_in_parts(Batch batch, const Indices& which) {
 
 // After a fault some leases are released and some are not. The fault says so; asking again is safe.
 Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
-    std::vector<Request> parts;
-    for (LockKey& key : keys_of(all.owner, all.scope)) {
-        parts.emplace_back(
-            ReleaseAll{.owner = all.owner, .scope = all.scope, .key = std::move(key)});
-    }
+    auto keys = keys_to_release(all.owner, all.scope);
     rollback();
+    if (!keys) return too_many_leases();
+    std::vector<Request> parts;
+    for (LockKey& key : *keys) {
+        ReleaseAll one = all;
+        one.key = std::move(key);
+        parts.emplace_back(std::move(one));
+    }
     std::vector<Outcome> answers(parts.size());
     std::string problem;
     try {
@@ -177,21 +191,26 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
         problem = fault.what();
     } catch (const Conflict&) {
         rollback();
-        problem = "other transactions blocked it";
+        problem = blocked_by_others;
     }
     std::vector<Lease> released;
     for (Outcome& outcome : answers) {
         if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
             std::ranges::move(*leases, std::back_inserter(released));
         } else if (problem.empty()) {
-            problem = "other transactions blocked it";
+            problem = blocked_by_others;
         }
     }
-    if (problem.empty()) return released;
-    return StoreFault{
-        StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
-        std::to_string(released.size()) +
-            " leases were released, but perhaps not all leases of this owner: " + problem};
+    return released_in_parts(std::move(released), problem);
+}
+
+std::optional<std::vector<LockKey>> CellStore::keys_to_release(const std::string& owner,
+                                                               OwnerScope scope) {
+    OwnedKeys owned = keys_of(owner, scope, Limits::rows_looked_through);
+    if (owned.rows > Limits::rows_looked_through || owned.keys.size() > Limits::released_at_once) {
+        return std::nullopt;
+    }
+    return std::move(owned.keys);
 }
 
 void CellStore::end_unchanged(Work& /*work*/) {
@@ -231,14 +250,15 @@ void CellStore::take_shortcut(Batch batch, Indices& which) {
         transact(batch, which, Way::read_only);
     } catch (const Conflict&) {
         rollback();
-    } catch (const UnreadableRow&) {
+    } catch (const FaultOfOneRequest&) {
         rollback();
     }
     std::erase_if(which, answered);
 }
 
 void CellStore::transact(Batch batch, const Indices& which, Way way) {
-    Plan plan = planned(batch.requests, which);
+    Plan plan = planned(batch, which);
+    if (plan.size() == 0) return rollback();
     Work work = plan.lay_out();
     const bool writing = way == Way::full && plan.writes() && begin() == Begun::writing;
     const Time at = load_and_observe(work, writing ? Locking::yes : Locking::no);
@@ -257,11 +277,16 @@ void CellStore::transact(Batch batch, const Indices& which, Way way) {
     }
 }
 
-Plan CellStore::planned(std::span<const Request> requests, const Indices& which) {
-    const std::vector<LockId> ids = ids_to_locate(requests, which);
+Plan CellStore::planned(Batch batch, const Indices& which) {
+    const std::vector<LockId> ids = ids_to_locate(batch.requests, which);
     Plan plan{ids.empty() ? std::nullopt : std::optional{locate(ids)},
-              [this](const std::string& owner, OwnerScope scope) { return keys_of(owner, scope); }};
-    for (const std::size_t index : which) plan.add(index, requests[index]);
+              [this](const std::string& owner, OwnerScope scope) {
+                  return keys_to_release(owner, scope);
+              }};
+    for (const std::size_t index : which) {
+        const bool fits = plan.add(index, batch.requests[index]);
+        if (!fits) batch.outcomes[index] = too_many_leases();
+    }
     return plan;
 }
 
@@ -346,8 +371,76 @@ Outcome CellStore::answer_alone(const Request& request) {
 }
 
 Outcome CellStore::answer(const List& request) {
+    if (request.owner && !request.owner->empty()) {
+        OwnedKeys owned = keys_of(*request.owner, request.scope, Limits::rows_looked_through);
+        rollback();  // no transaction relies on these keys
+        if (owned.rows <= Limits::rows_looked_through) {
+            return list_owned(request, std::move(owned.keys));
+        }
+    }
+    // Most pages are full after few rows.
+    const std::size_t few = 4 * request.limit;
+    HolderPage page = list_within(request, std::min(few, Limits::rows_looked_through));
+    if (page.cut && few < Limits::rows_looked_through) {
+        page = list_within(request, Limits::rows_looked_through);
+    }
+    cut_to_size(page);
+    return page;
+}
+
+HolderPage CellStore::list_within(const List& request, std::size_t rows) {
     const Time at = now();
-    HolderPage page{.items = list(request, at), .store_now = at};
+    KeyPlace from;
+    if (request.after) {
+        from = {std::string{request.after->key.type()}, std::string{request.after->key.id()}};
+    }
+    if (request.type) from = std::max(from, KeyPlace{*request.type, {}});
+    KeyPlace until{last_type(), {}};
+    std::optional<LockKey> end;
+    if (auto place = place_behind(from, rows)) {
+        // No page can begin behind a key that is not valid; then this one looks at all rows.
+        if (auto key = LockKey::parse(place->type, place->id)) {
+            end = *std::move(key);
+            until = *std::move(place);
+        }
+    }
+    HolderPage page{.items = list(request, at, until), .store_now = at};
+    const bool has_whole_type = request.type && until.type > *request.type;
+    if (end && !has_whole_type && page.size() < request.limit) {
+        page.cut = true;
+        page.looked_up_to = Holder{.key = *end, .fence = highest_sequence};
+    }
+    return page;
+}
+
+HolderPage CellStore::list_owned(const List& request, std::vector<LockKey> keys) {
+    std::erase_if(keys, [&](const LockKey& key) {
+        return (request.type && key.type() != *request.type) ||
+               (request.after && key < request.after->key);
+    });
+    const PastLookup no_past = [](LockId) { return std::nullopt; };
+    HolderPage page;
+    auto next = keys.begin();
+    do {
+        Work work;
+        for (; next != keys.end() && work.slots.size() < std::min(request.limit, bounds_.lookups);
+             ++next) {
+            work.slots.push_back({.key = std::move(*next)});
+        }
+        page.store_now = load_and_observe(work, Locking::no);
+        const Rules rules{page.store_now, clock_, no_past, work.endings};
+        for (const Slot& slot : work.slots) {
+            for (const Grant& grant : slot.cell.grants) {
+                const bool before = request.after && request.after->key == slot.key &&
+                                    grant.fence <= request.after->fence;
+                if (before || page.size() == request.limit || !rules.is_alive(slot.cell, grant) ||
+                    !owner_matches(grant.owner, *request.owner, request.scope)) {
+                    continue;
+                }
+                page.items.push_back(to_holder(slot.key, grant));
+            }
+        }
+    } while (next != keys.end() && page.size() < request.limit);
     cut_to_size(page);
     return page;
 }
@@ -363,8 +456,25 @@ Outcome CellStore::answer(const History& request) {
             Rules{at, clock_, no_past, work.endings}.unnoticed(request, work.slots.front().cell);
     }
     page.store_now = now();
-    for (PastLease& past : history(request, page.store_now - options_.retention)) {
-        if (page.size() < request.limit) page.items.push_back(std::move(past));
+    const Time oldest = page.store_now - options_.retention;
+    History rest = request;
+    std::size_t looked_at = 0;
+    for (bool more = true; more && page.size() < request.limit;) {
+        std::vector<PastLease> rows = history(rest);
+        more = rows.size() == rest.limit;
+        looked_at += rows.size();
+        for (PastLease& past : rows) {
+            if (page.size() == request.limit) break;
+            rest.before = past.sequence;
+            if (past.ended_at >= oldest) page.items.push_back(std::move(past));
+        }
+        rest.limit = Limits::rows_looked_through - std::min(looked_at, Limits::rows_looked_through);
+        if (more && rest.limit == 0 && page.size() < request.limit) {
+            page.cut = true;
+            const bool ends_with_item = !page.empty() && page.back().sequence == *rest.before;
+            if (!ends_with_item) page.looked_up_to = std::move(rows.back());
+            more = false;
+        }
     }
     cut_to_size(page);
     return page;

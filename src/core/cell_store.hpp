@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -16,6 +18,20 @@
 #include "core/work.hpp"
 
 namespace leasehold {
+
+// A place in the order of the keys. Another program may have written a row there whose key is not
+// valid.
+struct KeyPlace {
+    std::string type{};
+    std::string id{};
+    auto operator<=>(const KeyPlace&) const = default;
+};
+
+// The keys on which an owner has leases.
+struct OwnedKeys {
+    std::vector<LockKey> keys{};  // sorted and different
+    std::size_t rows = 0;         // that were looked at, also of leases that have ended
+};
 
 // A store that keeps cells in a transactional database. It answers a batch in these steps:
 //   1. The batch is cut into runs: requests that work on cells share a transaction, up to
@@ -29,8 +45,8 @@ namespace leasehold {
 //   5. save_and_commit() writes the changed cells and the endings. Only then are requests answered.
 //   6. After a Conflict the transaction is tried again (Bounds::conflict); then its requests go one
 //      by one, and one that still meets conflicts is busy. After TooMuch the run is split in
-//      halves. After an UnreadableRow its requests go one by one, too: only the requests that need
-//      the row get the fault.
+//      halves. After a FaultOfOneRequest its requests go one by one, too: only one gets the fault.
+//      A release_all of too many leases is answered in step 3 and left out of the transaction.
 //   7. A request that only another transaction blocked is tried once more before it is refused.
 // A database implements the protected functions. Each may throw StoreFault, or Conflict if the
 // transaction has to be tried again.
@@ -87,16 +103,23 @@ protected:
 
     // Which keys these lock ids belong or belonged to.
     virtual Located locate(std::span<const LockId> lock_ids) = 0;
-    // The keys on which an owner has leases, perhaps expired ones.
-    virtual std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) = 0;
+    // The keys on which an owner has leases, perhaps expired ones. Looks at a few times `most` rows
+    // at most. If it looked at more than `most`, there may be more keys.
+    virtual OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most) = 0;
     // The next keys after `after`, in their order.
     virtual std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
                                         Time moment) = 0;
     virtual ClockReading read_clock() = 0;
     // Writes the floor for processes that start later, if that needs no waiting.
     virtual void raise_floor(Time floor) noexcept = 0;
-    virtual std::vector<Holder> list(const List& request, Time now) = 0;
-    virtual std::vector<PastLease> history(const History& request, Time oldest) = 0;
+    // The key of a row that is this number of rows behind the place, and nothing if there are fewer
+    // rows. The rows of exclusive and of shared leases count apart: the nearer key is returned.
+    virtual std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows) = 0;
+    // The live leases that match, up to the limit. Looks through the keys in their order, from
+    // `request.after` to `until`.
+    virtual std::vector<Holder> list(const List& request, Time now, const KeyPlace& until) = 0;
+    // The next rows, up to the limit, also those older than the retention.
+    virtual std::vector<PastLease> history(const History& request) = 0;
     virtual std::size_t forget_history(Time before, std::size_t limit) = 0;
 
     // The time to decide by, now. A store calls it when it is opened, to learn the floor.
@@ -129,7 +152,7 @@ private:
     // Answers requests by shortcut() and by reading only, and removes them from `which`.
     void take_shortcut(Batch batch, Indices& which);
 
-    enum class Attempted { done, met_conflicts, too_much, met_unreadable_row };
+    enum class Attempted { done, met_conflicts, too_much, met_fault_of_one };
     [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, RetryPolicy policy);
     void retry_blocked(Batch batch, const Indices& which);
     // One request that meets conflicts does not hold up the others.
@@ -137,12 +160,16 @@ private:
     // Splits work that exceeds one transaction.
     void apply_in_parts(Batch batch, const Indices& which);
     [[nodiscard]] Outcome release_key_by_key(const ReleaseAll& all);
+    // Nothing if the owner has too many for one transaction.
+    [[nodiscard]] std::optional<std::vector<LockKey>> keys_to_release(const std::string& owner,
+                                                                      OwnerScope scope);
 
     // One transaction. `read_only` answers requests that change no cell, and leaves the others
     // unanswered.
     enum class Way { read_only, full };
     void transact(Batch batch, const Indices& which, Way way);
-    [[nodiscard]] Plan planned(std::span<const Request> requests, const Indices& which);
+    // Answers a request that is too large for the transaction, and leaves it out of the plan.
+    [[nodiscard]] Plan planned(Batch batch, const Indices& which);
     [[nodiscard]] std::vector<Outcome> decide(std::span<const Request> requests, const Plan& plan,
                                               Work& work, Time at, Way way) const;
     enum class Locking { no, yes };
@@ -152,6 +179,10 @@ private:
     // Answers a request that works on no cell.
     [[nodiscard]] Outcome answer_alone(const Request& request);
     [[nodiscard]] Outcome answer(const List& request);
+    // The answer to a List that looks through this number of rows at most.
+    [[nodiscard]] HolderPage list_within(const List& request, std::size_t rows);
+    // The answer to a List of an owner's leases, which are on some of these keys.
+    [[nodiscard]] HolderPage list_owned(const List& request, std::vector<LockKey> keys);
     [[nodiscard]] Outcome answer(const History& request);
     [[nodiscard]] Outcome answer(const Purge& request);
     [[nodiscard]] bool keeps_history() const {

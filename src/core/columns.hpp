@@ -23,13 +23,20 @@ namespace leasehold {
     return time.time_since_epoch().count();
 }
 
+// A fault that one request meets. The other requests of its transaction are answered without it.
+class FaultOfOneRequest : public StoreFault {
+public:
+    using StoreFault::StoreFault;
+    explicit FaultOfOneRequest(const StoreFault& fault) : StoreFault{fault} {}
+};
+
 // The store has a row that this Leasehold cannot read: the database is damaged, or another program
 // wrote the row. Only the requests that need the row get this fault.
-class UnreadableRow : public StoreFault {
+class UnreadableRow : public FaultOfOneRequest {
 public:
     explicit UnreadableRow(const std::string& problem)
-        : StoreFault{Effect::none, Cause::internal,
-                     "the store's data about this lock cannot be read: " + problem} {}
+        : FaultOfOneRequest{Effect::none, Cause::internal,
+                            "the store's data about this lock cannot be read: " + problem} {}
 };
 
 // Gone::unknown, 0, is kept for a lease that has not ended.

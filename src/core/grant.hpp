@@ -13,9 +13,9 @@
 
 // A lease as a store keeps it, and the list of its fields. A new field of a lease is a member of
 // Grant, Lease and Holder, and a line of a list here. If it is a line of `requested_texts`, it is
-// also a member of TryLock, TryLockAll and LockOptions; if it is a line of `private_fields`, it is
-// a member of Grant, TryLock and TryLockAll only. Everything else comes from the lists: the columns
-// and the schema steps of every store, JSON, and what a try brings.
+// also a member of TryLock, TryLockAll, LockOptions and HoldOptions; if it is a line of
+// `private_fields`, it is a member of Grant, TryLock and TryLockAll only. Everything else comes
+// from the lists: the columns and the schema steps of every store, JSON, and what a try brings.
 namespace leasehold {
 
 struct Grant {
@@ -88,7 +88,7 @@ constexpr void for_each_field(const Fields& fields, Use use) {
 // The version of the schema, the same in every store. Raise it with a field that is `since` the new
 // version, or with a new enumerator of Mode or Gone: an older process must not meet a number that
 // it does not know. Every store gets the step from here, see core/lock_tables.hpp.
-inline constexpr std::size_t schema_version = 2;
+inline constexpr std::size_t schema_version = 3;
 
 template <class Fields>
 [[nodiscard]] constexpr std::size_t newest_of(const Fields& fields) {

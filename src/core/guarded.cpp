@@ -7,26 +7,22 @@
 namespace leasehold {
 namespace {
 
-// Each guard stands alone: it has seen no clock before.
+// A guard has seen no clock before, so it cannot notice that the store's clock leapt.
 const StoreClock no_clock_watched{Duration::max()};
-
-Result<Lease> as_result(Outcome&& outcome) {
-    if (auto* lease = std::get_if<Lease>(&outcome)) return std::move(*lease);
-    return std::unexpected{std::get<Refusal>(std::move(outcome))};
-}
 
 }  // namespace
 
 Result<Lease> check_guarded(const Slot& slot, LockId lock_id, Time clock, const PastLookup& past) {
     std::vector<Ended> no_endings;
     const Rules rules{clock, no_clock_watched, past, no_endings};
-    return as_result(rules.decide(Check{slot.key, lock_id}, slot.key, slot.cell));
+    return result_of<Result<Lease>>(rules.decide(Check{slot.key, lock_id}, slot.key, slot.cell));
 }
 
 Result<Lease> release_guarded(Slot& slot, LockId lock_id, Time clock, const PastLookup& past,
                               std::vector<Ended>& endings) {
     Rules rules{clock, no_clock_watched, past, endings};
-    auto released = as_result(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
+    auto released =
+        result_of<Result<Lease>>(rules.decide(Release{slot.key, lock_id}, slot.key, slot.cell));
     if (released) released->ended = true;
     return released;
 }

@@ -62,16 +62,16 @@ std::string describe(const Holder& holder, Time store_now) {
 }
 
 std::string describe_gone(const Refusal& refusal) {
+    const std::string why = refusal.why.empty() ? "" : ": " + refusal.why;
+    std::string sentence{gone_sentences[refusal.reason]};
     switch (refusal.reason) {
-        case Gone::expired: return "the lease has expired";
-        case Gone::released: return "the lease has been released";
+        case Gone::released: return sentence + why;
         case Gone::taken: return "the lease has expired and " + named(refusal.by) + " took the key";
-        case Gone::broken:
-            return "the lease was broken by " + named(refusal.by) +
-                   (refusal.why.empty() ? "" : ": " + refusal.why);
+        case Gone::broken: return sentence + " by " + named(refusal.by) + why;
+        case Gone::expired:
         case Gone::unknown: break;
     }
-    return "no such lease is known";
+    return sentence;
 }
 
 }  // namespace

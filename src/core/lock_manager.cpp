@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <latch>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -11,7 +14,10 @@
 #include "core/dots.hpp"
 #include "core/durations.hpp"
 #include "core/grant.hpp"
+#include "core/out_of_memory.hpp"
+#include "core/release_in_parts.hpp"
 #include "core/text.hpp"
+#include "core/waiting_lines.hpp"
 
 namespace leasehold {
 namespace {
@@ -82,11 +88,19 @@ private:
     // What a try of one key and a try of several have in common.
     void terms(const auto& r) const {
         owner(r.owner);
+        if (r.places) places(*r.places, r.mode);
         ttl("the ttl", r.ttl);
         for_each_field(requested_texts, [&](const auto& field) {
             text("the " + std::string{field.name}, field.of(r), field.max_bytes);
         });
         token_id(r.token_id);
+    }
+    static void places(std::size_t number, Mode mode) {
+        if (number == 0) throw BadRequest{"a key has at least one place"};
+        at_most("the number of places", number, Limits::shared_holders);
+        if (mode == Mode::exclusive) {
+            throw BadRequest{"places are for shared leases, and the mode is exclusive"};
+        }
     }
     // Every other request takes such a key, so that leases of older versions can be ended.
     static void grantable(const LockKey& key) {
@@ -148,7 +162,7 @@ Limits checked(const Limits& limits) {
     const auto fits = [](Duration time) { return time > Duration::zero() && time <= longest; };
     if (!fits(limits.max_ttl) || !fits(limits.max_hold.value_or(longest))) {
         throw BadRequest{
-            "the limits max_ttl and max_hold must be longer than nothing and at most 100 years; "
+            "the limits max_ttl and max_hold must be more than 0 and at most 100 years; "
             "max_hold may be left out"};
     }
     const auto no_more_than = [&](std::string_view name, Duration limit) {
@@ -161,39 +175,56 @@ Limits checked(const Limits& limits) {
     return limits;
 }
 
-template <class T>
-Result<T> as_result(Outcome&& outcome) {
-    if (auto* value = std::get_if<T>(&outcome)) return std::move(*value);
-    if (auto* refusal = std::get_if<Refusal>(&outcome)) return std::unexpected{std::move(*refusal)};
-    if (auto* fault = std::get_if<StoreFault>(&outcome)) throw StoreFault{*fault};
-    throw StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::internal,
-                     "the store gave no answer to this request"};
-}
-
-// For requests that are never refused.
-template <class T>
-T as_answer(Outcome&& outcome) {
-    auto result = as_result<T>(std::move(outcome));
-    if (result) return *std::move(result);
-    throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
-                     result.error().message()};
+Mode mode_of(const LockOptions& options) {
+    return options.places ? Mode::shared : options.mode;
 }
 
 }  // namespace
 
+template <class T>
+T result_of(Outcome&& outcome) {
+    if (auto* fault = std::get_if<StoreFault>(&outcome)) throw StoreFault{*fault};
+    auto* refusal = std::get_if<Refusal>(&outcome);
+    if constexpr (requires {
+                      typename T::value_type;
+                      typename T::error_type;
+                  }) {
+        if (auto* value = std::get_if<typename T::value_type>(&outcome)) return std::move(*value);
+        if (refusal != nullptr) return std::unexpected{std::move(*refusal)};
+    } else {
+        if (auto* value = std::get_if<T>(&outcome)) return std::move(*value);
+        if (refusal != nullptr) {
+            throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::internal,
+                             refusal->message()};
+        }
+    }
+    throw StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::internal,
+                     "the store gave no answer to this request"};
+}
+template Result<Lease> result_of(Outcome&& outcome);
+template Result<std::vector<Lease>> result_of(Outcome&& outcome);
+template HolderPage result_of(Outcome&& outcome);
+template HistoryPage result_of(Outcome&& outcome);
+template Purged result_of(Outcome&& outcome);
+
 LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
     : limits_{checked(limits)},
       store_{std::move(store)},
-      batcher_{std::make_unique<Batcher>(*store_, limits_)} {}
+      batcher_{std::make_unique<Batcher>(*store_, limits_)},
+      lines_{std::make_unique<WaitingLines>(*batcher_, store_->line())} {}
 
-LockManager::~LockManager() = default;
+LockManager::~LockManager() {
+    lines_->close();
+    // Answers the tries that the lines have sent.
+    batcher_.reset();
+}
 
 void LockManager::validate(const Request& request) const {
     std::visit(
         [this]<class R>(const R& r) {
             if constexpr (requires { r.max_hold; }) {
                 if (r.max_hold && (*r.max_hold <= Duration::zero() || *r.max_hold > longest)) {
-                    throw BadRequest{"max_hold must be longer than nothing and at most 100 years"};
+                    throw BadRequest{"max_hold must be more than 0 and at most 100 years"};
                 }
             }
             Bounds{limits_}(r);
@@ -218,33 +249,71 @@ void LockManager::apply_limits(Request& request) const {
 Outcome LockManager::ask(Request&& request) {
     validate(request);
     apply_limits(request);
-    return batcher_->ask(std::move(request));
+    const bool ending = ends(kind_of(request));
+    Outcome outcome = batcher_->ask(std::move(request));
+    if (ending) lines_->ended(outcome);
+    return outcome;
+}
+
+Outcome LockManager::ask_for(Request&& request, Duration patience, std::stop_token stop) {
+    validate(request);
+    apply_limits(request);
+    return lines_->wait(std::move(request), patience, std::move(stop));
+}
+
+std::vector<Outcome> LockManager::ask_all(std::vector<Request> requests) {
+    std::vector<Outcome> outcomes(requests.size());
+    const auto unanswered =
+        std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(requests.size()));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        try {
+            submit(std::move(requests[i]), [unanswered, &to = outcomes[i]](Outcome outcome) {
+                to = std::move(outcome);
+                unanswered->count_down();
+            });
+        } catch (const std::bad_alloc&) {
+            outcomes[i] = out_of_memory(StoreFault::Effect::none);
+            unanswered->count_down();
+        }
+    }
+    unanswered->wait();
+    return outcomes;
 }
 
 void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
     validate(request);
     apply_limits(request);
+    if (ends(kind_of(request))) {
+        reply = [this, reply = std::move(reply)](Outcome outcome) {
+            lines_->ended(outcome);
+            reply(std::move(outcome));
+        };
+    }
     batcher_->submit(std::move(request), std::move(reply));
+}
+
+void LockManager::submit_for(Request request, Duration patience, std::function<void(Outcome)> reply,
+                             std::stop_token stop) {
+    if (!takes(kind_of(request))) throw BadRequest{"only a try can wait for a lock"};
+    validate(request);
+    apply_limits(request);
+    lines_->join(std::move(request), patience, std::move(stop), std::move(reply));
 }
 
 TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
     TryLock request{.key = std::move(key),
                     .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
                     .owner = std::move(options.owner),
-                    .mode = options.mode,
+                    .mode = mode_of(options),
                     .ttl = options.ttl.value_or(limits.default_ttl),
                     .since = options.since,
+                    .places = options.places,
                     .fresh_lock_id = !options.lock_id};
     copy_fields(requested_texts, std::move(options), request);
     return request;
 }
 
-Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
-    return as_result<Lease>(ask(try_request(std::move(key), std::move(options), limits_)));
-}
-
-Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
-                                                     LockOptions options) {
+TryLockAll try_all_request(std::vector<LockKey> keys, LockOptions options, const Limits& limits) {
     if (options.since || options.lock_id) {
         throw BadRequest{"try_lock_all takes neither `since` nor `lock_id`: they are for one key"};
     }
@@ -256,72 +325,109 @@ Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
     TryLockAll request{.keys = std::move(keys),
                        .lock_ids = std::move(lock_ids),
                        .owner = std::move(options.owner),
-                       .mode = options.mode,
-                       .ttl = options.ttl.value_or(limits_.default_ttl),
+                       .mode = mode_of(options),
+                       .ttl = options.ttl.value_or(limits.default_ttl),
+                       .places = options.places,
                        .fresh_lock_id = true};
     copy_fields(requested_texts, std::move(options), request);
-    return as_result<std::vector<Lease>>(ask(std::move(request)));
+    return request;
+}
+
+Result<Lease> LockManager::try_lock(LockKey key, LockOptions options) {
+    return result_of<Result<Lease>>(ask(try_request(std::move(key), std::move(options), limits_)));
+}
+
+Result<std::vector<Lease>> LockManager::try_lock_all(std::vector<LockKey> keys,
+                                                     LockOptions options) {
+    return result_of<Result<std::vector<Lease>>>(
+        ask(try_all_request(std::move(keys), std::move(options), limits_)));
+}
+
+Result<Lease> LockManager::lock_for(LockKey key, Duration patience, LockOptions options,
+                                    std::stop_token stop) {
+    return result_of<Result<Lease>>(ask_for(
+        try_request(std::move(key), std::move(options), limits_), patience, std::move(stop)));
+}
+
+Result<std::vector<Lease>> LockManager::lock_all_for(std::vector<LockKey> keys, Duration patience,
+                                                     LockOptions options, std::stop_token stop) {
+    return result_of<Result<std::vector<Lease>>>(ask_for(
+        try_all_request(std::move(keys), std::move(options), limits_), patience, std::move(stop)));
 }
 
 Result<Lease> LockManager::check(LockKey key, LockId lock_id) {
-    return as_result<Lease>(ask(Check{std::move(key), lock_id}));
+    return result_of<Result<Lease>>(ask(Check{std::move(key), lock_id}));
 }
 
 Result<Lease> LockManager::check(LockId lock_id) {
-    return as_result<Lease>(ask(Check{{}, lock_id}));
+    return result_of<Result<Lease>>(ask(Check{{}, lock_id}));
 }
 
 Result<Lease> LockManager::extend(LockKey key, LockId lock_id, Duration by) {
-    return as_result<Lease>(ask(Extend{.key = std::move(key), .lock_id = lock_id, .by = by}));
+    return result_of<Result<Lease>>(
+        ask(Extend{.key = std::move(key), .lock_id = lock_id, .by = by}));
 }
 
 Result<Lease> LockManager::extend(LockId lock_id, Duration by) {
-    return as_result<Lease>(ask(Extend{.key = {}, .lock_id = lock_id, .by = by}));
+    return result_of<Result<Lease>>(ask(Extend{.key = {}, .lock_id = lock_id, .by = by}));
 }
 
 Result<Lease> LockManager::renew(LockKey key, LockId lock_id, Duration ttl) {
-    return as_result<Lease>(ask(Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl}));
+    return result_of<Result<Lease>>(
+        ask(Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl}));
 }
 
 Result<Lease> LockManager::renew(LockId lock_id, Duration ttl) {
-    return as_result<Lease>(ask(Renew{.key = {}, .lock_id = lock_id, .ttl = ttl}));
+    return result_of<Result<Lease>>(ask(Renew{.key = {}, .lock_id = lock_id, .ttl = ttl}));
 }
 
 Result<Lease> LockManager::release(LockKey key, LockId lock_id) {
-    return as_result<Lease>(ask(Release{std::move(key), lock_id}));
+    return result_of<Result<Lease>>(ask(Release{std::move(key), lock_id}));
 }
 
 Result<Lease> LockManager::release(LockId lock_id) {
-    return as_result<Lease>(ask(Release{{}, lock_id}));
+    return result_of<Result<Lease>>(ask(Release{{}, lock_id}));
 }
 
 Result<std::vector<Lease>> LockManager::release_all(std::string owner, OwnerScope scope,
                                                     std::optional<LockKey> key) {
-    return as_result<std::vector<Lease>>(ask(ReleaseAll{std::move(owner), scope, std::move(key)}));
+    const ReleaseAll all{std::move(owner), scope, std::move(key)};
+    Outcome outcome = ask(all);
+    if (!ReleaseInParts::is_needed(outcome)) {
+        return result_of<Result<std::vector<Lease>>>(std::move(outcome));
+    }
+    ReleaseInParts parts{all, limits_};
+    while (!parts.is_done()) {
+        for (Outcome& one : ask_all(parts.releases_of(ask(parts.next_page())))) {
+            parts.collect(std::move(one));
+        }
+    }
+    return result_of<Result<std::vector<Lease>>>(std::move(parts).outcome());
 }
 
 Result<Lease> LockManager::break_lock(LockKey key, Fence fence, std::string by,
                                       std::string reason) {
-    return as_result<Lease>(ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
+    return result_of<Result<Lease>>(
+        ask(Break{std::move(key), fence, std::move(by), std::move(reason)}));
 }
 
 HolderPage LockManager::holders(LockKey key) {
-    return as_answer<HolderPage>(ask(Holders{std::move(key)}));
+    return result_of<HolderPage>(ask(Holders{std::move(key)}));
 }
 
 HolderPage LockManager::list(List query) {
-    return as_answer<HolderPage>(ask(std::move(query)));
+    return result_of<HolderPage>(ask(std::move(query)));
 }
 
 HistoryPage LockManager::history(History query) {
-    return as_answer<HistoryPage>(ask(std::move(query)));
+    return result_of<HistoryPage>(ask(std::move(query)));
 }
 
 std::size_t LockManager::purge() {
     std::size_t forgotten = 0;
     // A purge continues where the last one stopped. So: to the last key, and then once through all.
     for (int ends = 0; ends < 2;) {
-        const auto slice = as_answer<Purged>(ask(Purge{limits_.page_rows}));
+        const auto slice = result_of<Purged>(ask(Purge{limits_.page_rows}));
         forgotten += slice.forgotten;
         if (slice.complete) ++ends;
     }

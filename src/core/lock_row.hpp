@@ -9,9 +9,9 @@
 namespace leasehold {
 
 // A row of table `locks`: the state of one key. The key is one of
-//   free        `ended` says how the last lease ended; the other columns are those of that lease.
+//   free        `ended` says how the last lease ended; the other columns describe that lease.
 //               The mode `shared` means that the fence, the key's highest, was another lease's.
-//   exclusive   the columns are those of the lease
+//   exclusive   the columns describe the lease
 //   shared      the leases are rows of `lock_shares`. This row represents all of them: it has the
 //               latest expiry and a lock id that nobody knows, so that a program that reads only
 //               this table sees the key as taken.

@@ -187,6 +187,9 @@ struct ColumnTypes {
     std::string_view text;
     std::string_view integer;
     std::string_view time;
+    // Follows the type in table `locks`, of which the pattern's programs see four columns only.
+    // Version 3 hid the columns of versions 1 and 2.
+    std::string_view hidden = "";
 };
 
 // The statements that add the fields of a schema version to all tables with leases.
@@ -201,10 +204,11 @@ template <class... Of>
                                                                             : types.integer;
         for (const std::string_view table : {"locks", "lock_shares", "lock_history"}) {
             statements.push_back(
-                sql_text("alter table {table} {add} {column} {type}",
+                sql_text("alter table {table} {add} {column} {type}{hidden}",
                          {{"table", table},
                           {"add", types.add},
                           {"column", field.column},
+                          {"hidden", table == "locks" && version > 3 ? types.hidden : ""},
                           {"type", sql_text(type, {{"bytes", std::to_string(field.max_bytes)}})}}));
         }
     });

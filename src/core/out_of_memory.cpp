@@ -1,5 +1,8 @@
 #include "core/out_of_memory.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace leasehold {
 
 const StoreFault& out_of_memory(StoreFault::Effect effect) {
@@ -9,6 +12,11 @@ const StoreFault& out_of_memory(StoreFault::Effect effect) {
         StoreFault::Effect::unknown, StoreFault::Cause::unavailable,
         "there was not enough memory for this request; it may have been carried out"};
     return effect == StoreFault::Effect::none ? none : unknown;
+}
+
+void end_for_lack_of_memory() noexcept {
+    (void)std::fputs("leasehold: no memory for 30 seconds: the process ends\n", stderr);
+    std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace leasehold

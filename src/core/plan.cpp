@@ -38,17 +38,19 @@ std::vector<LockId> ids_to_locate(std::span<const Request> requests,
 Plan::Plan(std::optional<Located> located, KeysOf keys_of)
     : located_{std::move(located)}, keys_of_owner_{std::move(keys_of)} {}
 
-void Plan::add(std::size_t index, const Request& request) {
-    std::visit(
+bool Plan::add(std::size_t index, const Request& request) {
+    return std::visit(
         [&]<class R>(const R& one) {
             if constexpr (works_on_cells(kind_of_type<R>)) {
                 constexpr bool reads = only_reads(kind_of_type<R>);
-                writes_ = writes_ || !reads;
                 const auto intent = reads ? Slot::Intent::read : Slot::Intent::change;
-                const std::span<const LockKey> keys = keys_of(one);
-                entries_.push_back({index, wanted_.size(), keys.size()});
-                for (const LockKey& key : keys) wanted_.push_back({&key, intent, wanted_.size()});
+                const std::optional<std::span<const LockKey>> keys = keys_of(one);
+                if (!keys) return false;
+                writes_ = writes_ || !reads;
+                entries_.push_back({index, wanted_.size(), keys->size()});
+                for (const LockKey& key : *keys) wanted_.push_back({&key, intent, wanted_.size()});
             }
+            return true;
         },
         request);
 }
@@ -64,9 +66,11 @@ std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
     return keys;
 }
 
-std::span<const LockKey> Plan::keys_of(const ReleaseAll& request) {
+std::optional<std::span<const LockKey>> Plan::keys_of(const ReleaseAll& request) {
     if (request.key) return only(*request.key);
-    std::vector<LockKey>& keys = owned_.emplace_back(keys_of_owner_(request.owner, request.scope));
+    auto owned = keys_of_owner_(request.owner, request.scope);
+    if (!owned) return std::nullopt;
+    std::vector<LockKey>& keys = owned_.emplace_back(*std::move(owned));
     for (const Tried& tried : tried_) {
         if (owner_matches(*tried.owner, request.owner, request.scope)) keys.push_back(*tried.key);
     }

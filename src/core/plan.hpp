@@ -20,21 +20,23 @@ namespace leasehold {
 using Located = std::unordered_map<LockId, LockKey>;
 
 // The lock ids to locate before the plan can be made: the lock ids of requests without a key, and
-// those of tries whose lock id was used before, perhaps for another key.
+// the lock ids of tries that were sent before, perhaps for another key.
 [[nodiscard]] std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                                                 std::span<const std::size_t> which);
 
 // Which cells each request of one transaction needs. The requests outlive the plan.
 class Plan {
 public:
-    using KeysOf = std::function<std::vector<LockKey>(const std::string& owner, OwnerScope scope)>;
+    using KeysOf = std::function<std::optional<std::vector<LockKey>>(const std::string& owner,
+                                                                     OwnerScope scope)>;
 
     // `located` is nothing if no lock id had to be located. `keys_of` returns the keys on which an
-    // owner has leases in the database.
+    // owner has leases in the database, or nothing if they are too many for one transaction.
     Plan(std::optional<Located> located, KeysOf keys_of);
 
-    // Call it in the order in which the requests are decided.
-    void add(std::size_t index, const Request& request);
+    // Call it in the order in which the requests are decided. False, and the plan is unchanged, if
+    // the request is too large for one transaction.
+    [[nodiscard]] bool add(std::size_t index, const Request& request);
 
     // Call it after the last add(). Returns one slot for each key, in the order of the keys.
     [[nodiscard]] Work lay_out();
@@ -46,7 +48,7 @@ public:
     [[nodiscard]] std::span<const std::size_t> slots(std::size_t entry) const {
         return std::span{slots_}.subspan(entries_[entry].first, entries_[entry].count);
     }
-    // The located lock ids, and those of the tries in the plan.
+    // The located lock ids, and the lock ids of the tries in the plan.
     [[nodiscard]] const std::optional<Located>& located() const { return located_; }
 
 private:
@@ -67,7 +69,7 @@ private:
     };
 
     [[nodiscard]] std::span<const LockKey> keys_of(const AnyTry auto& request);
-    [[nodiscard]] std::span<const LockKey> keys_of(const ReleaseAll& request);
+    [[nodiscard]] std::optional<std::span<const LockKey>> keys_of(const ReleaseAll& request);
     [[nodiscard]] std::span<const LockKey> keys_of(const Break& request);
     [[nodiscard]] std::span<const LockKey> keys_of(const Holders& request);
     [[nodiscard]] std::span<const LockKey> keys_of(const ByLockId auto& request);

@@ -1,5 +1,7 @@
 #include "core/request_traits.hpp"
 
+#include <leasehold/limits.hpp>
+
 #include <algorithm>
 
 namespace leasehold {
@@ -111,14 +113,20 @@ std::size_t rows_asked_for(const Request& request) {
 std::size_t weight_of(const Request& request) {
     // Reading this many rows takes a store as long as a try.
     constexpr std::size_t rows_of_a_try = 16;
-    // The number of an owner's leases is unknown here.
-    constexpr std::size_t leases_of_an_owner = 16;
+    // A list may look through many rows that it does not return: leases of other owners, and ended
+    // ones. How many, is unknown here, and so is the number of an owner's leases. Few of these
+    // requests go into one batch, so that other clients' requests get in between.
+    constexpr std::size_t leases_of_an_owner = 128;
     return std::visit(
         []<class R>(const R& r) -> std::size_t {
             if constexpr (std::is_same_v<R, TryLockAll>) {
                 return std::max<std::size_t>(r.keys.size(), 1);
-            } else if constexpr (std::is_same_v<R, List> || std::is_same_v<R, History>) {
+            } else if constexpr (std::is_same_v<R, List>) {
+                return 1 + (Limits::rows_looked_through + r.limit) / rows_of_a_try;
+            } else if constexpr (std::is_same_v<R, History>) {
                 return 1 + r.limit / rows_of_a_try;
+            } else if constexpr (std::is_same_v<R, Holders>) {
+                return 1 + Limits::shared_holders / rows_of_a_try;
             } else if constexpr (std::is_same_v<R, Purge>) {
                 return 1 + r.rows / rows_of_a_try;
             } else if constexpr (std::is_same_v<R, ReleaseAll>) {

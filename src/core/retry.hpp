@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
+#include <leasehold/errors.hpp>
 #include <leasehold/time.hpp>
+
+#include "core/enum_table.hpp"
 
 // How often something is tried again, and how long to pause before it: one policy type, and all its
 // values in one place (namespace `retries`). To try until a deadline:
@@ -40,19 +46,29 @@ namespace retries {
 
 using namespace std::chrono_literals;
 
-// Another transaction uses the lease: batcher and guards, until Limits::busy_patience.
-inline constexpr RetryPolicy busy_lease{.first_pause = 1ms, .longest_pause = 16ms};
+// Another transaction uses the lease: batcher and guards, until Limits::busy_patience. Pauses stay
+// short: where many tries of other processes use the row one after the other, only few attempts
+// meet it unlocked.
+inline constexpr RetryPolicy busy_lease{.first_pause = 1ms, .longest_pause = 4ms};
+// The same in the functions of a protected table on PostgreSQL: half a second in all.
+inline constexpr RetryPolicy protected_write{
+    .attempts = 51, .first_pause = 10ms, .longest_pause = 10ms};
 // A database transaction met a conflict; then its requests go one by one.
 inline constexpr RetryPolicy conflict{.attempts = 3};
 // An etcd transaction met a conflict. etcd has no locks, so it meets more of them.
 inline constexpr RetryPolicy etcd_conflict{.attempts = 12};
-// A lock is held, and the store has no line to wait in: the command, as long as --wait says.
+// A lock is held, and may be released by another process; or the store cannot be reached. As long
+// as the caller's patience lasts.
 inline constexpr RetryPolicy held_lock{
     .first_pause = 20ms, .longest_pause = 500ms, .pauses = RetryPolicy::Pauses::random};
 
+// A leader's work has ended: other candidates get the chance to lead.
+inline constexpr RetryPolicy next_term{
+    .first_pause = 1s, .longest_pause = 1s, .pauses = RetryPolicy::Pauses::random};
+
 // The time at which a lease of etcd may be found dead has not come: until StoreOptions::io_timeout.
 inline constexpr RetryPolicy etcd_clock{.first_pause = 5ms, .longest_pause = 5ms};
-// Another process makes or migrates the tables of MariaDB: one minute in all.
+// Another process makes or migrates the tables of MySQL or MariaDB: one minute in all.
 inline constexpr RetryPolicy schema_lock{
     .attempts = 121, .first_pause = 500ms, .longest_pause = 500ms};
 // Another process creates the SQLite file.
@@ -70,6 +86,19 @@ inline constexpr Duration accept_pause = 50ms;
 }
 
 }  // namespace retries
+
+// Whether a later attempt may succeed where this fault was the answer.
+[[nodiscard]] inline bool may_pass(const StoreFault& fault) {
+    using enum StoreFault::Cause;
+    static constexpr EnumTable<StoreFault::Cause, bool> table{{{unavailable, true},
+                                                               {clock_leap, true},
+                                                               {configuration, false},
+                                                               {not_allowed, false},
+                                                               {internal, true},
+                                                               {lock_id_in_use, false},
+                                                               {too_large, false}}};
+    return table[fault.cause()];
+}
 
 // The attempts at one thing. The first attempt is under way when this is made.
 class Retry {
@@ -95,6 +124,17 @@ public:
         if (!pause) return false;
         if (*pause > Duration::zero()) std::this_thread::sleep_for(*pause);
         return true;
+    }
+
+    // The same, until `stop` is requested: false then too.
+    [[nodiscard]] bool pause(const std::stop_token& stop) {
+        const auto pause = next_pause();
+        if (!pause) return false;
+        std::mutex mutex;
+        std::condition_variable_any nothing;
+        std::unique_lock lock{mutex};
+        nothing.wait_for(lock, stop, *pause, [] { return false; });
+        return !stop.stop_requested();
     }
 
 private:

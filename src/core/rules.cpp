@@ -30,6 +30,11 @@ bool is_own(const Grant& grant, const std::string& owner, const std::string& tok
     return !owner.empty() && grant.owner == owner && grant.token_id == token_id;
 }
 
+// How many leases can share the key at most.
+std::size_t places_of(const AnyTry auto& request) {
+    return request.places.value_or(Limits::shared_holders);
+}
+
 bool is_meant(const ReleaseAll& request, const LockKey& key, const Grant& grant) {
     if (!request.only_keys.has(key)) return false;
     // lab: release-all
@@ -125,18 +130,28 @@ bool Rules::has_alive(const Cell& cell, LockId lock_id) const {
     });
 }
 
-bool Rules::refuses(const Cell& cell, LockId lock_id, const std::string& owner, Mode mode) const {
-    return std::ranges::any_of(cell.grants, [&, now = now_for(cell)](const Grant& grant) {
-        return grant.lock_id != lock_id && (owner.empty() || grant.owner != owner) &&
-               (mode == Mode::exclusive || grant.mode == Mode::exclusive) && alive(grant, now);
-    });
+template <AnyTry R>
+bool Rules::refuses(const R& request, LockId lock_id, const Cell& cell) const {
+    const Time now = now_for(cell);
+    bool mine = false;
+    std::size_t others = 0;
+    for (const Grant& grant : cell.grants) {
+        if (!alive(grant, now)) continue;
+        if (grant.lock_id == lock_id || (!request.owner.empty() && grant.owner == request.owner)) {
+            mine = true;
+            continue;
+        }
+        ++others;
+        if (request.mode == Mode::exclusive || grant.mode == Mode::exclusive) return true;
+    }
+    return !mine && others >= places_of(request);
 }
 
 bool Rules::keeps_cell(const Request& request, std::size_t index, const Cell& cell) const {
     return std::visit(
         [&]<class R>(const R& r) {
             if constexpr (AnyTry<R>) {
-                return refuses(cell, tried_ids(r)[index], r.owner, r.mode);
+                return refuses(r, tried_ids(r)[index], cell);
             } else if constexpr (ByLockId<R>) {
                 return !has_alive(cell, r.lock_id);
             } else {
@@ -205,7 +220,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
         return leap_fault();
     }
     if (mine != nullptr) return convert_or_renew(request, cell, *mine, now);
-    if (living >= Limits::shared_holders) return held_by_all(request.key, cell, now);
+    if (living >= places_of(request)) return held_by_all(request.key, cell, now);
 
     if (request.since && cell.fence != *request.since) {
         Refusal refusal = gone_because(cell.fence == 0 ? Gone::unknown : Gone::taken, now);
@@ -272,7 +287,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
     std::vector<std::optional<Cell>> before;
     before.reserve(cells.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const bool stays = refuses(*cells[i], request.lock_ids[i], request.owner, request.mode);
+        const bool stays = refuses(request, request.lock_ids[i], *cells[i]);
         before.push_back(stays ? std::nullopt : std::optional{*cells[i]});
     }
     const std::size_t endings_before = endings_.size();
@@ -282,6 +297,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                 .mode = request.mode,
                 .ttl = request.ttl,
                 .max_hold = request.max_hold,
+                .places = request.places,
                 .fresh_lock_id = request.fresh_lock_id};
     copy_fields(requested_texts, request, one);
     copy_fields(private_fields, request, one);
@@ -395,10 +411,14 @@ bool Rules::is_alive(const Cell& cell, const Grant& grant) const {
 
 HolderPage Rules::holders(const LockKey& key, const Cell& cell) const {
     HolderPage page{.store_now = now_for(cell)};
+    std::size_t bytes = 0;
     for (const Grant& grant : cell.grants) {
-        if (alive(grant, page.store_now)) page.items.push_back(to_holder(key, grant));
+        if (!alive(grant, page.store_now)) continue;
+        bytes += size_of(key, grant);
+        page.cut = bytes > Limits::page_bytes && !page.empty();
+        if (page.cut) break;
+        page.items.push_back(to_holder(key, grant));
     }
-    cut_to_size(page);
     return page;
 }
 

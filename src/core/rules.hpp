@@ -11,6 +11,7 @@
 #include <leasehold/request.hpp>
 
 #include "core/grant.hpp"
+#include "core/request_traits.hpp"
 #include "core/store_clock.hpp"
 
 // The rules of the lock, once for all stores. A store loads and locks the cells of a batch's keys,
@@ -105,7 +106,9 @@ private:
     [[nodiscard]] bool only_looks_expired(const Cell& cell, const Grant& grant, Time moment) const;
     Grant* find_alive(Cell&, LockId) const;
     [[nodiscard]] bool has_alive(const Cell&, LockId) const;
-    [[nodiscard]] bool refuses(const Cell&, LockId, const std::string& owner, Mode) const;
+    // Whether living leases of others certainly refuse this try of a cell.
+    template <AnyTry R>
+    [[nodiscard]] bool refuses(const R& request, LockId, const Cell&) const;
     Outcome grant(const TryLock&, Cell&, Time now);
     Outcome convert_or_renew(const TryLock&, Cell&, Grant& mine, Time now);
     struct End {

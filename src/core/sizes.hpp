@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,8 +13,22 @@
 
 #include "core/grant.hpp"
 
-// How large answers are, and where they end.
+// How large answers are, and where they end. Texts count with their size in JSON, where a tab takes
+// six bytes.
 namespace leasehold {
+
+// The bytes of the text between the quotes of a JSON string.
+[[nodiscard]] inline std::size_t bytes_in_json(std::string_view text) noexcept {
+    std::size_t bytes = text.size();
+    for (const char c : text) {
+        if (c == '"' || c == '\\' || c == '\n') {
+            bytes += 1;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            bytes += 5;
+        }
+    }
+    return bytes;
+}
 
 // The bytes that a row of an answer is counted with besides its texts.
 inline constexpr std::size_t row_bytes = 64;
@@ -21,10 +36,10 @@ inline constexpr std::size_t row_bytes = 64;
 // The size of a lease, a holder or a grant in an answer.
 template <class T>
 [[nodiscard]] std::size_t size_of(const LockKey& key, const T& lease) {
-    std::size_t bytes = row_bytes + key.type().size() + key.id().size();
+    std::size_t bytes = row_bytes + bytes_in_json(key.type()) + bytes_in_json(key.id());
     for_each_field(public_fields, [&](const auto& field) {
         using Value = std::remove_cvref_t<decltype(field.of(lease))>;
-        if constexpr (std::is_same_v<Value, std::string>) bytes += field.of(lease).size();
+        if constexpr (std::is_same_v<Value, std::string>) bytes += bytes_in_json(field.of(lease));
     });
     return bytes;
 }
@@ -35,7 +50,7 @@ template <class T>
     return size_of(holder.key, holder);
 }
 [[nodiscard]] inline std::size_t size_of(const PastLease& past) {
-    return size_of(past.lease) + past.by.size() + past.why.size();
+    return size_of(past.lease) + bytes_in_json(past.by) + bytes_in_json(past.why);
 }
 
 // Ends a page where it would exceed Limits::page_bytes. The first row always stays.
@@ -47,6 +62,7 @@ void cut_to_size(Page<T>& page) {
         if (bytes <= Limits::page_bytes || rows == 0) continue;
         page.items.erase(page.items.begin() + static_cast<std::ptrdiff_t>(rows), page.items.end());
         page.cut = true;
+        page.looked_up_to.reset();
         return;
     }
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/columns.hpp"
+#include "core/enum_names.hpp"
 
 // How statements are written: as a pattern with {words} in it, filled in once when the program
 // starts.
@@ -35,6 +36,17 @@ inline constexpr auto sql_digits = [] {
 template <auto first>
 inline constexpr std::string_view sql_numbers_from{sql_digits<first>.data(),
                                                    sql_digits<first>.size()};
+
+// "when 0 then 'no such lease is known' when 1 then ...", for a CASE of a column that keeps a Gone.
+[[nodiscard]] inline std::string sql_gone_sentences() {
+    std::string cases;
+    for (std::size_t i = 0; i < enum_size<Gone>; ++i) {
+        const auto gone = static_cast<Gone>(i);
+        cases += "when " + std::to_string(number_of(gone)) + " then '" +
+                 std::string{gone_sentences[gone]} + "' ";
+    }
+    return cases;
+}
 
 struct SqlWord {
     std::string_view name;

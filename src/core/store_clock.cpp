@@ -38,7 +38,8 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
         // what a reading takes must not be lost with each of them.
         if (earliest >= now) return highest_ = earliest;
     } else if (reading - latest > max_leap_) {
-        note_leap(reading, reading - latest);
+        // What cannot be told from the leap counts as a part of it: no lease ends too early.
+        note_leap(reading, reading - earliest);
     }
     last_ = {now, asked, answered};
     return highest_ = now;

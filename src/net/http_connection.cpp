@@ -83,7 +83,9 @@ public:
             complete(effect_once_sent, "the connection was lost",
                      [&](auto ended) { beast::http::async_read(stream, buffer_, parser, ended); });
         });
-        kept_ = parser.get().keep_alive();
+        // After an interim answer the final one is still to come: it must not be taken for the
+        // answer to the next request.
+        kept_ = parser.get().keep_alive() && parser.get().result_int() >= 200;
         last_used_ = SteadyClock::now();
         return {parser.get().result_int(), std::move(parser.get().body())};
     }

@@ -71,6 +71,31 @@ PastLease past_from(const json::value& value) {
             .sequence = fields.integer("sequence")};
 }
 
+// The place up to which a store has looked for a page.
+json::object place_of(const Holder& last) {
+    json::object place;
+    put_key(place, last.key);
+    place["fence"] = last.fence;
+    return place;
+}
+json::object place_of(const PastLease& last) {
+    json::object place = place_of(last.lease);
+    place["sequence"] = last.sequence;
+    return place;
+}
+template <class T>
+std::optional<T> place_in(Fields& fields) {
+    const json::value* value = fields.optional("looked_up_to");
+    if (value == nullptr) return std::nullopt;
+    Fields place{*value, "\"looked_up_to\""};
+    Holder last{.key = key_from(place), .fence = place.integer("fence")};
+    if constexpr (std::is_same_v<T, Holder>) {
+        return last;
+    } else {
+        return PastLease{.lease = std::move(last), .sequence = place.integer("sequence")};
+    }
+}
+
 // Whether a page says that it ended before its limit.
 bool is_cut(Fields& fields) {
     const json::value* cut = fields.optional("cut");
@@ -215,10 +240,12 @@ json::object to_json(const Outcome& outcome) {
                 object["holders"] = list_of(answer.items);
                 object["store_now"] = to_json(answer.store_now);
                 if (answer.cut) object["cut"] = true;
+                if (answer.looked_up_to) object["looked_up_to"] = place_of(*answer.looked_up_to);
             } else if constexpr (std::is_same_v<T, HistoryPage>) {
                 object["history"] = list_of(answer.items);
                 object["store_now"] = to_json(answer.store_now);
                 if (answer.cut) object["cut"] = true;
+                if (answer.looked_up_to) object["looked_up_to"] = place_of(*answer.looked_up_to);
             } else if constexpr (std::is_same_v<T, Purged>) {
                 object["purged"] = {{"forgotten", answer.forgotten}, {"complete", answer.complete}};
             } else if constexpr (std::is_same_v<T, Refusal>) {
@@ -251,12 +278,14 @@ Outcome outcome_from(const json::value& value) {
             .items = read_list<Holder>(*holders, "holders",
                                        [](const json::value& item) { return holder_from(item); }),
             .store_now = required_time(fields, "store_now"),
-            .cut = is_cut(fields)};
+            .cut = is_cut(fields),
+            .looked_up_to = place_in<Holder>(fields)};
     }
     if (const json::value* history = fields.optional("history")) {
         return HistoryPage{.items = read_list<PastLease>(*history, "history", past_from),
                            .store_now = required_time(fields, "store_now"),
-                           .cut = is_cut(fields)};
+                           .cut = is_cut(fields),
+                           .looked_up_to = place_in<PastLease>(fields)};
     }
     if (const json::value* purged = fields.optional("purged")) {
         Fields counted{*purged, "purged"};

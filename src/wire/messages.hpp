@@ -39,7 +39,8 @@ void print(std::string& out, const Lease& lease);
 
 // {"lease": {...}}, {"leases": [...]}, {"holders": [...], "store_now": ...},
 // {"history": [...], "store_now": ...}, {"purged": {...}}, {"refused": {...}} or {"fault": {...}}.
-// A page that was cut has "cut": true.
+// A page that was cut has "cut": true. A server that names only some of the "leases" that a
+// release_all has ended adds "leases_in_all".
 [[nodiscard]] json::object to_json(const Outcome& outcome);
 void print(std::string& out, const Outcome& outcome);
 // Throws BadRequest if it is not one.

@@ -23,13 +23,23 @@ void put_terms(json::object& object, const R& request) {
     for_each_field(requested_texts,
                    [&](const auto& field) { object[field.name] = field.of(request); });
     if (request.max_hold) object["max_hold_ms"] = to_json(*request.max_hold);
+    if (request.places) object["places"] = *request.places;
     if (!request.token_id.empty()) object["token_id"] = request.token_id;
+}
+
+std::optional<std::size_t> optional_count(Fields& fields, std::string_view name) {
+    const auto count = fields.optional_integer(name);
+    if (!count) return std::nullopt;
+    if (*count < 1) fields.refuse(name, "must be at least 1, not " + std::to_string(*count));
+    return static_cast<std::size_t>(*count);
 }
 
 template <class R>
 void read_terms(Fields& fields, R& request, Duration default_ttl) {
     request.owner = fields.optional_text("owner").value_or("");
-    request.mode = optional_name(fields, "mode", mode_names).value_or(Mode::exclusive);
+    const auto mode = optional_name(fields, "mode", mode_names);
+    request.places = optional_count(fields, "places");
+    request.mode = request.places ? Mode::shared : mode.value_or(Mode::exclusive);
     request.ttl = fields.optional_ttl("ttl_ms").value_or(default_ttl);
     for_each_field(requested_texts, [&](const auto& field) {
         field.of(request) = fields.optional_text(field.name).value_or("");
@@ -172,14 +182,6 @@ struct ToMessage {
     }
 };
 
-std::size_t read_limit(Fields& fields, std::size_t otherwise) {
-    const auto limit = fields.optional_integer("limit");
-    if (limit && *limit < 1) {
-        fields.refuse("limit", "must be at least 1, not " + std::to_string(*limit));
-    }
-    return limit ? static_cast<std::size_t>(*limit) : otherwise;
-}
-
 Request read_try(Fields& fields, Duration default_ttl) {
     LockKey key = key_from(fields);
     std::optional<LockId> lock_id;
@@ -254,13 +256,13 @@ Request read_list_request(Fields& fields) {
         request.after = Holder{.key = key_from(place), .fence = place.integer("fence")};
         place.refuse_others();
     }
-    request.limit = read_limit(fields, request.limit);
+    request.limit = optional_count(fields, "limit").value_or(request.limit);
     return request;
 }
 
 Request read_history(Fields& fields) {
     History request{.key = optional_key(fields), .before = fields.optional_integer("before")};
-    request.limit = read_limit(fields, request.limit);
+    request.limit = optional_count(fields, "limit").value_or(request.limit);
     return request;
 }
 
@@ -273,7 +275,7 @@ Request read_holders(Fields& fields) {
 }
 
 Request read_purge(Fields& fields) {
-    return Purge{read_limit(fields, Purge{}.rows)};
+    return Purge{optional_count(fields, "limit").value_or(Purge{}.rows)};
 }
 
 using Read = Request (*)(Fields& fields, Duration default_ttl);

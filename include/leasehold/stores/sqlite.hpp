@@ -6,6 +6,7 @@
 
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
 struct sqlite3;
@@ -28,5 +29,9 @@ namespace leasehold::sqlite {
 // Ends the lease when the caller's transaction commits. If it is rolled back, the lease lives on.
 Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id,
                       Duration busy_patience = Limits{}.busy_patience);
+
+// Protects tables of this file.
+[[nodiscard]] std::unique_ptr<TableProtection> open_protection(const std::string& path,
+                                                               const StoreOptions& options = {});
 
 }  // namespace leasehold::sqlite

@@ -86,7 +86,7 @@ Answer BatchRunner::send(Txn& txn, Effect effect, std::optional<Time> written) {
             shared_.clock.wrote({*written, answer.revision}, asked, answered);
         } else if (!clock.pairs.empty()) {
             const auto time = time_from(clock.pairs.front().value);
-            if (!time) throw std::runtime_error{"the clock is no time"};
+            if (!time) throw std::runtime_error{"the clock key does not contain a time"};
             answer.clock = *time;
             const ClockKey::Reading reading{*time, clock.pairs.front().changed};
             if (answer.put_if_done && reading.changed == answer.revision) {
@@ -187,25 +187,22 @@ std::unordered_map<LockId, LockKey> BatchRunner::locate(std::span<const LockId> 
     return keys;
 }
 
-std::vector<LockKey> BatchRunner::keys_of(const std::string& owner, OwnerScope scope) {
-    return owned(owner, scope, &unchanged_);
-}
-
-std::vector<LockKey> BatchRunner::owned(const std::string& owner, OwnerScope scope,
-                                        std::vector<Unchanged>* seen) {
+OwnedKeys BatchRunner::keys_of(const std::string& owner, OwnerScope scope, std::size_t most) {
     if (owner.empty()) return {};
     std::vector<KeyRange> ranges{names_.owned_by(owner)};
     if (scope == OwnerScope::below) ranges.push_back(names_.owned_below(owner));
-    std::vector<LockKey> keys;
+    OwnedKeys owned;
     for (const KeyRange& all : ranges) {
         Revision revision = 0;
-        for (const KeyValue& pair : range(all, 0, &revision).pairs) {
-            if (auto key = names_.key_owned(pair.key)) keys.push_back(*std::move(key));
+        const Page page = range(all, most + 1, &revision);
+        owned.rows += page.pairs.size();
+        for (const KeyValue& pair : page.pairs) {
+            if (auto key = names_.key_owned(pair.key)) owned.keys.push_back(*std::move(key));
         }
-        if (seen != nullptr) seen->push_back({all, revision});
+        unchanged_.push_back({all, revision});
     }
-    sort_and_unite(keys);
-    return keys;
+    sort_and_unite(owned.keys);
+    return owned;
 }
 
 }  // namespace leasehold::etcd

@@ -57,13 +57,14 @@ protected:
     void rollback() noexcept override;
 
     std::unordered_map<LockId, LockKey> locate(std::span<const LockId> lock_ids) override;
-    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override;
+    OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most) override;
     std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
                                 Time moment) override;
     ClockReading read_clock() override;
     void raise_floor(Time floor) noexcept override;
-    std::vector<Holder> list(const List& request, Time now) override;
-    std::vector<PastLease> history(const History& request, Time oldest) override;
+    std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows) override;
+    std::vector<Holder> list(const List& request, Time now, const KeyPlace& until) override;
+    std::vector<PastLease> history(const History& request) override;
     std::size_t forget_history(Time before, std::size_t limit) override;
 
 private:
@@ -121,11 +122,10 @@ private:
     enum class Unreadable { skip, refuse };
     [[nodiscard]] std::vector<KeyAndRow> rows_in(const Page& page, Unreadable unreadable) const;
     [[nodiscard]] std::vector<KeyAndRow> rows_of(std::span<const LockKey> keys);
-    [[nodiscard]] std::vector<LockKey> owned(const std::string& owner, OwnerScope scope,
-                                             std::vector<Unchanged>* seen);
     [[nodiscard]] static std::int64_t sequence_of(const KeyValue& ended, const EndedRecord& record);
     [[nodiscard]] Page numbered(std::span<const KeyValue> pasts_of_a_key);
-    [[nodiscard]] std::vector<Holder> list_once(const List& request, Time now, Time& dead);
+    [[nodiscard]] std::vector<Holder> list_once(const List& request, Time now,
+                                                const KeyPlace& until, Time& dead);
 
     Shared& shared_;
     const Names& names_;

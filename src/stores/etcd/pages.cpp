@@ -16,7 +16,6 @@ namespace {
 using Effect = StoreFault::Effect;
 
 constexpr std::size_t pairs_of_a_page = 1000;
-constexpr std::size_t keys_at_once = 100;
 constexpr std::size_t pairs_at_once = 300;
 
 // More leases than one transaction ends.
@@ -72,11 +71,25 @@ std::vector<BatchRunner::KeyAndRow> BatchRunner::rows_of(std::span<const LockKey
     return rows;
 }
 
-std::vector<Holder> BatchRunner::list(const List& request, Time now) {
+std::optional<KeyPlace> BatchRunner::place_behind(const KeyPlace& place, std::size_t rows) {
+    KeyRange rest = names_.rows(std::nullopt, std::nullopt);
+    if (!place.id.empty()) {
+        rest = names_.rows(std::nullopt, LockKey{place.type, place.id});
+    } else if (!place.type.empty()) {
+        rest = names_.rows(place.type, std::nullopt);
+    }
+    const Page page = range(rest, rows);
+    if (!page.more) return std::nullopt;
+    const auto last = names_.part_of(page.pairs.back().key);
+    if (!last) return std::nullopt;
+    return KeyPlace{std::string{last->key.type()}, std::string{last->key.id()}};
+}
+
+std::vector<Holder> BatchRunner::list(const List& request, Time now, const KeyPlace& until) {
     for (;;) {
         const Time clock = shared_.clock.latest().time;
         Time dead{};
-        std::vector<Holder> holders = list_once(request, now, dead);
+        std::vector<Holder> holders = list_once(request, now, until, dead);
         if (dead <= clock) return holders;
         if (dead <= shared_.clock.latest().time) continue;
         // No process may later find a lease alive that is missing here.
@@ -86,9 +99,15 @@ std::vector<Holder> BatchRunner::list(const List& request, Time now) {
     }
 }
 
-std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& dead) {
+std::vector<Holder> BatchRunner::list_once(const List& request, Time now, const KeyPlace& until,
+                                           Time& dead) {
     std::vector<Holder> holders;
+    const auto is_behind = [&](const LockKey& key) {
+        return std::pair{key.type(), key.id()} >
+               std::pair<std::string_view, std::string_view>{until.type, until.id};
+    };
     const auto take = [&](const KeyAndRow& row) {
+        if (is_behind(row.key)) return;
         std::vector<Grant> grants = cell_of(row.known.row, row.known.shares).grants;
         for (const Grant& grant : grants) {
             if (grant.expires_at <= now) {
@@ -110,18 +129,6 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
         for (const KeyAndRow& row : rows_of({&request.after->key, 1})) take(row);
     }
     const auto after = request.after ? std::optional{request.after->key} : std::nullopt;
-    if (request.owner && !request.owner->empty()) {
-        std::vector<LockKey> keys = owned(*request.owner, request.scope, nullptr);
-        std::erase_if(keys, [&](const LockKey& key) {
-            return (after && key <= *after) || (request.type && key.type() != *request.type);
-        });
-        for (std::size_t at = 0; at < keys.size() && holders.size() < request.limit;
-             at += keys_at_once) {
-            const auto some = std::span{keys}.subspan(at, std::min(keys_at_once, keys.size() - at));
-            for (const KeyAndRow& row : rows_of(some)) take(row);
-        }
-        return holders;
-    }
     KeyRange rest = names_.rows(request.type, after);
     for (bool more = true; more && holders.size() < request.limit;) {
         Page page = range(rest, pairs_of_a_page);
@@ -130,6 +137,7 @@ std::vector<Holder> BatchRunner::list_once(const List& request, Time now, Time& 
             // The shares of the last key may continue on the next page: that page begins with this
             // key.
             const auto last = names_.part_of(page.pairs.back().key);
+            more = !last || !is_behind(last->key);
             const auto begins = std::ranges::find_if(page.pairs, [&](const KeyValue& pair) {
                 return last && pair.key == names_.row(last->key);
             });
@@ -168,11 +176,11 @@ void BatchRunner::number_what_ended() {
     }
 }
 
-std::vector<PastLease> BatchRunner::history(const History& request, Time oldest) {
+std::vector<PastLease> BatchRunner::history(const History& request) {
     const std::int64_t before = request.before.value_or(no_sequence);
     std::vector<PastLease> pasts;
     const auto take = [&](const Ended& ended, std::int64_t sequence) {
-        if (sequence >= before || ended.ending->at < oldest) return;
+        if (sequence >= before) return;
         if (request.key && *request.key != ended.key) return;
         pasts.push_back(to_past(ended, sequence));
     };

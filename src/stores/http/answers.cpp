@@ -31,7 +31,8 @@ StoreFault::Cause cause_of(unsigned status) {
         case 429: return StoreFault::Cause::unavailable;
         default:
             // Any other refusal would be repeated.
-            return status < 500 ? StoreFault::Cause::configuration : StoreFault::Cause::unavailable;
+            return status >= 300 && status < 500 ? StoreFault::Cause::configuration
+                                                 : StoreFault::Cause::unavailable;
     }
 }
 
@@ -72,8 +73,10 @@ json::value understood(const std::string& server, const Response& response,
     if (const std::string detail = field_of(problem, "detail"); !detail.empty()) {
         said += ": " + detail;
     }
-    // A refused request was not started. If it was started, the server says so.
-    const bool untouched = response.status < 500 || field_of(problem, "effect") == "none" ||
+    // A refused request was not started. If it was started, the server says so. An interim answer
+    // (1xx) of a proxy says nothing about it.
+    const bool refused = response.status >= 300 && response.status < 500;
+    const bool untouched = refused || field_of(problem, "effect") == "none" ||
                            field_of(problem, "code") == "overloaded";
     throw StoreFault{untouched ? StoreFault::Effect::none : effect, cause_of(response.status),
                      said};

@@ -11,6 +11,7 @@
 #include "core/enum_names.hpp"
 #include "core/request_traits.hpp"
 #include "stores/http/answers.hpp"
+#include "stores/http/line.hpp"
 #include "stores/http/server_connection.hpp"
 #include "wire/messages.hpp"
 
@@ -50,6 +51,7 @@ class HttpStore final : public Store {
 public:
     HttpStore(const ServerAddress& target, const StoreOptions& options)
         : connection_{target, options.io_timeout},
+          line_{target, options.io_timeout},
           status_{[target, timeout = options.io_timeout](const std::stop_token& ended) {
               ServerConnection connection{target, timeout};
               return read_status(connection, ended);
@@ -67,6 +69,8 @@ public:
     [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
 
     [[nodiscard]] StoreStatus status() override { return status_.status(); }
+
+    [[nodiscard]] StoreLine* line() noexcept override { return &line_; }
 
 private:
     // Sends as many requests as fit into one message, at least one. Returns how many.
@@ -131,6 +135,7 @@ private:
 
     std::mutex mutex_;
     ServerConnection connection_;  // guarded by mutex_
+    Line line_;
     CachedStatus status_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stores/http/answers.hpp"
+#include "stores/http/server_connection.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::http {
@@ -33,7 +34,7 @@ std::optional<Duration> longest_wait_in(const Response& response) {
     return wire::Fields{problem, "the server's answer"}.optional_duration("longest_wait_ms");
 }
 
-Result<Lease> lease_in(const std::string& server, const TryLock& wanted, const Response& response) {
+Outcome answer_in(const std::string& server, const TryLock& wanted, const Response& response) {
     json::object answer;
     if (response.status == 409 || response.status == 410) {
         json::value problem = problem_in(response);
@@ -44,31 +45,30 @@ Result<Lease> lease_in(const std::string& server, const TryLock& wanted, const R
     if (answer.empty()) answer["lease"] = understood(server, response, effect);
     Outcome outcome = wire::outcome_from(std::move(answer));
     require_fit(wanted, outcome);
-    if (auto* refusal = std::get_if<Refusal>(&outcome)) return std::unexpected{std::move(*refusal)};
-    return std::get<Lease>(std::move(outcome));
+    return outcome;
 }
 
 }  // namespace
 
-Result<Lease> Line::try_lock(const TryLock& wanted, Duration patience,
-                             const std::stop_token& ended) {
+Outcome Line::wait(const TryLock& wanted, Duration patience, const std::stop_token& stop) {
+    ServerConnection connection{target_, io_timeout_};
     try {
         for (;;) {
-            const Duration wait = std::min(patience, longest_wait_);
+            const Duration wait = std::min(patience, longest_wait_.load());
             const Response response =
-                connection_.wait_for({.method = net::Method::post,
-                                      .path = path_of(wanted.key),
-                                      .body = body_of(wanted, wait),
-                                      .headers = {{"Lock-Token", wanted.lock_id.to_string()}},
-                                      .effect_once_sent = effect},
-                                     wait, ended);
+                connection.wait_for({.method = net::Method::post,
+                                     .path = path_of(wanted.key),
+                                     .body = body_of(wanted, wait),
+                                     .headers = {{"Lock-Token", wanted.lock_id.to_string()}},
+                                     .effect_once_sent = effect},
+                                    wait, stop);
             const auto longest = longest_wait_in(response);
             if (!longest || *longest >= wait)
-                return lease_in(connection_.server(), wanted, response);
+                return answer_in(connection.server(), wanted, response);
             longest_wait_ = *longest;
         }
     } catch (const BadRequest& bad) {
-        throw not_understood(connection_.server(), effect, bad.what());
+        throw not_understood(connection.server(), effect, bad.what());
     }
 }
 

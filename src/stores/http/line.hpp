@@ -1,27 +1,29 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <stop_token>
+#include <utility>
 
 #include <leasehold/store.hpp>
 #include <leasehold/stores/http.hpp>
 
-#include "stores/http/server_connection.hpp"
-
 namespace leasehold::http {
 
-// A place in a server's waiting line for a key: first come, first served.
-class Line {
+// The waiting lines of a server. Each wait has a connection of its own, and the server learns from
+// its end that nobody waits any more. Thread-safe.
+class Line final : public StoreLine {
 public:
-    Line(const ServerAddress& target, Duration io_timeout) : connection_{target, io_timeout} {}
+    Line(ServerAddress target, Duration io_timeout)
+        : target_{std::move(target)}, io_timeout_{io_timeout} {}
 
-    // Granted as soon as it is our turn. Refused when the patience is over, or when the server ends
-    // the wait. Throws StoreFault, also when `ended` is stopped.
-    [[nodiscard]] Result<Lease> try_lock(const TryLock& wanted, Duration patience,
-                                         const std::stop_token& ended);
+    [[nodiscard]] Outcome wait(const TryLock& wanted, Duration patience,
+                               const std::stop_token& stop) override;
 
 private:
-    ServerConnection connection_;
-    Duration longest_wait_ = std::chrono::minutes{1};  // until the server names another limit
+    const ServerAddress target_;
+    const Duration io_timeout_;
+    std::atomic<Duration> longest_wait_{std::chrono::minutes{1}};  // until the server names another
 };
 
 }  // namespace leasehold::http

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "core/release_in_parts.hpp"
 #include "core/rules.hpp"
 #include "core/sizes.hpp"
 #include "stores/memory/id_index.hpp"
@@ -224,12 +225,24 @@ private:
     }
 
     Outcome answer(const ReleaseAll& request) {
-        const auto locks = lock_all();
         std::vector<Lease> released;
+        if (request.key) {
+            Shard& shard = shard_of(*request.key);
+            const std::lock_guard lock{shard.mutex};
+            Decision decision{*this, shard};
+            const auto slot = shard.cells.find(*request.key);
+            if (slot == shard.cells.end()) return released;
+            decision.rules.release_all(request, slot->first, slot->second, released);
+            decision.settle();
+            return released;
+        }
+        const auto locks = lock_all();
+        std::size_t owned = 0;
+        for (const Shard& shard : shards_) owned += count_owned(shard, request);
+        if (owned > Limits::released_at_once) return too_many_leases();
         for (Shard& shard : shards_) {
             Decision decision{*this, shard};
             for (const LockKey* key : keys_of(shard, request.owner, request.scope)) {
-                if (request.key && *request.key != *key) continue;
                 decision.rules.release_all(request, *key, shard.cells.at(*key), released);
             }
             decision.settle();
@@ -354,6 +367,15 @@ private:
         std::ranges::sort(keys, {}, [](const LockKey* key) -> const LockKey& { return *key; });
         const auto repeated = std::ranges::unique(keys);
         keys.erase(repeated.begin(), repeated.end());
+        return keys;
+    }
+
+    static std::size_t count_owned(const Shard& shard, const ReleaseAll& request) {
+        std::size_t keys = 0;
+        for (auto at = shard.owned.lower_bound(request.owner);
+             at != shard.owned.end() && at->first.starts_with(request.owner); ++at) {
+            if (owner_matches(at->first, request.owner, request.scope)) keys += at->second.size();
+        }
         return keys;
     }
 

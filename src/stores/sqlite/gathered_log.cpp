@@ -60,7 +60,7 @@ int close(sqlite3_file* file) {
     return code;
 }
 
-// All other functions of the log are those of the underlying file.
+// All other functions of the log call the underlying file.
 template <auto member>
 struct AskLog;
 template <class... Arguments, int (*sqlite3_io_methods::*member)(sqlite3_file*, Arguments...)>

@@ -6,6 +6,7 @@
 
 #include "core/guarded.hpp"
 #include "stores/sqlite/database.hpp"
+#include "stores/sqlite/presenting.hpp"
 #include "stores/sqlite/rows.hpp"
 #include "stores/sqlite/schema.hpp"
 
@@ -55,7 +56,9 @@ Result<Lease> guard(::sqlite3* transaction, const LockKey& key, LockId lock_id,
     if (!become_the_writer(transaction, busy_patience)) return busy_guarded(clock(rows));
     const Time now = clock(rows);
     const Slot slot = slot_of(key, rows.find(key));
-    return check_guarded(slot, lock_id, now, [&](LockId id) { return rows.find_past(id); });
+    auto lease = check_guarded(slot, lock_id, now, [&](LockId id) { return rows.find_past(id); });
+    if (lease && lease->mode == Mode::exclusive) present(transaction, lock_id);
+    return lease;
 }
 
 Result<Lease> release(::sqlite3* transaction, const LockKey& key, LockId lock_id,

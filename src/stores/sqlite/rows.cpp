@@ -58,15 +58,16 @@ std::string assignments(const Columns& columns, int first) {
                   [&](const std::string& name) { return name + " = ?" + std::to_string(first++); });
 }
 
-// "?N": the parameter after those of the columns.
+// "?N": the parameter after the parameters of the columns.
 template <class Columns>
 std::string parameter_after(const Columns& columns, int further = 1) {
     return "?" + std::to_string(count_of(columns) + further);
 }
 
-void take_keys(Statement& rows, std::vector<LockKey>& keys) {
-    while (rows.step()) {
-        if (auto key = key_at(rows, 0)) keys.push_back(*std::move(key));
+void take_keys(Statement& rows, OwnedKeys& owned) {
+    for (; rows.step(); ++owned.rows) {
+        if (rows.integer(2) == 0) continue;
+        if (auto key = key_at(rows, 0)) owned.keys.push_back(*std::move(key));
     }
 }
 
@@ -90,17 +91,24 @@ Rows::Rows(::sqlite3* db, std::size_t version)
               "select type, id from locks where lockid = ?1 union all "
               "select type, id from lock_shares where lockid = ?1 union all "
               "select type, id from lock_history where lockid = ?1 limit 1"},
-      owner_{db, sql_text("select type, id from locks where owner = ?1 and owner <> '' and "
-                          "ended not in ({endings}) union ") +
+      owner_{db, sql_text("select * from (select type, id, ended not in ({endings}) from locks "
+                          "where owner = ?1 and owner <> '' limit ?3) union all ") +
                      // lab: owned-shares
-                     "select type, id from lock_shares where owner = ?1 and owner <> ''"},
+                     "select * from (select type, id, 1 from lock_shares where owner = ?1 and "
+                     "owner <> '' limit ?3)"},
       owner_below_{db,
-                   sql_text("select type, id from locks where owner >= ?1 and owner < ?2 and "
-                            "owner <> '' and ended not in ({endings}) union select type, id from "
-                            "lock_shares where owner >= ?1 and owner < ?2 and owner <> ''")},
+                   sql_text("select * from (select type, id, ended not in ({endings}) from locks "
+                            "where owner >= ?1 and owner < ?2 and owner <> '' limit ?3) union all "
+                            "select * from (select type, id, 1 from lock_shares "
+                            "where owner >= ?1 and owner < ?2 and owner <> '' limit ?3)")},
       scan_{db,
             "select type, id, expiration_time from locks where (type, id) > (?1, ?2) "
             "order by type, id"},
+      place_{db,
+             "select * from (select type, id from locks where (type, id) > (?1, ?2) "
+             "order by type, id limit 1 offset ?3) union all "
+             "select * from (select type, id from lock_shares where (type, id) > (?1, ?2) "
+             "order by type, id limit 1 offset ?3) order by 1, 2 limit 1"},
       floor_{db,
              "select value, (select value from leasehold where name = 'schema') from leasehold "
              "where name = 'time_floor'"},
@@ -168,22 +176,23 @@ std::optional<LockKey> Rows::locate(LockId lock_id) {
     return key_at(locate_, 0);
 }
 
-std::vector<LockKey> Rows::keys_of(const std::string& owner, OwnerScope scope) {
+OwnedKeys Rows::keys_of(const std::string& owner, OwnerScope scope, std::size_t most) {
     const Snapshot one = snapshot();
-    std::vector<LockKey> keys;
+    const auto one_more = static_cast<std::int64_t>(most) + 1;
+    OwnedKeys owned;
     {
         const Resetting at_end{owner_};
-        owner_.bind(1, owner);
-        take_keys(owner_, keys);
+        owner_.bind(1, owner).bind(3, one_more);
+        take_keys(owner_, owned);
     }
     if (scope == OwnerScope::below) {
         const PathRange range{owner};
         const Resetting at_end{owner_below_};
-        owner_below_.bind(1, range.from).bind(2, range.before);
-        take_keys(owner_below_, keys);
+        owner_below_.bind(1, range.from).bind(2, range.before).bind(3, one_more);
+        take_keys(owner_below_, owned);
     }
-    sort_and_unite(keys);
-    return keys;
+    sort_and_unite(owned.keys);
+    return owned;
 }
 
 std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& after,
@@ -201,15 +210,26 @@ std::vector<std::pair<LockKey, Time>> Rows::scan(const std::optional<LockKey>& a
     return keys;
 }
 
-std::vector<Holder> Rows::list(const List& request, Time now) {
+std::optional<KeyPlace> Rows::place_behind(const KeyPlace& place, std::size_t rows) {
     const Snapshot one = snapshot();
-    // Lists are rare, so the statement is prepared only when it is needed.
-    std::string where = " and expiration_time > ?1 and (type, id, fence) > (?2, ?3, ?4)";
+    const Resetting at_end{place_};
+    place_.bind(1, place.type).bind(2, place.id).bind(3, static_cast<std::int64_t>(rows) - 1);
+    if (!place_.step()) return std::nullopt;
+    return KeyPlace{place_.text(0), place_.text(1)};
+}
+
+std::vector<Holder> Rows::list(const List& request, Time now, const KeyPlace& until) {
+    const Snapshot one = snapshot();
+    // Lists are rare, so the statement is prepared only when it is needed. The unary plus keeps
+    // SQLite from looking through all leases of the owner.
+    std::string where =
+        " and expiration_time > ?1 and (type, id, fence) > (?2, ?3, ?4) and (type, id) <= (?9, "
+        "?10)";
     if (request.type) where += " and type = ?5";
     if (request.owner) {
         where += request.scope == OwnerScope::exact
-                     ? " and owner = ?6"
-                     : " and (owner = ?6 or (owner >= ?7 and owner < ?8))";
+                     ? " and +owner = ?6"
+                     : " and (+owner = ?6 or (+owner >= ?7 and +owner < ?8))";
     }
     const std::string columns = names_of(public_columns);
     Statement query{db_, "select type, id, " + columns +
@@ -223,6 +243,7 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
         .bind(2, request.after ? std::string_view{request.after->key.type()} : "")
         .bind(3, request.after ? std::string_view{request.after->key.id()} : "")
         .bind(4, request.after ? request.after->fence : 0);
+    query.bind(9, until.type).bind(10, until.id);
     if (request.type) query.bind(5, *request.type);
     if (request.owner) query.bind(6, *request.owner).bind(7, range.from).bind(8, range.before);
     std::vector<Holder> holders;
@@ -234,11 +255,11 @@ std::vector<Holder> Rows::list(const List& request, Time now) {
     return holders;
 }
 
-std::vector<PastLease> Rows::history(const History& request, Time oldest) {
+std::vector<PastLease> Rows::history(const History& request) {
     const Snapshot one = snapshot();
-    if (request.key) return history_of(*request.key, request, oldest);
-    Statement query{db_, history_query("where seq < ?1 and ended_at >= ?2 order by seq desc")};
-    query.bind(1, request.before.value_or(INT64_MAX)).bind(2, micros(oldest));
+    if (request.key) return history_of(*request.key, request);
+    Statement query{db_, history_query("where seq < ?1 order by seq desc")};
+    query.bind(1, request.before.value_or(INT64_MAX));
     std::vector<PastLease> page;
     while (page.size() < request.limit && query.step()) {
         if (auto ended = ended_at(query, 0))
@@ -247,13 +268,15 @@ std::vector<PastLease> Rows::history(const History& request, Time oldest) {
     return page;
 }
 
-std::vector<PastLease> Rows::history_of(const LockKey& key, const History& request, Time oldest) {
+std::vector<PastLease> Rows::history_of(const LockKey& key, const History& request) {
     const std::int64_t before = request.before.value_or(INT64_MAX);
     std::vector<PastLease> page;
     // Continue from the last row of the page before, if it still exists.
     std::int64_t seq = request.before.value_or(0);
     bool began = false;
-    for (;;) {
+    // Only a sequence that is not of this key can be further away than a page's rows.
+    for (std::size_t looked_at = 0; looked_at <= Limits::rows_looked_through + request.limit;
+         ++looked_at) {
         const Resetting at_end{past_row_};
         const bool found = past_row_.bind(1, seq).step();
         const auto ended = found ? ended_at(past_row_, 0) : std::nullopt;
@@ -261,7 +284,7 @@ std::vector<PastLease> Rows::history_of(const LockKey& key, const History& reque
             if (began) return page;
             seq = find(key).past;
         } else {
-            if (seq < before && ended->ending->at >= oldest) page.push_back(to_past(*ended, seq));
+            if (seq < before) page.push_back(to_past(*ended, seq));
             if (page.size() == request.limit) return page;
             const std::int64_t past = past_row_.integer(past_column);
             if (past >= seq) return page;
@@ -269,6 +292,7 @@ std::vector<PastLease> Rows::history_of(const LockKey& key, const History& reque
         }
         began = true;
     }
+    return page;
 }
 
 Rows::Snapshot Rows::snapshot() {

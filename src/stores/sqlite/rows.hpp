@@ -21,17 +21,18 @@ struct Known {
 // skipped if their keys are not valid.
 class Rows {
 public:
-    // `version` is that of the schema which this process knows.
+    // `version` is the version of the schema that this process knows.
     Rows(::sqlite3* db, std::size_t version);
 
     [[nodiscard]] Known find(const LockKey& key);
     [[nodiscard]] std::optional<Ended> find_past(LockId lock_id);
     [[nodiscard]] std::optional<LockKey> locate(LockId lock_id);
-    [[nodiscard]] std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope);
+    [[nodiscard]] OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most);
     [[nodiscard]] std::vector<std::pair<LockKey, Time>> scan(const std::optional<LockKey>& after,
                                                              std::size_t limit);
-    [[nodiscard]] std::vector<Holder> list(const List& request, Time now);
-    [[nodiscard]] std::vector<PastLease> history(const History& request, Time oldest);
+    [[nodiscard]] std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows);
+    [[nodiscard]] std::vector<Holder> list(const List& request, Time now, const KeyPlace& until);
+    [[nodiscard]] std::vector<PastLease> history(const History& request);
 
     // While a snapshot exists, all reads see one state of the file, also outside a transaction.
     // Throws StoreFault if the tables have another version than this process knows.
@@ -50,14 +51,14 @@ public:
 
 private:
     [[nodiscard]] std::vector<Grant> shares(const LockKey& key);
-    [[nodiscard]] std::vector<PastLease> history_of(const LockKey& key, const History& request,
-                                                    Time oldest);
+    [[nodiscard]] std::vector<PastLease> history_of(const LockKey& key, const History& request);
     void write_shares(const Slot& slot);
     [[nodiscard]] Time read_floor();
 
     ::sqlite3* db_;
     std::size_t version_;
-    Statement find_, shares_, past_, past_row_, locate_, owner_, owner_below_, scan_, floor_;
+    Statement find_, shares_, past_, past_row_, locate_, owner_, owner_below_, scan_, place_,
+        floor_;
     Statement insert_, update_, touch_, erase_, write_share_, erase_share_, add_history_,
         raise_floor_, forget_history_;
 };

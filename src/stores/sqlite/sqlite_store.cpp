@@ -127,8 +127,8 @@ protected:
         return keys;
     }
 
-    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
-        return rows_.keys_of(owner, scope);
+    OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t most) override {
+        return rows_.keys_of(owner, scope, most);
     }
 
     std::vector<Candidate> scan(const std::optional<LockKey>& after, std::size_t limit,
@@ -157,12 +157,16 @@ protected:
         }
     }
 
-    std::vector<Holder> list(const List& request, Time now) override {
-        return rows_.list(request, now);
+    std::optional<KeyPlace> place_behind(const KeyPlace& place, std::size_t rows) override {
+        return rows_.place_behind(place, rows);
     }
 
-    std::vector<PastLease> history(const History& request, Time oldest) override {
-        return rows_.history(request, oldest);
+    std::vector<Holder> list(const List& request, Time now, const KeyPlace& until) override {
+        return rows_.list(request, now, until);
+    }
+
+    std::vector<PastLease> history(const History& request) override {
+        return rows_.history(request);
     }
 
     std::size_t forget_history(Time before, std::size_t limit) override {
