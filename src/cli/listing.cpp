@@ -22,10 +22,10 @@ HolderPage select(LockManager& locks, const Selection& selection, std::size_t mo
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
         HolderPage page = locks.list(query);
         const bool last = !page.may_continue(query.limit);
+        if (!last) query.after = page.last();
         std::ranges::move(page.items, std::back_inserter(all.items));
         all.store_now = page.store_now;
         if (last) break;
-        query.after = all.back();
     }
     return all;
 }

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "cli/input.hpp"
+#include "core/enum_table.hpp"
 #include "core/text.hpp"
 #include "server_url.hpp"
 #include "wire/json.hpp"
@@ -61,12 +62,11 @@ Cell time_left(Time until, Time store_now) {
 
 std::string painted(std::string_view text, Colour colour, int file) {
     if (colour == Colour::none || !colours_on(file)) return std::string{text};
-    constexpr std::array<std::string_view, 6> codes{"", "1", "2", "31", "32", "33"};
+    using enum Colour;
+    static constexpr EnumTable<Colour, std::string_view> codes{
+        {{none, ""}, {bold, "1"}, {dim, "2"}, {red, "31"}, {green, "32"}, {yellow, "33"}}};
     std::string result{"\x1b["};
-    return result.append(codes[static_cast<std::size_t>(colour)])
-        .append("m")
-        .append(text)
-        .append("\x1b[0m");
+    return result.append(codes[colour]).append("m").append(text).append("\x1b[0m");
 }
 
 std::size_t display_width(std::string_view text) {

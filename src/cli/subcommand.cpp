@@ -13,15 +13,17 @@
 #include <utility>
 
 #include "cli/input.hpp"
+#include "core/retry.hpp"
 
 namespace leasehold::cli {
 namespace {
 
 // In the order of the help.
 constexpr std::array subcommands{
-    add_try, add_check,   add_extend, add_renew,      add_release, add_release_all, add_who,
-    add_ls,  add_history, add_watch,  add_break,      add_knock,   add_purge,       add_doctor,
-    add_run, add_serve,   add_token,  add_completion, add_manual,
+    add_try,   add_check,  add_extend,     add_renew,     add_release,   add_release_all,
+    add_who,   add_ls,     add_history,    add_watch,     add_break,     add_knock,
+    add_purge, add_doctor, add_protect,    add_unprotect, add_protected, add_run,
+    add_serve, add_token,  add_completion, add_manual,
 };
 
 constexpr const char* overview_examples = R"(Examples:
@@ -210,6 +212,18 @@ std::unique_ptr<Store> open_shared_store(const Invocation& call) {
     return open_store(url);
 }
 
+std::unique_ptr<Store> open_shared_store(const Invocation& call, SteadyClock::time_point until,
+                                         const std::stop_token& stop) {
+    Retry retry{retries::held_lock, until};
+    for (;;) {
+        try {
+            return open_shared_store(call);
+        } catch (const StoreFault& fault) {
+            if (!may_pass(fault) || !retry.pause(stop)) throw;
+        }
+    }
+}
+
 std::string named_store(const Invocation& call) {
     if (!call.store.empty()) return call.store;
     const char* const url = std::getenv("LEASEHOLD_STORE");
@@ -222,6 +236,14 @@ std::string named_store(const Invocation& call) {
 std::string owner_from(Invocation& call, const std::string& option) {
     call.asks_as_user = option.empty();
     return option.empty() ? who_we_are() : option;
+}
+
+std::optional<std::size_t> places_from(std::optional<std::int64_t> option) {
+    if (!option) return std::nullopt;
+    if (*option < 1) {
+        throw BadRequest{"--places " + std::to_string(*option) + " is too few; at least 1"};
+    }
+    return static_cast<std::size_t>(*option);
 }
 
 void add_everything(CLI::App& app, Invocation& call) {

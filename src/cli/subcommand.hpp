@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,9 +111,17 @@ private:
 
 // Opens the store. Throws BadRequest for `memory:` too, which no other process can see.
 [[nodiscard]] std::unique_ptr<Store> open_shared_store(const Invocation& call);
+// The same, but asks again while the store cannot be reached, until that time or `stop`. Then
+// throws the last fault.
+[[nodiscard]] std::unique_ptr<Store> open_shared_store(const Invocation& call,
+                                                       SteadyClock::time_point until,
+                                                       const std::stop_token& stop);
 
 // The owner to ask for: the option, or USER@HOST.
 [[nodiscard]] std::string owner_from(Invocation& call, const std::string& option);
+
+// --places. Throws BadRequest for a number below 1.
+[[nodiscard]] std::optional<std::size_t> places_from(std::optional<std::int64_t> option);
 
 // The whole command line, every subcommand included.
 void add_everything(CLI::App& app, Invocation& call);
@@ -126,6 +136,8 @@ void add_history(CLI::App& app, Invocation& call);
 void add_knock(CLI::App& app, Invocation& call);
 void add_ls(CLI::App& app, Invocation& call);
 void add_manual(CLI::App& app, Invocation& call);
+void add_protect(CLI::App& app, Invocation& call);
+void add_protected(CLI::App& app, Invocation& call);
 void add_purge(CLI::App& app, Invocation& call);
 void add_release(CLI::App& app, Invocation& call);
 void add_release_all(CLI::App& app, Invocation& call);
@@ -134,6 +146,7 @@ void add_run(CLI::App& app, Invocation& call);
 void add_serve(CLI::App& app, Invocation& call);
 void add_token(CLI::App& app, Invocation& call);
 void add_try(CLI::App& app, Invocation& call);
+void add_unprotect(CLI::App& app, Invocation& call);
 void add_watch(CLI::App& app, Invocation& call);
 void add_who(CLI::App& app, Invocation& call);
 

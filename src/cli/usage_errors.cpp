@@ -36,16 +36,20 @@ std::vector<std::string> left_over(const CLI::App& app, const std::vector<std::s
     return in_order;
 }
 
-// `run NAME echo hi`: the command line with the two dashes that are missing.
-WrongUsage with_dashes(const std::vector<std::string>& arguments, const std::string& first) {
+// `run NAME echo hi`: the command line with the two dashes that are missing. They belong before the
+// first word that has no place. An equal word before it is `run` itself or the name of the lock.
+WrongUsage with_dashes(const CLI::App& run, const std::vector<std::string>& arguments,
+                       const std::string& first) {
+    auto dashes = arguments.begin();
+    for (const std::string& placed : {run.get_name(), run.get_option("NAME")->as<std::string>()}) {
+        dashes = std::ranges::next(std::ranges::find(dashes, arguments.end(), placed), 1,
+                                   arguments.end());
+    }
+    dashes = std::ranges::find(dashes, arguments.end(), first);
     std::string line = "leasehold";
-    bool placed = false;
-    for (const std::string& argument : arguments) {
-        if (!placed && argument == first) {
-            line += " --";
-            placed = true;
-        }
-        line += " " + without_secrets(argument);
+    for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+        if (argument == dashes) line += " --";
+        line += " " + without_secrets(*argument);
     }
     return {"write `--` between the options and the command to run:", {line}};
 }
@@ -69,7 +73,7 @@ WrongUsage explained(const CLI::ParseError& error, const CLI::App& app,
     const std::string& first = extra.front();
     if (!first.starts_with('-') && command.get_name() == "run" &&
         std::ranges::find(arguments, "--") == arguments.end()) {
-        return with_dashes(arguments, first);
+        return with_dashes(command, arguments, first);
     }
     const auto option =
         std::ranges::find_if(extra, [](const auto& word) { return word.starts_with('-'); });

@@ -38,12 +38,16 @@ struct ServerOptions {
     // The most bytes of a request's header (request line and fields), and of its body.
     std::size_t header_bytes = 16 * 1024;
     std::size_t body_bytes = 1024 * 1024;
-    // The most bytes of all large bodies together; a body that would exceed them is answered 503.
-    // A body is large if it exceeds the buffer that each connection keeps. One large body always
-    // fits.
+    // The most bytes of all large bodies together. A token gets at most half of them, and loses its
+    // slowest body if others need the room; a body without room is answered 429 or 503. A body is
+    // large if it exceeds the buffer that each connection keeps. One large body always fits.
     std::size_t bodies_bytes = 64 * 1024 * 1024;
     // The most requests in one POST /v1/batch.
     std::size_t batch_requests = 1024;
+    // The most bytes of all large batches that are being answered, where a request counts as 4 KiB.
+    // A token gets at most half of them; a further batch is answered 429 or 503, but one batch of
+    // each token is always accepted.
+    std::size_t batches_bytes = 128 * 1024 * 1024;
     // The most bytes of rows and of named holders in the answer to one batch.
     std::size_t answer_bytes = 512 * 1024;
     // The most bytes of all large answers that are not sent yet, together and to clients with the
@@ -56,7 +60,7 @@ struct ServerOptions {
 
     // The most connections at once. A further connection takes the place of the client that has
     // been silent longest: of a client that has shown no valid token, or of one that is idle. If
-    // there is none, the further connection is answered 503 and closed.
+    // no client is, the further connection is answered 503 and closed.
     std::size_t connections = 20'000;
     // The most connections at once from one address on which no valid token was shown. 0: no limit.
     // Nothing: usual_connections_per_address for clients on other machines, no limit for clients on

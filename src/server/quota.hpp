@@ -31,7 +31,7 @@ inline constexpr std::uint64_t gibibyte = 1ULL << 30;
 
 inline constexpr EnumTable<Quota, QuotaTraits> quota_traits{{
     {Quota::leases,
-     {"leases", 100'000, "live leases at once", "release some, or wait until some expire"}},
+     {"leases", 20'000, "live leases at once", "release some, or wait until some expire"}},
     {Quota::grants_per_day,
      {"grants_per_day", 10'000'000, "leases granted in a day", "wait as Retry-After says"}},
     {Quota::bytes_per_day,
@@ -44,7 +44,7 @@ inline constexpr EnumTable<Quota, QuotaTraits> quota_traits{{
      {"event_streams", 200, "event streams at once", "close one of the streams"}},
     {Quota::delayed_releases,
      {"delayed_releases", 4'000, "delayed releases at once", "release without after_ms"}},
-    // Further connections are served like those of strangers.
+    // Further connections are served like connections of strangers.
     {Quota::connections, {"connections", 5'000, "connections at once", "close some of them"}},
 }};
 

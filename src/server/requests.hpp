@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <leasehold/errors.hpp>
@@ -23,6 +24,19 @@ enum class Pace : std::uint8_t { asks, keeps, by_request };
     const bool keeps_or_ends = names_own_lease(kind) || kind == RequestKind::release_all;
     return keeps_or_ends ? Pace::keeps : Pace::asks;
 }
+[[nodiscard]] inline bool keeps_or_ends_leases(const Request& request) noexcept {
+    return pace_of(kind_of(request)) == Pace::keeps;
+}
+
+// holders, list and history.
+[[nodiscard]] constexpr bool asks_for_rows(RequestKind kind) noexcept {
+    return only_reads(kind) && !names_own_lease(kind);
+}
+// Whether the answer to the request has rows of several keys.
+[[nodiscard]] inline bool lists_many_keys(const Request& request) noexcept {
+    const auto* const past = std::get_if<History>(&request);
+    return std::holds_alternative<List>(request) || (past != nullptr && !past->key);
+}
 
 // How long after the expected expiry of a lease the store is asked. Only the store's clock says
 // when a lease expires, and this machine's estimate may be early.
@@ -41,7 +55,7 @@ inline constexpr EnumTable<Gone, bool> is_loss{{{Gone::unknown, false},
                                                 {Gone::broken, true}}};
 
 // Whether a client receives an outcome.
-enum class Told : std::uint8_t {
+enum class Recipient : std::uint8_t {
     client,
     nobody,  // the server asked for itself, or for a client that goes on waiting
 };
@@ -51,7 +65,7 @@ struct Answered {
     RequestKind kind;
     std::string_view owner;  // that the request names; empty if it names none
     const Outcome& outcome;
-    Told told = Told::client;
+    Recipient recipient = Recipient::client;
     std::string_view by{};  // who ends the leases, as the history says it
 };
 

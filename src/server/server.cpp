@@ -147,19 +147,20 @@ private:
         return identity_;
     }
 
-    void serve(Worker& worker, Socket socket) {
-        error_code gone;
-        const asio::ip::address address = socket.remote_endpoint(gone).address();
-        std::shared_ptr<void> place;
+    void serve(Worker& worker, Socket socket, const asio::ip::address& address) {
+        Peer peer{.name = name_of(address)};
         if (const std::size_t most = most_strangers_from(address, options_); most > 0) {
-            place = peers_.enter(name_of(address), most);
-            if (!place) return refuse(std::move(socket));
+            peer.place = peers_.enter(peer.name, most);
+            if (!peer.place) return refuse(std::move(socket));
         }
-        const Rate& rate = options_.handshakes_per_address;
-        if (options_.identity && !peers_.may_shake_hands(name_of(address), rate)) {
-            return refuse(std::move(socket));
+        if (options_.identity) {
+            peer.may_shake_hands = [this, name = peer.name] {
+                const bool may = peers_.may_shake_hands(name, options_.handshakes_per_address);
+                if (!may) options_.observer->happened(ConnectionEvent::turned_away);
+                return may;
+            };
         }
-        worker.serve(std::move(socket), dispatcher_, identity(), std::move(place));
+        worker.serve(std::move(socket), dispatcher_, identity(), std::move(peer));
     }
 
     void refuse(Socket socket) {
@@ -207,15 +208,16 @@ private:
     // False if no connection could be accepted.
     Task<bool> accept_one(Worker& worker) {
         Socket socket{worker.context()};
+        tcp::endpoint client;
         error_code error;
-        co_await acceptor_.async_accept(socket, asio::redirect_error(use_task, error));
+        co_await acceptor_.async_accept(socket, client, asio::redirect_error(use_task, error));
         if (error == asio::error::operation_aborted) co_return false;
         if (error) {
             options_.observer->happened(ConnectionEvent::accepting_paused);
             co_return false;
         }
         const bool room = co_await make_room();
-        room ? serve(worker, std::move(socket)) : refuse(std::move(socket));
+        room ? serve(worker, std::move(socket), client.address()) : refuse(std::move(socket));
         co_return true;
     }
 

@@ -85,6 +85,141 @@ TEST_P(Answers, PagesThatDoNotFitIntoTheAnswerOfABatchAreFaultsWithoutEffect) {
     EXPECT_TRUE(answers[3].as_object().contains("lease"));
 }
 
+// Lists of a token for some keys are made of several pages, and count like all other lists.
+TEST_P(Answers, TheBudgetOfABatchIsTheSameForATokenOfSomeKeys) {
+    constexpr std::size_t budget = 64 * 1024;
+    server::Token some = token("some", {server::Role::use, server::Role::see});
+    for (const auto role : {server::Role::use, server::Role::see}) {
+        some.keys.limit(role, KeySet{{KeyPattern::parse("Shared/*").value()}});
+    }
+    const auto server = start({.answer_bytes = budget, .tokens = tokens({some})});
+    Client client = server->connect();
+    share_among(client, 40, shows("some"));
+    const std::vector<std::string> lists(8, R"({"op":"list","limit":1000})");
+    const Answer answer = client.ask("POST", "/v1/batch", batch_of(lists), shows("some"));
+    ASSERT_EQ(answer.status, 200U) << answer.body;
+    EXPECT_LE(answer.body.size(), budget + lists.size() * 512);
+    const auto body = answer.json();
+    for (const auto& one : body.at("answers").as_array()) {
+        if (one.as_object().contains("holders")) continue;
+        EXPECT_EQ(one.at("fault").at("effect").as_string(), "none");
+    }
+    std::vector<std::string> mixed(3, R"({"op":"list","limit":15})");
+    mixed.insert(mixed.begin(), refused_try());
+    const Answer some_rows = client.ask("POST", "/v1/batch", batch_of(mixed), shows("some"));
+    ASSERT_EQ(some_rows.status, 200U) << some_rows.body;
+    EXPECT_TRUE(some_rows.json().at("answers").at(1).as_object().contains("holders"));
+}
+
+// JSON needs six bytes for a tab.
+std::string tabs(std::size_t number) {
+    std::string text;
+    while (number-- > 0) text += R"(\t)";
+    return text;
+}
+
+TEST_P(Answers, KnocksDoNotMultiplyTheAnswersToAHolder) {
+    const auto server = start();
+    Client client = server->connect();
+    const Answer lease = client.ask("POST", "/v1/locks/Order/1", R"({"owner":"holder"})");
+    ASSERT_EQ(lease.status, 201U);
+    constexpr int knocks = 10;
+    for (int i = 0; i < knocks; ++i) {
+        const Answer knocked = client.ask(
+            "POST", "/v1/locks/Order/1/knock",
+            R"({"owner":")" + padded("attacker-" + std::to_string(i), Limits::owner_bytes) +
+                R"(","message":")" + tabs(Limits::note_bytes) + R"("})");
+        ASSERT_EQ(knocked.status, 202U) << knocked.body;
+    }
+    const Answer checked = client.ask("GET", "/v1/locks/Order/1", {}, lock_token_of(lease));
+    EXPECT_LE(checked.body.size(), 10U * 1024);
+    const auto one = checked.json();
+    EXPECT_EQ(one.at("knocks_in_all").as_int64(), knocks);
+    ASSERT_FALSE(one.at("knocks").as_array().empty());
+    EXPECT_TRUE(one.at("knocks").as_array().back().at("by").as_string().starts_with("attacker-9"));
+
+    const std::string lock_id{lease.json().at("lock_id").as_string()};
+    const std::vector<std::string> renewals(
+        1024,
+        R"({"op":"renew","type":"Order","id":"1","ttl_ms":60000,"lock_id":")" + lock_id + "\"}");
+    const Answer answer = client.ask("POST", "/v1/batch", batch_of(renewals));
+    ASSERT_EQ(answer.status, 200U);
+    EXPECT_LE(answer.body.size(), 64 * 1024 + renewals.size() * 512);
+    const auto body = answer.json();
+    for (const auto& renewed : body.at("answers").as_array()) {
+        EXPECT_EQ(renewed.at("lease").at("knocks_in_all").as_int64(), knocks);
+    }
+}
+
+TEST_P(Answers, AreCountedAsTheyArePrinted) {
+    constexpr std::size_t budget = 64 * 1024;
+    const auto server = start({.answer_bytes = budget});
+    Client client = server->connect();
+    constexpr int leases = 60;
+    for (int i = 0; i < leases; ++i) {
+        const Answer taken =
+            client.ask("POST", "/v1/locks/Order/" + std::to_string(i),
+                       R"({"owner":"me","note":")" + tabs(Limits::note_bytes) + R"("})");
+        ASSERT_EQ(taken.status, 201U) << taken.body;
+    }
+    const Answer page = client.ask("GET", "/v1/locks?limit=1000");
+    EXPECT_LE(page.body.size(), Limits::page_bytes + leases * 512);
+    EXPECT_TRUE(page.json().at("next").is_string());
+    const std::vector<std::string> requests(leases, R"({"op":"list","limit":1})");
+    const Answer batch = client.ask("POST", "/v1/batch", batch_of(requests));
+    EXPECT_LE(batch.body.size(), budget + requests.size() * 512);
+}
+
+TEST_P(Answers, TheHoldersThatABatchAsksForCountAsPages) {
+    const auto server = start();
+    Client client = server->connect();
+    std::vector<std::string> requests(16, R"({"op":"holders","type":"Shared","id":"1"})");
+    EXPECT_EQ(client.ask("POST", "/v1/batch", batch_of(requests)).status, 200U);
+    requests.push_back(requests.front());
+    const Answer refused = client.ask("POST", "/v1/batch", batch_of(requests));
+    EXPECT_EQ(refused.status, 400U) << refused.body;
+    EXPECT_EQ(refused.json().at("index").as_int64(), 16);
+}
+
+TEST_P(Answers, AReleaseOfManyLeasesNamesSomeOfThemAndCountsAll) {
+    constexpr std::size_t budget = 64 * 1024;
+    constexpr int leases = 100;
+    const auto server = start({.answer_bytes = budget});
+    Client client = server->connect();
+    const auto take_many = [&] {
+        std::vector<std::string> tries;
+        for (int i = 0; i < leases; ++i) {
+            tries.push_back(R"({"op":"try","type":"Order","owner":"me","id":")" +
+                            std::to_string(i) + R"(","note":")" + padded("", Limits::note_bytes) +
+                            R"("})");
+        }
+        ASSERT_EQ(client.ask("POST", "/v1/batch", batch_of(tries)).status, 200U);
+        ASSERT_EQ(server->locks().list().size(), leases);
+    };
+    take_many();
+    const Answer one = client.ask("DELETE", "/v1/owners/me/locks");
+    EXPECT_EQ(one.status, 200U);
+    EXPECT_LE(one.body.size(), budget + 512);
+    EXPECT_FALSE(one.json().at("leases").as_array().empty());
+    EXPECT_EQ(one.json().at("leases_in_all").as_int64(), leases);
+    EXPECT_TRUE(server->locks().list().empty());
+
+    take_many();
+    const Answer batch = client.ask(
+        "POST", "/v1/batch", batch_of({R"({"op":"release_all","owner":"me"})", refused_try()}));
+    EXPECT_LE(batch.body.size(), budget + 2 * 512);
+    EXPECT_EQ(batch.json().at("answers").at(0).at("leases_in_all").as_int64(), leases);
+    EXPECT_TRUE(batch.json().at("answers").at(1).as_object().contains("lease"));
+    EXPECT_EQ(server->locks().list().size(), 1U);
+
+    take_many();
+    LockManager remote{open_store("http://127.0.0.1:" + std::to_string(server->port()))};
+    const auto named = remote.release_all("me");
+    EXPECT_FALSE(named->empty());
+    EXPECT_LT(named->size(), leases);
+    EXPECT_EQ(server->locks().list().size(), 1U);
+}
+
 TEST_P(Answers, TheKeysOfABatchAreBounded) {
     const auto server = start({.batch_requests = 300});
     std::vector<std::string> requests;
@@ -145,10 +280,13 @@ protected:
     }
 
     std::unique_ptr<RunningServer> server_ =
-        start({.answers_bytes = 768 * 1024,
-               .answers_bytes_per_token = 512 * 1024,
+        start({.answers_bytes = 4 * 1024 * 1024,
+               .answers_bytes_per_token = 1024 * 1024,
                .tokens = tokens({token("attacker", {server::Role::use, server::Role::see}),
                                  token("second", {server::Role::use, server::Role::see}),
+                                 token("third", {server::Role::use, server::Role::see}),
+                                 token("fourth", {server::Role::use, server::Role::see}),
+                                 token("fifth", {server::Role::use, server::Role::see}),
                                  token("holder", {server::Role::use, server::Role::see})})});
 
 private:
@@ -163,11 +301,11 @@ TEST_P(UnreadAnswers, AreCountedForTheTokenAndInAll) {
     ASSERT_EQ(lease.status, 201U);
     Client readers = server_->connect();
     share_among(readers, 80, shows("attacker"));
-    ask_without_reading(6, "attacker");
+    ask_without_reading(8, "attacker");
     EXPECT_TRUE(is_answered(429, "attacker"));
     EXPECT_TRUE(is_answered(200, "second"));
-    ask_without_reading(6, "second");
-    EXPECT_TRUE(is_answered(503, "holder"));
+    ask_without_reading(8, "second");
+    EXPECT_TRUE(is_answered(200, "holder"));
     // What keeps or ends a lease is always answered.
     EXPECT_EQ(holder
                   .ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})",
@@ -178,6 +316,40 @@ TEST_P(UnreadAnswers, AreCountedForTheTokenAndInAll) {
     EXPECT_EQ(holder.ask("DELETE", "/v1/locks/Order/1", {}, lock_token_of(lease) + shows("holder"))
                   .status,
               200U);
+}
+
+// Five tokens that read nothing ask for more than the room that there is.
+TEST_P(UnreadAnswers, OfManyTokensLeaveRoomForOthers) {
+    Client readers = server_->connect();
+    share_among(readers, 80, shows("attacker"));
+    for (const char* who : {"attacker", "second", "third", "fourth", "fifth"}) {
+        ask_without_reading(8, who);
+    }
+    Client holder = server_->connect();
+    for (int i = 0; i < 100; ++i) {
+        const Answer answer = holder.ask("GET", "/v1/locks?limit=1000", {}, shows("holder"));
+        ASSERT_EQ(answer.status, 200U) << i << answer.body;
+        EXPECT_GT(answer.body.size(), page);
+    }
+}
+
+TEST_P(UnreadAnswers, NeverKeepABatchFromRenewing) {
+    Client client = server_->connect();
+    const Answer lease =
+        client.ask("POST", "/v1/locks/Order/1", R"({"owner":"attacker"})", shows("attacker"));
+    ASSERT_EQ(lease.status, 201U);
+    share_among(client, 80, shows("attacker"));
+    ask_without_reading(8, "attacker");
+    ASSERT_TRUE(is_answered(429, "attacker"));
+    const std::string lock_id{lease.json().at("lock_id").as_string()};
+    const Answer batch =
+        client.ask("POST", "/v1/batch",
+                   batch_of({R"({"op":"list","type":"Shared","limit":1000})",
+                             R"({"op":"renew","type":"Order","id":"1","ttl_ms":60000,"lock_id":")" +
+                                 lock_id + "\"}"}),
+                   shows("attacker"));
+    ASSERT_EQ(batch.status, 200U) << batch.body;
+    EXPECT_TRUE(batch.json().at("answers").at(1).as_object().contains("lease")) << batch.body;
 }
 
 // The bytes that the system keeps for the clients of a server, of the connection with the most.

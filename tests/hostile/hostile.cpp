@@ -1,21 +1,8 @@
 #include "hostile/hostile.hpp"
 
 #include <algorithm>
-#include <atomic>
-
-#include "support/private_server.hpp"
 
 namespace leasehold::hostile {
-
-std::string HostileTest::make() const {
-    if (std::string_view{GetParam()} == "sqlite") {
-        return "sqlite:" + (folder_.path() / "locks.db").string();
-    }
-    static std::atomic<int> databases{0};
-    const std::string name = "hostile_" + std::to_string(++databases);
-    testing::shared_postgres().create_database(name);
-    return testing::shared_postgres().url(name);
-}
 
 std::string padded(std::string text, std::size_t bytes) {
     text.resize(bytes, 'x');

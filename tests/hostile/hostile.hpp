@@ -10,6 +10,7 @@
 
 #include "server/server_fixture.hpp"
 #include "server/token_fixture.hpp"
+#include "support/empty_database.hpp"
 #include "support/process.hpp"
 
 // What a test of a hostile client needs. A test proves a bound, in bytes, numbers or order, never
@@ -29,19 +30,16 @@ using testing::tokens;
 class HostileTest : public ::testing::TestWithParam<const char*> {
 protected:
     // For open_store(), or for `leasehold serve`.
-    [[nodiscard]] const std::string& url() const { return url_; }
+    [[nodiscard]] const std::string& url() const { return database_.url(); }
 
     // A server in this process.
     [[nodiscard]] std::unique_ptr<RunningServer> start(server::ServerOptions options = {},
                                                        Limits limits = {}) const {
-        return std::make_unique<RunningServer>(open_store(url_), std::move(options), limits);
+        return std::make_unique<RunningServer>(open_store(url()), std::move(options), limits);
     }
 
 private:
-    [[nodiscard]] std::string make() const;
-
-    testing::TemporaryFolder folder_;
-    const std::string url_ = make();
+    const testing::EmptyDatabase database_{GetParam()};
 };
 
 // Runs the tests of a suite on SQLite and on PostgreSQL, as "Suite.Test/store".

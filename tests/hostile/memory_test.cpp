@@ -14,6 +14,12 @@ namespace {
 
 class OutOfMemory : public HostileTest {
 protected:
+    // From now on the server gets no memory, not even back what it gives to the system.
+    void take_all_memory() const {
+        const rlimit limit{.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
+        ASSERT_EQ(::prlimit(server_.pid(), RLIMIT_AS, &limit, nullptr), 0);
+    }
+
     // From now on the server gets this much memory more, and no more.
     void limit_memory(std::size_t more) {
         std::ifstream statm{"/proc/" + std::to_string(server_.pid()) + "/statm"};
@@ -42,6 +48,8 @@ protected:
             if (answer.status == 503) ++faults;
             EXPECT_TRUE(answer.status == 0 || answer.status == 200 || answer.status == 503)
                 << answer.status << answer.body;
+            EXPECT_TRUE(answer.status == 0 || answer.fields.contains("x-content-type-options"))
+                << answer.body;
             if (answer.status == 503 && answer.code() == "fault") {
                 const auto effect = answer.json().at("effect").as_string();
                 EXPECT_TRUE(effect == "none" || effect == "unknown") << effect;
@@ -82,13 +90,29 @@ TEST_P(OutOfMemory, IsAnsweredAndTheServerGoesOn) {
     EXPECT_EQ(server_.stop(), 0) << server_.output();
 }
 
-// With less than this, a library that cannot allocate while it unwinds may still end the process.
 TEST_P(OutOfMemory, AtTheEndLosesNothing) {
     ASSERT_EQ(server_.connect().ask("GET", "/readyz").status, 200U);
     limit_memory(4 << 20U);
     std::size_t faults = 0;
     for (int round = 0; round < 4; ++round) faults += use_up_memory();
     EXPECT_GT(faults, 0U) << "the memory was enough, so nothing was proved";
+    EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+// There is nothing left but what the server keeps for this moment.
+TEST_P(OutOfMemory, AtTheEndWithNoneLeftEndsCleanly) {
+    ASSERT_EQ(server_.connect().ask("GET", "/readyz").status, 200U);
+    limit_memory(4 << 20U);
+    EXPECT_GT(use_up_memory(), 0U) << "the memory was enough, so nothing was proved";
+    limit_memory(0);
+    EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+// As with `ulimit -v`: what the server gives back to the system is lost for it.
+TEST_P(OutOfMemory, ForGoodDoesNotKeepTheServerFromStopping) {
+    ASSERT_EQ(server_.connect().ask("GET", "/readyz").status, 200U);
+    take_all_memory();
+    for (int round = 0; round < 4; ++round) (void)use_up_memory();
     EXPECT_EQ(server_.stop(), 0) << server_.output();
 }
 

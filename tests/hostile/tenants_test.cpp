@@ -1,10 +1,13 @@
 // One token, or a crowd of clients without one, never takes everything from the others.
 #include <boost/json/array.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "hostile/hostile.hpp"
+#include "unit/gated_store.hpp"
 
 namespace leasehold::hostile {
 namespace {
@@ -31,6 +34,21 @@ protected:
     static Answer take(Client& client, const std::string& id, const std::string& who) {
         return client.ask("POST", "/v1/locks/Order/" + id, R"({"owner":")" + who + "\"}",
                           shows(who));
+    }
+    // Takes this many leases, and returns the batch that renews all of them.
+    static std::string renewals_of(Client& client, std::size_t leases, const std::string& who) {
+        std::vector<std::string> requests;
+        for (std::size_t i = 0; i < leases; ++i) requests.push_back(try_of(i, who));
+        const auto taken = client.ask("POST", "/v1/batch", batch_of(requests), shows(who)).json();
+        requests.clear();
+        for (const auto& one : taken.at("answers").as_array()) {
+            const auto& lease = one.at("lease");
+            requests.push_back(R"({"op":"renew","type":"Key","id":")" +
+                               std::string{lease.at("id").as_string()} +
+                               R"(","ttl_ms":60000,"lock_id":")" +
+                               std::string{lease.at("lock_id").as_string()} + "\"}");
+        }
+        return batch_of(requests);
     }
     static std::size_t held(RunningServer& server) {
         return server.locks().list({.limit = 1000}).size();
@@ -143,6 +161,112 @@ TEST_P(Tenants, OneTakesNotAllPlacesForWaitingAndForEvents) {
     Client listening = server->connect();
     listening.send(listen("modest"));
     EXPECT_TRUE(server->listened_to_by(4));
+}
+
+// Bodies of which the last byte does not come.
+TEST_P(Tenants, OneSendsNoBodiesUntilThoseOfOthersFindNoRoom) {
+    server::ServerOptions options = two_tenants();
+    options.body_bytes = 256 * 1024;
+    options.bodies_bytes = 1024 * 1024;
+    const auto server = start(options);
+    Client holder = server->connect();
+    const std::string renewals = renewals_of(holder, 200, "modest");
+    ASSERT_GT(renewals.size(), 16U * 1024) << "a small body needs no room";
+
+    // Five of them fill the room, except for a few bytes.
+    const auto body_of = [](std::size_t bytes) {
+        std::string batch = batch_of({});
+        batch.resize(bytes, ' ');
+        return testing::message("POST", "/v1/batch", batch, shows("greedy"));
+    };
+    std::string half_sent = body_of(options.bodies_bytes / 5);
+    half_sent.pop_back();
+    std::vector<Client> greedy;
+    for (int i = 0; i < 5; ++i) {
+        greedy.push_back(server->connect());
+        greedy.back().send(half_sent);
+    }
+    ASSERT_TRUE(testing::eventually([&] {
+        Client client = server->connect();
+        client.send(body_of(renewals.size()));
+        return client.receive().status != 200;
+    })) << "there is still room, so nothing is proved";
+    const Answer renewed = holder.ask("POST", "/v1/batch", renewals, shows("modest"));
+    ASSERT_EQ(renewed.status, 200U) << renewed.body;
+    const auto body = renewed.json();
+    for (const auto& one : body.at("answers").as_array()) {
+        EXPECT_TRUE(one.as_object().contains("lease"));
+    }
+}
+
+// Their store does not answer.
+class TenantsOfASlowStore : public Tenants {
+protected:
+    // Sends the requests, each on its own connection, until some of them are refused.
+    [[nodiscard]] ::testing::AssertionResult send_until_refused(
+        const std::vector<std::string>& requests) {
+        for (const std::string& request : requests) {
+            sent_.push_back(server_->connect());
+            sent_.back().send(request);
+        }
+        const bool refused = testing::eventually(
+            [&] { return std::ranges::any_of(sent_, [](Client& one) { return one.hears(); }); });
+        return refused ? ::testing::AssertionSuccess()
+                       : ::testing::AssertionFailure() << "all of them were accepted";
+    }
+    // On one thread: when it answers somebody later, it has read what came before.
+    void start_with(server::ServerOptions options) {
+        options.threads = 1;
+        auto gated = std::make_unique<testing::GatedStore>(open_store(url()));
+        store_ = gated.get();
+        server_ = std::make_unique<RunningServer>(std::move(gated), std::move(options));
+    }
+
+    testing::GatedStore* store_ = nullptr;
+    std::unique_ptr<RunningServer> server_;
+    std::vector<Client> sent_;
+};
+LEASEHOLD_HOSTILE(TenantsOfASlowStore);
+
+TEST_P(TenantsOfASlowStore, OneTakesNotAllPlacesOfTheQueueWithKnocks) {
+    server::ServerOptions options = two_tenants();
+    options.requests_under_way = 1;
+    options.queued_tries = 8;
+    start_with(options);
+    store_->close();
+    std::vector<std::string> knocks;
+    for (int i = 0; i < 20; ++i) {
+        knocks.push_back(testing::message("POST", "/v1/locks/Key/" + std::to_string(i) + "/knock",
+                                          R"({"owner":"greedy","message":"Hello?"})",
+                                          shows("greedy")));
+    }
+    EXPECT_TRUE(send_until_refused(knocks));
+    Client modest = server_->connect();
+    modest.send(
+        testing::message("POST", "/v1/locks/Order/1", R"({"owner":"modest"})", shows("modest")));
+    EXPECT_EQ(server_->connect().ask("GET", "/healthz").status, 200U);
+    store_->open();
+    EXPECT_EQ(modest.receive().status, 201U);
+}
+
+TEST_P(TenantsOfASlowStore, OneKeepsNoBatchesUntilTheMemoryIsFull) {
+    constexpr std::size_t requests = 100;
+    server::ServerOptions options = two_tenants();
+    options.batches_bytes = 4 * requests * 4 * 1024;
+    start_with(options);
+    Client modest = server_->connect();
+    const std::string renewals = renewals_of(modest, requests, "modest");
+    store_->close();
+    const std::vector<std::string> batches(
+        8, testing::message("POST", "/v1/batch", renewals, shows("greedy")));
+    ASSERT_TRUE(send_until_refused(batches));
+    modest.send(testing::message("POST", "/v1/batch", renewals, shows("modest")));
+    EXPECT_EQ(server_->connect().ask("GET", "/healthz").status, 200U);
+    store_->open();
+    EXPECT_EQ(modest.receive().status, 200U);
+    const auto answered =
+        std::ranges::count_if(sent_, [](Client& one) { return one.receive().status == 200U; });
+    EXPECT_EQ(answered, 2);
 }
 
 TEST_P(Tenants, SilentStrangersShutOutNobody) {

@@ -13,8 +13,11 @@
 
 #include "server/exposition.hpp"
 #include "server/monitoring/metrics.hpp"
+#include "server/protocol/audited.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 #include "support/process.hpp"
+#include "unit/gated_store.hpp"
 
 // Who ended the leases of others, and who was refused: the audit file.
 namespace leasehold::testing {
@@ -31,6 +34,7 @@ std::string content_of(const std::string& path) {
 
 class AuditTest : public ::testing::Test {
 protected:
+    explicit AuditTest(std::unique_ptr<Store> store = memory::open()) : store_{std::move(store)} {}
     ~AuditTest() override { finish(); }
 
     // The lines with this action, once everything has been written. The server has stopped then.
@@ -55,12 +59,13 @@ protected:
         return value != nullptr && value->is_string() ? std::string{value->as_string()} : "";
     }
 
+    std::unique_ptr<Store> store_;
     TemporaryFolder folder_;
     const std::string path_ = folder_.path() / "audit";
     server::Metrics metrics_{"1"};
     std::unique_ptr<server::Audit> audit_ = std::make_unique<server::Audit>(path_, metrics_);
     std::unique_ptr<RunningServer> server_ = std::make_unique<RunningServer>(
-        memory::open(),
+        std::move(store_),
         server::ServerOptions{
             .tokens = tokens({token("shop", {Role::use, Role::see}, "shop"),
                               token("admin", {Role::use, Role::see, Role::break_})}),
@@ -71,7 +76,14 @@ protected:
     Client client_ = server_->connect();
 };
 
-TEST_F(AuditTest, NamesWhoBrokeWhichLeaseFromWhereAndWhy) {
+// What the audit records of ended leases, on every store.
+class AuditOfLeases : public StoreOfTest, public AuditTest {
+protected:
+    AuditOfLeases() : AuditTest{store()} {}
+};
+LEASEHOLD_ON_ANY_STORE(AuditOfLeases);
+
+TEST_P(AuditOfLeases, NamesWhoBrokeWhichLeaseFromWhereAndWhy) {
     const Answer taken =
         client_.ask("POST", "/v1/locks/Order/1", R"({"owner":"shop/alice"})", shows("shop"));
     ASSERT_EQ(taken.status, 201U);
@@ -105,7 +117,7 @@ TEST_F(AuditTest, NamesWhoBrokeWhichLeaseFromWhereAndWhy) {
     }
 }
 
-TEST_F(AuditTest, NamesWhatAReleaseOfAllEnded) {
+TEST_P(AuditOfLeases, NamesWhatAReleaseOfAllEnded) {
     for (const std::string id : {"1", "2", "3"}) {
         ASSERT_EQ(
             client_.ask("POST", "/v1/locks/Order/" + id, R"({"owner":"shop/alice"})", shows("shop"))
@@ -130,6 +142,17 @@ TEST_F(AuditTest, NamesWhatAReleaseOfAllEnded) {
     EXPECT_EQ(found[0].at("ended").to_number<int>(), 3);
     EXPECT_EQ(found[0].at("leases").as_array().size(), 3U);
     EXPECT_EQ(found[1].at("ended").to_number<int>(), 0);
+}
+
+TEST_P(AuditOfLeases, NamesWhoPurged) {
+    EXPECT_EQ(
+        client_.ask("POST", "/v1/batch", R"({"requests":[{"op":"purge"}]})", shows("admin")).status,
+        200U);
+    const auto found = lines("purge");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(text(found[0], "token"), "admin");
+    EXPECT_EQ(text(found[0], "outcome"), "done");
+    EXPECT_EQ(found[0].at("forgotten").to_number<int>(), 0);
 }
 
 TEST_F(AuditTest, RecordsRefusedAccessAndNamesTheRequestInItsAnswer) {
@@ -168,6 +191,82 @@ TEST_F(AuditTest, CountsEveryRefusedAccessInFewLines) {
     EXPECT_EQ(counted, requests);
     EXPECT_LT(found.size(), 40U);
     EXPECT_EQ(content_of(path_).find("guess-"), std::string::npos);
+}
+
+// A client that may break leases could otherwise hide one break behind a thousand refused ones.
+TEST_F(AuditTest, NeverLeavesOutWhatEndedALease) {
+    finish();
+    std::filesystem::remove(path_);
+    server::Audit::Limits limits;
+    limits.acts = {.per_second = 0.001, .at_once = 2};
+    audit_ = std::make_unique<server::Audit>(path_, metrics_, limits);
+    RunningServer server{memory::open(),
+                         {.tokens = tokens({token("admin", {Role::use, Role::see, Role::break_})}),
+                          .observer = &metrics_,
+                          .audit = audit_.get()}};
+    Client client = server.connect();
+    const auto break_lock = [&](const std::string& id, std::int64_t fence) {
+        return client
+            .ask("POST", "/v1/locks/Order/" + id + "/break",
+                 R"({"fence":)" + std::to_string(fence) + R"(,"reason":"r"})", shows("admin"))
+            .status;
+    };
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(break_lock("0", 1), 410U);
+    for (const std::string id : {"1", "2", "3", "4"}) {
+        const Answer taken =
+            client.ask("POST", "/v1/locks/Order/" + id, R"({"owner":"a"})", shows("admin"));
+        ASSERT_EQ(taken.status, 201U);
+        EXPECT_EQ(break_lock(id, taken.json().at("fence").as_int64()), 200U);
+    }
+    for (const std::string id : {"1", "2", "3"}) {
+        EXPECT_EQ(client.ask("DELETE", "/v1/owners/a/locks", {}, shows("admin")).status, 200U);
+        EXPECT_EQ(
+            client.ask("POST", "/v1/locks/Order/" + id, R"({"owner":"a"})", shows("admin")).status,
+            201U);
+        EXPECT_EQ(client.ask("DELETE", "/v1/owners/a/locks", {}, shows("admin")).status, 200U);
+    }
+    server.stop();
+
+    std::size_t done = 0;
+    std::size_t refused = 0;
+    for (const json::object& line : lines("break")) {
+        const json::value* const left_out = line.if_contains("left_out");
+        const std::size_t events = left_out != nullptr ? left_out->to_number<std::size_t>() : 1;
+        (text(line, "outcome") == "done" ? done : refused) += events;
+        if (text(line, "outcome") == "done") {
+            EXPECT_EQ(left_out, nullptr) << line;
+        }
+    }
+    EXPECT_EQ(done, 4U);
+    EXPECT_EQ(refused, 5U);
+    std::size_t with_leases = 0;
+    for (const json::object& line : lines("release_all")) {
+        const json::value* const ended = line.if_contains("ended");
+        if (ended != nullptr && ended->to_number<int>() > 0) ++with_leases;
+    }
+    EXPECT_EQ(with_leases, 3U);
+}
+
+// A client that has reset its connection has no address any more when the store answers.
+TEST_F(AuditTest, NamesTheAddressOfAClientThatHasLeft) {
+    auto store = std::make_unique<GatedStore>(memory::open());
+    GatedStore& gate = *store;
+    RunningServer server{std::move(store),
+                         {.tokens = tokens({token("shop", {Role::use}, "shop")}),
+                          .observer = &metrics_,
+                          .audit = audit_.get()}};
+    gate.close();
+    Client client = server.connect();
+    client.send(message("GET", "/healthz") +
+                message("DELETE", "/v1/owners/shop/locks", {}, shows("shop")));
+    ASSERT_TRUE(gate.wait_until_held());
+    ASSERT_TRUE(eventually([&] { return client.hears(); }));
+    client.close();  // with an answer that was not read: a reset
+    gate.open();
+    server.stop();
+    const auto found = lines("release_all");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(text(found[0], "address"), "127.0.0.1");
 }
 
 TEST_F(AuditTest, ManyAddressesCannotFillItsMemory) {
@@ -229,6 +328,37 @@ TEST_F(AuditTest, LosesLinesRatherThanMemoryAndSaysHowMany) {
               std::string::npos)
         << metrics.body;
     server.stop();
+}
+
+TEST_F(AuditTest, KeepsRoomForABreakThatNoOtherEventTakes) {
+    finish();
+    server::Audit::Limits limits;
+    limits.pending_bytes = 4000;
+    audit_ = std::make_unique<server::Audit>(path_, metrics_, limits);
+    const auto record = [&](std::string_view action, std::size_t bytes, bool changed) {
+        audit_->record({.action = action,
+                        .outcome = "done",
+                        .address = "192.0.2.1",
+                        .changed_leases = changed,
+                        .facts = {{"text", std::string(bytes, 'x')}}});
+    };
+    record("release_all", 2500, false);
+    EXPECT_EQ(audit_->lines_lost(), 1U);
+    record("release_all", 3500, true);
+    EXPECT_EQ(audit_->lines_lost(), 2U);
+    record("break", 3500, true);
+    EXPECT_EQ(audit_->lines_lost(), 2U);
+    EXPECT_EQ(lines("break").size(), 1U);
+    EXPECT_TRUE(lines("release_all").empty());
+}
+
+TEST(WhatIsAudited, CountsAsAChangeIfItsEffectIsUnknown) {
+    using Effect = StoreFault::Effect;
+    const auto fault = [](Effect effect) {
+        return Outcome{StoreFault{effect, StoreFault::Cause::unavailable, "f"}};
+    };
+    EXPECT_TRUE(server::changed_leases(fault(Effect::unknown)));
+    EXPECT_FALSE(server::changed_leases(fault(Effect::none)));
 }
 
 TEST_F(AuditTest, IsAPrivateRegularFileThatIsOnlyAppendedTo) {

@@ -193,13 +193,13 @@ TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
 
 TEST(AuthorizationOfASlowListener, ThatIsTakenAwayIsTheEndOfWhatItIsTold) {
     const auto log = std::make_shared<server::EventLog>(10);
-    bool welcome = true;
-    const auto stream =
-        log->open({}, std::nullopt, [&] { return welcome; }, server::v1::server_sent_events(), 1);
+    bool still_allowed = true;
+    const auto stream = log->open(
+        {}, std::nullopt, [&] { return still_allowed; }, server::v1::server_sent_events(), 1);
     std::string told;
     EXPECT_EQ(stream->take(told), server::EventStream::State::open);
-    welcome = false;
-    log->end_unwelcome();
+    still_allowed = false;
+    log->end_revoked();
     log->append({.kind = server::Event::Kind::granted, .lease = {.key = {"Order", "1"}}});
     told.clear();
     EXPECT_EQ(stream->take(told), server::EventStream::State::ended);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "server/monitoring/observer.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 #include "unit/gated_store.hpp"
 
@@ -13,7 +14,7 @@ using namespace std::chrono_literals;
 using server::Role;
 
 // Somebody holds the key, others wait for it or are about to be granted it, and the tokens change.
-class ChangedTokens : public ::testing::Test {
+class ChangedTokens : public OnAnyStore {
 protected:
     [[nodiscard]] static std::string waiting_try(const std::string& name,
                                                  const std::string& fields = {}) {
@@ -63,9 +64,9 @@ protected:
     void use_without_goes() { server_.use(tokens({stays_})); }
 
     const server::Token stays_ = token("stays", {Role::use});
-    std::unique_ptr<Store> memory_ = memory::open();
-    Store& behind_ = *memory_;
-    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(std::move(memory_));
+    std::unique_ptr<Store> inner_ = store();
+    Store& behind_ = *inner_;
+    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(std::move(inner_));
     GatedStore& store_ = *gated_;
     Waits waits_;
     RunningServer server_{
@@ -75,8 +76,9 @@ protected:
          .tokens = tokens({stays_, token("goes", {Role::use}), token("goes/too", {Role::use})}),
          .observer = &waits_}};
 };
+LEASEHOLD_ON_ANY_STORE(ChangedTokens);
 
-TEST_F(ChangedTokens, EndTheWaitOfWhoseTokenIsTakenAway) {
+TEST_P(ChangedTokens, EndTheWaitOfWhoseTokenIsTakenAway) {
     const auto held = server_.locks().try_lock(order, {.owner = "holder"});
     Client first = waits("goes", 1);
     Client second = waits("goes/too", 2);
@@ -99,7 +101,7 @@ TEST_F(ChangedTokens, EndTheWaitOfWhoseTokenIsTakenAway) {
     }
 }
 
-TEST_F(ChangedTokens, EndTheWaitOfWhoseRoleOrOwnerIsTakenAway) {
+TEST_P(ChangedTokens, EndTheWaitOfWhoseRoleOrOwnerIsTakenAway) {
     const auto held = server_.locks().try_lock(order, {.owner = "holder"});
     Client without_role = waits("goes", 1);
     Client of_other_owner = waits("goes/too", 2);
@@ -110,7 +112,7 @@ TEST_F(ChangedTokens, EndTheWaitOfWhoseRoleOrOwnerIsTakenAway) {
     EXPECT_TRUE(server_.waits_for(0));
 }
 
-TEST_F(ChangedTokens, LeaveOthersInLine) {
+TEST_P(ChangedTokens, LeaveOthersInLine) {
     const auto held = server_.locks().try_lock(order, {.owner = "holder"});
     Client waiting = waits("stays", 1);
     server_.use(tokens({token("stays", {Role::use, Role::see}, "stays")}));
@@ -118,7 +120,7 @@ TEST_F(ChangedTokens, LeaveOthersInLine) {
     EXPECT_EQ(waiting.receive().status, 201U);
 }
 
-TEST_F(ChangedTokens, TakeBackWhatIsGrantedMeanwhile) {
+TEST_P(ChangedTokens, TakeBackWhatIsGrantedMeanwhile) {
     store_.close();
     Client client = server_.connect();
     client.send(waiting_try("goes"));
@@ -132,7 +134,7 @@ TEST_F(ChangedTokens, TakeBackWhatIsGrantedMeanwhile) {
 }
 
 // With another token, say, and at another server.
-TEST_F(ChangedTokens, TakeNothingFromWhoAsksAgainWithItsOwnLockId) {
+TEST_P(ChangedTokens, TakeNothingFromWhoAsksAgainWithItsOwnLockId) {
     const LockId drawn = LockId::random();
     store_.close();
     Client client = server_.connect();
@@ -147,7 +149,7 @@ TEST_F(ChangedTokens, TakeNothingFromWhoAsksAgainWithItsOwnLockId) {
     EXPECT_TRUE(holds(behind(Check{order, drawn})));
 }
 
-TEST_F(ChangedTokens, TakeNothingFromWhoHeldTheKeyBefore) {
+TEST_P(ChangedTokens, TakeNothingFromWhoHeldTheKeyBefore) {
     const LockId drawn = LockId::random();
     const std::string fields = "Lock-Token: " + drawn.to_string() + "\r\n";
     ASSERT_EQ(server_.connect()
@@ -164,7 +166,7 @@ TEST_F(ChangedTokens, TakeNothingFromWhoHeldTheKeyBefore) {
     EXPECT_TRUE(server_.locks().check(order, drawn).has_value());
 }
 
-TEST_F(ChangedTokens, CountForARequestWhoseBodyIsOnItsWay) {
+TEST_P(ChangedTokens, CountForARequestWhoseBodyIsOnItsWay) {
     const auto try_by = [](const std::string& name) {
         return message("POST", "/v1/locks/Order/1", R"({"owner":"goes/too"})", shows(name));
     };

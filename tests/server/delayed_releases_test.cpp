@@ -2,6 +2,8 @@
 #include <string>
 
 #include "server/server_fixture.hpp"
+#include "server/store_fixture.hpp"
+#include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 
 namespace leasehold::testing {
@@ -9,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Parting : public ::testing::Test {
+class DelayedReleases : public ::testing::Test {
 protected:
     static Lease must(const Result<Lease>& result) { return result.value(); }
     static std::string token(const Lease& lease) {
@@ -28,7 +30,7 @@ protected:
     const LockKey page_{"Page", "1"};
 };
 
-TEST_F(Parting, EndsTheLeaseThenAndLetsTheNextIn) {
+TEST_F(DelayedReleases, EndsTheLeaseThenAndLetsTheNextIn) {
     const Lease lease = must(server_.locks().try_lock(page_, {.owner = "alice"}));
     Client bob = server_.connect();
     bob.send(message("POST", "/v1/locks/Page/1", R"({"owner":"bob","wait_ms":60000})"));
@@ -42,7 +44,7 @@ TEST_F(Parting, EndsTheLeaseThenAndLetsTheNextIn) {
     EXPECT_EQ(gone.error().reason, Gone::released);
 }
 
-TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
+TEST_F(DelayedReleases, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
     const Lease reloaded = must(server_.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
     const Lease renewed = must(server_.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
     EXPECT_EQ(part(reloaded, "?after_ms=60000").status, 202U);
@@ -61,7 +63,7 @@ TEST_F(Parting, LeavesALeaseWhoseHolderCameBackForAShorterTime) {
     EXPECT_TRUE(alive(renewed));
 }
 
-TEST_F(Parting, IsCalledOffByAHolderThatTakesSeveralKeysAtOnce) {
+TEST_F(DelayedReleases, IsCalledOffByAHolderThatTakesSeveralKeysAtOnce) {
     RunningServer server{memory::open(), {.delayed_releases = 1}};
     const Lease reloaded = must(server.locks().try_lock(page_, {.owner = "alice", .ttl = 5min}));
     const Lease closed = must(server.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
@@ -81,7 +83,7 @@ TEST_F(Parting, IsCalledOffByAHolderThatTakesSeveralKeysAtOnce) {
     EXPECT_TRUE(server.locks().check(page_, reloaded.lock_id).has_value());
 }
 
-TEST_F(Parting, ThatIsCalledOffMakesRoomForAnother) {
+TEST_F(DelayedReleases, ThatIsCalledOffMakesRoomForAnother) {
     RunningServer server{memory::open(), {.delayed_releases = 1}};
     const Lease reloaded = must(server.locks().try_lock(page_, {.ttl = 5min}));
     const Lease closed = must(server.locks().try_lock({"Page", "2"}, {.ttl = 5min}));
@@ -97,6 +99,52 @@ TEST_F(Parting, ThatIsCalledOffMakesRoomForAnother) {
     EXPECT_EQ(client.ask("DELETE", "/v1/locks/Page/2?after_ms=1", {}, token(closed)).status, 202U);
     EXPECT_TRUE(eventually([&] { return !server.locks().check(closed.lock_id); }));
     EXPECT_TRUE(server.locks().check(reloaded.lock_id).has_value());
+}
+
+// A tab that is closed twice, while the store does not answer one of the times. There is room for
+// one delayed release, so another lease tells whether one is kept.
+class DelayedReleasesAskedForTwice : public OnAnyStore {
+protected:
+    [[nodiscard]] unsigned part(const Lease& lease) {
+        return server_.connect()
+            .ask("DELETE", "/v1/locks/Page/" + std::string{lease.key.id()} + "?after_ms=60000", {},
+                 "Lock-Token: " + lease.lock_id.to_string() + "\r\n")
+            .status;
+    }
+    [[nodiscard]] Lease take(const std::string& id) {
+        return server_.locks().try_lock({"Page", id}, {.ttl = 5min}).value();
+    }
+
+    FaultyStore* const faults_ = new FaultyStore{store()};
+    RunningServer server_{std::unique_ptr<Store>{faults_}, {.delayed_releases = 1}};
+    const Lease lease_ = take("1");
+    const Lease other_ = take("2");
+};
+LEASEHOLD_ON_ANY_STORE(DelayedReleasesAskedForTwice);
+
+TEST_P(DelayedReleasesAskedForTwice, KeepsTheFirstIfTheStoreDoesNotAnswerTheSecond) {
+    EXPECT_EQ(part(lease_), 202U);
+    faults_->fail(0, Fails::before_effect);
+    EXPECT_EQ(part(lease_), 503U);
+    EXPECT_EQ(faults_->hits(), 1U);
+    faults_->heal();
+    EXPECT_EQ(part(other_), 200U);
+}
+
+TEST_P(DelayedReleasesAskedForTwice, KeepsTheSecondIfTheStoreDidNotAnswerTheFirst) {
+    faults_->fail(0, Fails::before_effect);
+    EXPECT_EQ(part(lease_), 503U);
+    faults_->heal();
+    EXPECT_EQ(part(lease_), 202U);
+    EXPECT_EQ(part(other_), 200U);
+}
+
+TEST_P(DelayedReleasesAskedForTwice, KeepsNothingIfTheStoreAnswersNeither) {
+    faults_->fail(0, Fails::before_effect, 2);
+    EXPECT_EQ(part(lease_), 503U);
+    EXPECT_EQ(part(lease_), 503U);
+    faults_->heal();
+    EXPECT_EQ(part(other_), 202U);
 }
 
 // Does something to the store just before the first lease is released.
@@ -122,7 +170,7 @@ private:
     std::atomic<bool> released_{false};
 };
 
-TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
+TEST(DelayedReleasesElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
     const LockKey page{"Page", "1"};
     const LockId id = LockId::random();
     const Request renewed = Renew{page, id, 2min};
@@ -151,7 +199,7 @@ TEST(PartingElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
 }
 
 // Its expiry does not tell that it was prolonged.
-TEST(PartingOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLookedAt) {
+TEST(DelayedReleasesOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLookedAt) {
     auto store = std::make_unique<GatedStore>(memory::open());
     GatedStore& gate = *store;
     RunningServer server{std::move(store), {}, {.allow_endless = true}};
@@ -181,7 +229,7 @@ TEST(PartingOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLookedAt) {
     EXPECT_TRUE(server.locks().check(page, id).has_value());
 }
 
-TEST_F(Parting, OfWhatIsGoneSaysSo) {
+TEST_F(DelayedReleases, OfWhatIsGoneSaysSo) {
     const Lease lease = must(server_.locks().try_lock(page_));
     (void)server_.locks().release(lease.lock_id);
     const Answer answer = part(lease, "?after_ms=1000");
@@ -189,7 +237,7 @@ TEST_F(Parting, OfWhatIsGoneSaysSo) {
     EXPECT_EQ(answer.json().at("refused").at("reason").as_string(), "released");
 }
 
-TEST_F(Parting, HasBounds) {
+TEST_F(DelayedReleases, HasBounds) {
     const Lease lease = must(server_.locks().try_lock(page_));
     for (const char* wrong : {"?after_ms=-1", "?after_ms=60001", "?after_ms=x", "?before_ms=1"}) {
         EXPECT_EQ(part(lease, wrong).status, 400U) << wrong;
@@ -197,7 +245,7 @@ TEST_F(Parting, HasBounds) {
     EXPECT_TRUE(alive(lease));
 }
 
-TEST_F(Parting, IsForgottenWhenTheServerStops) {
+TEST_F(DelayedReleases, IsForgottenWhenTheServerStops) {
     const Lease lease = must(server_.locks().try_lock(page_));
     EXPECT_EQ(part(lease, "?after_ms=60000").status, 202U);
     server_.stop();

@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "server/event_client.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 
 // Tokens of the file that expire.
@@ -20,9 +21,12 @@ server::Token expiring(const std::string& name, std::chrono::sys_seconds at) {
     return made;
 }
 
-TEST(AnExpiringToken, IsAcceptedUntilItsMoment) {
+class AnExpiringToken : public OnAnyStore {};
+LEASEHOLD_ON_ANY_STORE(AnExpiringToken);
+
+TEST_P(AnExpiringToken, IsAcceptedUntilItsMoment) {
     RunningServer server{
-        memory::open(),
+        store(),
         {.tokens =
              tokens({expiring("dead", in(0s)), expiring("old", in(-1h)), expiring("alive", in(1h)),
                      expiring("long", std::chrono::sys_days{std::chrono::year{9999} / 12 / 31})})}};
@@ -37,9 +41,9 @@ TEST(AnExpiringToken, IsAcceptedUntilItsMoment) {
     EXPECT_EQ(EventClient(server.port(), {}, shows("long")).answer().status, 200U);
 }
 
-TEST(AnExpiringToken, EndsItsWaitsAndStreamsWithoutAReload) {
+TEST_P(AnExpiringToken, EndsItsWaitsAndStreamsWithoutAReload) {
     RunningServer server{
-        memory::open(),
+        store(),
         {.wait_poll = 1h,
          .tokens = tokens({expiring("goes", in(2s)), token("stays", {Role::use})})}};
     const auto held = server.locks().try_lock(order, {.owner = "holder"});
@@ -56,9 +60,9 @@ TEST(AnExpiringToken, EndsItsWaitsAndStreamsWithoutAReload) {
     EXPECT_EQ(server.connect().ask("GET", "/v1/token", {}, shows("goes")).status, 401U);
 }
 
-TEST(AnExpiringToken, ListensOnIfItsExpiryWasMovedInTime) {
+TEST_P(AnExpiringToken, ListensOnIfItsExpiryWasMovedInTime) {
     const auto soon = in(2s);
-    RunningServer server{memory::open(), {.tokens = tokens({expiring("shop", soon)})}};
+    RunningServer server{store(), {.tokens = tokens({expiring("shop", soon)})}};
     EventClient stream{server.port(), {}, shows("shop")};
     ASSERT_EQ(stream.answer().status, 200U);
     server.use(tokens({expiring("shop", in(1h))}));

@@ -6,7 +6,7 @@
 #include "server/transport/tls.hpp"
 #include "support/process.hpp"
 
-// The header fields that every answer has, whoever makes it.
+// The header fields that every answer has, whichever part of the server makes it.
 namespace leasehold::testing {
 namespace {
 

@@ -269,6 +269,92 @@ TEST(JwtClaims, CanHaveOtherNames) {
     EXPECT_EQ(star.json().at("owner"), "people/*");
 }
 
+TEST_F(Jwt, TouchesOnlyTheKeysThatItNames) {
+    const auto with_keys = [](const json::value& keys) {
+        json::object claims = claims_of("alice", {"use", "see", "break"});
+        claims["keys"] = keys;
+        return bearer(ed().jwt(claims));
+    };
+    const std::string some = with_keys(json::array{"Order/eu-*", "lfs:*"});
+    const auto take = [&](const std::string& key, const std::string& fields) {
+        return client_.ask("POST", "/v1/locks/" + key, R"({"owner":"alice"})", fields).status;
+    };
+    EXPECT_EQ(take("Order/eu-1", some), 201U);
+    EXPECT_EQ(take("lfs:game/1", some), 201U);
+    EXPECT_EQ(take("Order/us-1", some), 403U);
+    EXPECT_EQ(client_.ask("GET", "/v1/locks/Secret/1", {}, some).status, 403U);
+    EXPECT_EQ(client_.ask("POST", "/v1/locks/Secret/1/break", R"({"fence":1})", some).status, 403U);
+    ASSERT_TRUE(server_.locks().try_lock({"Secret", "1"}, {.owner = "bob"}));
+    const Answer list = client_.ask("GET", "/v1/locks", {}, some);
+    EXPECT_EQ(list.json().at("locks").as_array().size(), 2U) << list.body;
+    EXPECT_EQ(take("Order/us-2", with_keys("Order/*")), 201U);
+    EXPECT_EQ(take("Other/1", with_keys("*")), 201U);
+    // What cannot be read limits to nothing.
+    for (const json::value& bad :
+         {json::value{}, json::value(1), json::value(json::array{}),
+          json::value(json::array{"Order/*", 1}), json::value(""), json::value("Order/*/x"),
+          json::value(json::object{}), json::value(json::array(17, "Order/*"))}) {
+        EXPECT_EQ(client_.ask("GET", "/v1/token", {}, with_keys(bad)).status, 401U) << bad;
+    }
+}
+
+TEST(JwtKeys, CanBeInAnotherClaim) {
+    JwtRules named = rules;
+    named.keys_claim = "https://login.example/locks";
+    RunningServer server{memory::open(), {.tokens = tokens_by(verifier({&ed()}, named))}};
+    json::object claims = claims_of("alice", {"use"});
+    claims["keys"] = "Other/*";
+    claims["https://login.example/locks"] = "Order/*";
+    const auto take = [&](const std::string& key) {
+        return server.connect()
+            .ask("POST", "/v1/locks/" + key, R"({"owner":"alice"})", bearer(ed().jwt(claims)))
+            .status;
+    };
+    EXPECT_EQ(take("Order/1"), 201U);
+    EXPECT_EQ(take("Other/1"), 403U);
+}
+
+TEST(JwtKeys, InAnotherFormThanTheNameOfTheClaimSaysAreRefused) {
+    JwtRules named = rules;
+    named.keys_claim = "locks.keys";
+    RunningServer server{memory::open(), {.tokens = tokens_by(verifier({&ed()}, named))}};
+    const auto status_with = [&](const json::value& outer) {
+        json::object claims = claims_of("alice", {"use"});
+        claims["locks"] = outer;
+        return server.connect().ask("GET", "/v1/token", {}, bearer(ed().jwt(claims))).status;
+    };
+    EXPECT_EQ(status_with(json::object{{"keys", "Order/*"}}), 200U);
+    for (const json::value& bad : {json::value{}, json::value(5), json::value("Order/*"),
+                                   json::value(json::array{"Order/*"})}) {
+        EXPECT_EQ(status_with(bad), 401U) << bad;
+    }
+}
+
+// A reload with another issuer, audience or claim: who waits was accepted by rules that are gone.
+TEST_F(Jwt, ThatOtherRulesWouldNotAcceptEndsWaitsAndStreams) {
+    const auto held = server_.locks().try_lock(order, {.owner = "holder"});
+    const std::string fields = bearer(ec().jwt(claims_of("alice", {"use", "see"})));
+    JwtRules other_issuer = rules;
+    other_issuer.issuer = "https://other.example";
+    JwtRules other_audience = rules;
+    other_audience.audience = "other";
+    JwtRules other_claim = rules;
+    other_claim.owner_claim = "email";
+    for (const JwtRules& changed : {other_issuer, other_audience, other_claim}) {
+        server_.use(tokens_by(verifier(all_keys())));
+        Client waiting = server_.connect();
+        waiting.send(
+            message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"alice"})", fields));
+        ASSERT_TRUE(server_.waits_for(1));
+        EventClient stream{server_.port(), {}, fields};
+        server_.use(tokens_by(verifier(all_keys())));
+        EXPECT_TRUE(server_.waits_for(1));
+        server_.use(tokens_by(verifier(all_keys(), changed)));
+        EXPECT_EQ(waiting.receive().status, 401U);
+        EXPECT_EQ(stream.block(), ": this token may no longer listen to events\n\n");
+    }
+}
+
 TEST_F(Jwt, WhoseKeyIsWithdrawnEndsWaitsAndStreams) {
     const auto held = server_.locks().try_lock(order, {.owner = "holder"});
     const std::string fields = bearer(ec().jwt(claims_of("alice", {"use", "see"})));

@@ -9,6 +9,7 @@
 #include "core/request_traits.hpp"
 #include "server/event_client.hpp"
 #include "server/monitoring/metrics.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 #include "server/v1/native.hpp"
 
@@ -38,7 +39,7 @@ server::Token limited(server::Token token, Role role, const std::vector<std::str
 
 const server::Roles every_role{Role::use, Role::see, Role::break_};
 
-class KeyRules : public ::testing::Test {
+class KeyRules : public OnAnyStore {
 protected:
     Answer ask(const std::string& method, const std::string& target, const std::string& body = {},
                const std::string& token = "game", const std::string& fields = {}) {
@@ -58,13 +59,14 @@ protected:
 
     server::Metrics metrics_{"1.2.3"};
     RunningServer server_{
-        memory::open(),
+        store(),
         {.tokens = tokens({limited(token("game", every_role), {"lfs:game/*", "Order/eu-*"}),
                            limited(token("reader", every_role), Role::use, {"Order/eu-1"}),
                            limited(token("watcher", every_role), Role::see, {"Order/*"}),
                            token("all", every_role)}),
          .metrics = &metrics_}};
 };
+LEASEHOLD_ON_ANY_STORE(KeyRules);
 
 // What a route does for a token that may not touch the key.
 enum class Does : std::uint8_t {
@@ -124,7 +126,7 @@ const std::vector<KeyRoute> key_routes{
     {"GET", "/client/{file}", Does::no_keys, "/client/leasehold.js"},
 };
 
-TEST_F(KeyRules, EveryRouteHasOne) {
+TEST_P(KeyRules, EveryRouteHasOne) {
     std::set<std::string> known;
     for (const KeyRoute& route : key_routes) known.insert(route.method + " " + route.path);
     for (const server::Route& route : server::v1::Native::table()) {
@@ -135,7 +137,7 @@ TEST_F(KeyRules, EveryRouteHasOne) {
     }
 }
 
-TEST_F(KeyRules, HoldOnEveryRoute) {
+TEST_P(KeyRules, HoldOnEveryRoute) {
     const LockKey secret{"Secret", "1"};
     // Whether the key is held, was held, or is being tried and waited for.
     const Lease lease = take(secret);
@@ -183,7 +185,7 @@ TEST_F(KeyRules, HoldOnEveryRoute) {
     EXPECT_TRUE(statistics.at("series").at("held").as_array().empty());
 }
 
-TEST_F(KeyRules, LetTheTokenDoEverythingWithItsOwnKeys) {
+TEST_P(KeyRules, LetTheTokenDoEverythingWithItsOwnKeys) {
     const Answer taken = ask("POST", "/v1/locks/Order/eu-1", R"({"owner":"alice"})");
     ASSERT_EQ(taken.status, 201U);
     const std::string fields =
@@ -214,7 +216,7 @@ TEST_F(KeyRules, LetTheTokenDoEverythingWithItsOwnKeys) {
     }
 }
 
-TEST_F(KeyRules, AreByRole) {
+TEST_P(KeyRules, AreByRole) {
     take({"Order", "eu-1"});
     // Takes one key, sees all.
     EXPECT_EQ(ask("POST", "/v1/locks/Order/2", "{}", "reader").status, 403U);
@@ -233,7 +235,7 @@ TEST_F(KeyRules, AreByRole) {
     EXPECT_EQ(ask("GET", "/v1/locks/Secret/1", {}, "game", none).status, 403U);
 }
 
-TEST_F(KeyRules, HoldForEveryRequestOfABatch) {
+TEST_P(KeyRules, HoldForEveryRequestOfABatch) {
     const Lease lease = take({"Secret", "1"});
     const std::string id = R"("lock_id":")" + lease.lock_id.to_string() + "\"";
     const std::string key = R"("type":"Secret","id":"1")";
@@ -272,7 +274,7 @@ TEST_F(KeyRules, HoldForEveryRequestOfABatch) {
     EXPECT_TRUE(server_.locks().check(lease.key, lease.lock_id).has_value());
 }
 
-TEST_F(KeyRules, LimitWhatEndsWithAnOwner) {
+TEST_P(KeyRules, LimitWhatEndsWithAnOwner) {
     for (const LockKey& key : {LockKey{"Order", "eu-1"}, LockKey{"Order", "us-1"},
                                LockKey{"lfs:game", "a"}, LockKey{"lfs:other", "a"}}) {
         take(key);
@@ -292,7 +294,7 @@ TEST_F(KeyRules, LimitWhatEndsWithAnOwner) {
     EXPECT_EQ(server_.locks().list().size(), 3U);
 }
 
-TEST_F(KeyRules, FillThePagesOfAList) {
+TEST_P(KeyRules, FillThePagesOfAList) {
     std::vector<std::string> expected;
     for (int i = 0; i < 60; ++i) {
         const std::string number = std::to_string(100 + i);
@@ -337,7 +339,7 @@ TEST_F(KeyRules, FillThePagesOfAList) {
     EXPECT_EQ(second.at("locks").at(1).at("id"), "eu-100");
 }
 
-TEST_F(KeyRules, FillThePagesOfTheHistory) {
+TEST_P(KeyRules, FillThePagesOfTheHistory) {
     for (int i = 0; i < 30; ++i) {
         const std::string number = std::to_string(100 + i);
         hold_and_release({"Order", "eu-" + number});
@@ -363,7 +365,7 @@ TEST_F(KeyRules, FillThePagesOfTheHistory) {
     EXPECT_EQ(answers.at("answers").at(1).at("history").as_array().size(), 30U);
 }
 
-TEST_F(KeyRules, FilterTheEvents) {
+TEST_P(KeyRules, FilterTheEvents) {
     EventClient events{server_.port(), {}, shows("game")};
     EventClient all{server_.port(), {}, shows("all")};
     ASSERT_EQ(ask("POST", "/v1/locks/Secret/1", R"({"owner":"bob"})", "all").status, 201U);
@@ -374,7 +376,7 @@ TEST_F(KeyRules, FilterTheEvents) {
     EXPECT_FALSE(events.bytes().contains("Secret"));
 }
 
-TEST_F(KeyRules, EndTheStreamAndTheWaitOfATokenWhoseKeysChange) {
+TEST_P(KeyRules, EndTheStreamAndTheWaitOfATokenWhoseKeysChange) {
     EventClient events{server_.port(), {}, shows("game")};
     EventClient stays{server_.port(), {}, shows("all")};
     take({"Order", "eu-1"});
@@ -395,7 +397,7 @@ TEST_F(KeyRules, EndTheStreamAndTheWaitOfATokenWhoseKeysChange) {
     EXPECT_EQ(next.text("id"), "2");
 }
 
-TEST_F(KeyRules, AreToldToTheToken) {
+TEST_P(KeyRules, AreToldToTheToken) {
     EXPECT_EQ(boost::json::serialize(ask("GET", "/v1/token").json().at("keys")),
               R"({"use":["Order/eu-*","lfs:game/*"],"see":["Order/eu-*","lfs:game/*"],)"
               R"("break":["Order/eu-*","lfs:game/*"]})");

@@ -5,6 +5,7 @@
 #include "server/server_fixture.hpp"
 #include "server/waiting/knocks.hpp"
 #include "unit/faulty_store.hpp"
+#include "unit/gated_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -153,6 +154,52 @@ TEST(KnockingOnAFaultyStore, IsAFault) {
         "fault");
 }
 
+// The store is not asked, which would not answer.
+TEST(KnockingTooEarly, DoesNotReachTheStoreAgainAndAgain) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated)};
+    (void)server.locks().try_lock(order);
+    Client client = server.connect();
+    const auto knock = [&] {
+        return client.ask("POST", "/v1/locks/Order/1/knock", R"({"message":"Hello?"})").status;
+    };
+    EXPECT_EQ(knock(), 202U);
+    // Each of these asks whether the key is still held.
+    for (int i = 0; i < server::Knocks::most_early; ++i) EXPECT_EQ(knock(), 429U);
+    store.close();
+    EXPECT_EQ(knock(), 429U);
+    store.open();
+}
+
+TEST(KnockingOnASharedKey, NamesFewHoldersAndReachesAll) {
+    constexpr std::size_t readers = 40;
+    RunningServer server{memory::open()};
+    std::vector<Lease> leases;
+    for (std::size_t i = 0; i < readers; ++i) {
+        const auto lease = server.locks().try_lock(
+            order, {.owner = "reader-" + std::to_string(i), .mode = Mode::shared});
+        ASSERT_TRUE(lease);
+        leases.push_back(*lease);
+    }
+    EventClient events{server.port(), ""};
+    Client client = server.connect();
+    const Answer answer = client.ask("POST", "/v1/locks/Order/1/knock", R"({"message":"Hello?"})");
+    ASSERT_EQ(answer.status, 202U);
+    const auto body = answer.json();
+    EXPECT_EQ(body.at("holders").as_array().size(), Limits::named_holders);
+    EXPECT_TRUE(body.at("cut").as_bool());
+    ASSERT_EQ(client.ask("POST", "/v1/locks/Order/2", "{}").status, 201U);
+    std::size_t told = 0;
+    while (events.next().name == "knocked") ++told;
+    EXPECT_EQ(told, Limits::named_holders);
+    for (const Lease& lease : leases) {
+        const Answer checked =
+            client.ask("GET", "/v1/locks/Order/1", {}, lock_token(lease.lock_id.to_string()));
+        EXPECT_EQ(checked.json().at("knocks").as_array().size(), 1U) << lease.owner;
+    }
+}
+
 class KnocksTest : public ::testing::Test {
 protected:
     static std::vector<Holder> holders(Fence fence) {
@@ -160,6 +207,11 @@ protected:
     }
     bool knock(const std::string& by, Knocks::Clock::time_point now, const LockKey& key = order) {
         return !knocks_.add(key, holders(5), {.by = by, .message = "m"}, now);
+    }
+    bool knock_with(const std::string& token, const std::string& by, const LockKey& key,
+                    std::chrono::milliseconds later = 0ms) {
+        return !knocks_.add(key, holders(5), {.by = by, .message = "m", .token = token},
+                            start_ + later);
     }
 
     Knocks knocks_;
@@ -190,6 +242,36 @@ TEST_F(KnocksTest, AreNotTooManyOnOneKey) {
     ASSERT_EQ(kept.size(), Knocks::most_per_key);
     EXPECT_EQ(kept.front().by, "b1");
     EXPECT_EQ(kept.back().by, "later");
+}
+
+TEST_F(KnocksTest, OfOneTokenReplaceThoseOfNoOther) {
+    EXPECT_TRUE(knock_with("modest", "bob", order));
+    const LockKey both{"Greedy", "1"};
+    for (std::size_t i = 0; i < 2 * Knocks::most_keys; ++i) {
+        const auto later = std::chrono::milliseconds{i};
+        EXPECT_TRUE(knock_with("greedy", "eve", {"Greedy", std::to_string(i)}, later));
+        if (i == 1) {
+            EXPECT_TRUE(knock_with("modest", "bob", both, later));
+        }
+    }
+    EXPECT_EQ(knocks_.on(order, 5, start_).size(), 1U);
+    // The token's own knock on a key goes, that of the other stays.
+    const auto kept = knocks_.on(both, 5, start_);
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_EQ(kept.front().by, "bob");
+}
+
+TEST_F(KnocksTest, OfOneTokenOnAKeyLeaveRoomForOthers) {
+    for (std::size_t i = 0; i < Knocks::most_per_key; ++i) {
+        EXPECT_TRUE(knock_with("greedy", "e" + std::to_string(i), order));
+    }
+    EXPECT_FALSE(knock_with("greedy", "one more", order));
+    EXPECT_TRUE(knock_with("modest", "bob", order));
+    EXPECT_FALSE(knock_with("greedy", "another", order));
+    const auto kept = knocks_.on(order, 5, start_);
+    ASSERT_EQ(kept.size(), Knocks::most_per_key);
+    EXPECT_EQ(kept.front().by, "e1");
+    EXPECT_EQ(kept.back().by, "bob");
 }
 
 TEST_F(KnocksTest, AreNotRememberedOnTooManyKeys) {

@@ -186,6 +186,31 @@ TEST_F(LedgerTest, ExpectsExpiries) {
     EXPECT_EQ(told(), "granted 9");
 }
 
+TEST_F(LedgerTest, AnExpiryIsToldOnceHoweverLateSomebodyTakesTheKeyOver) {
+    const auto survey_at = [&](Time now, std::vector<Holder> live, std::vector<PastLease> ended) {
+        ledger_.begin_survey();
+        ledger_.surveyed({std::move(live), true, std::move(ended), now});
+    };
+    survey_at(start + 1s, {holder(5)}, {});
+    ledger_.expect_expiries(start + 2min);
+    EXPECT_EQ(wanted(), 1U);
+    look({}, {}, start + 2min);
+    EXPECT_EQ(told(), "granted 5, expired 5");
+    for (int i = 0; i < 5; ++i) survey_at(start + 2min + Duration{i}, {}, {});
+    PastLease taken = past(holder(5), 1, Gone::taken);
+    taken.ended_at = start + 3min;
+    survey_at(start + 3min, {holder(9)}, {taken});
+    EXPECT_EQ(told(), "granted 9");
+    // A lease that lived between two surveys was not told before.
+    Holder brief = holder(11);
+    brief.granted_at = start + 4min;
+    brief.expires_at = start + 5min;
+    PastLease missed = past(brief, 3, Gone::taken);
+    missed.ended_at = start + 5min;
+    survey_at(start + 6min, {}, {past(holder(9), 2), missed});
+    EXPECT_EQ(told(), "released 9, granted 11, taken 11");
+}
+
 TEST_F(LedgerTest, AnExpiryThatWasPutOffElsewhereIsAnExtension) {
     ledger_.is_alive(lease(holder(5)));
     ledger_.expect_expiries(start + 1min);

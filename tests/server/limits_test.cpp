@@ -361,6 +361,44 @@ TEST(FullOfABatch, ARenewalGetsInBetweenTheParts) {
     EXPECT_EQ(kinds, "try try try renew try try ");
 }
 
+TEST(FullOfABatch, ARenewalGetsInBetweenTheLeasesThatEndWithTheirOwner) {
+    auto gated = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store = *gated;
+    RunningServer server{std::move(gated), {.threads = 1, .requests_under_way = 2}};
+    constexpr std::size_t many = Limits::released_at_once + 100;
+    for (std::size_t i = 0; i < many; ++i) {
+        (void)server.locks().try_lock({"Job", std::to_string(i)}, {.owner = "many"});
+    }
+    const auto mine = server.locks().try_lock({"Order", "mine"});
+    store.close();
+    Client ends = server.connect();
+    ends.send(message("DELETE", "/v1/owners/many/locks"));
+    ASSERT_TRUE(store.wait_until_held());
+    const std::size_t before = store.batches().size();
+    Client renews = server.connect();
+    renews.send(message("PATCH", "/v1/locks/Order/mine", R"({"ttl_ms":60000})",
+                        "Lock-Token: " + mine->lock_id.to_string() + "\r\n"));
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    store.open();
+    EXPECT_EQ(renews.receive().status, 200U);
+    const Answer ended = ends.receive();
+    EXPECT_EQ(ended.status, 200U);
+    EXPECT_EQ(ended.json().at("leases").as_array().size(), many);
+    EXPECT_EQ(server.locks().list().size(), 1U);
+
+    const auto batches = store.batches();
+    std::size_t releasing = 0;
+    std::size_t releasing_before_the_renewal = 0;
+    for (std::size_t i = before; i < batches.size(); ++i) {
+        const Request& first = batches[i].front();
+        if (std::holds_alternative<Renew>(first)) releasing_before_the_renewal = releasing;
+        if (std::holds_alternative<ReleaseAll>(first)) ++releasing;
+        EXPECT_LE(batches[i].size(), Limits{}.batch_requests);
+    }
+    EXPECT_EQ(releasing_before_the_renewal, 0U);
+    EXPECT_GE(releasing, many / Limits{}.batch_requests);
+}
+
 TEST(FullOfABatch, ItsRequestsCountOneByOne) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;

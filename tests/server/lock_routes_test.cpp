@@ -214,6 +214,21 @@ TEST_F(LockRoutes, TellsWhatHappened) {
     EXPECT_TRUE(rest.at("next").is_null());
 }
 
+TEST_F(LockRoutes, AKeyCanHavePlaces) {
+    const auto take = [&](const std::string& owner, const std::string& more) {
+        return ask("POST", "/v1/locks/Job/1", R"({"owner":")" + owner + "\"," + more + "}");
+    };
+    EXPECT_EQ(take("alice", R"("places":2)").json().at("mode").as_string(), "shared");
+    EXPECT_EQ(take("bob", R"("places":2,"mode":"exclusive")").status, 201U);
+    const Answer full = take("carol", R"("places":2)");
+    EXPECT_EQ(full.status, 409U);
+    EXPECT_EQ(full.json().at("holders_in_all").as_int64(), 2);
+    EXPECT_EQ(take("carol", R"("places":3)").status, 201U);
+    for (const std::string wrong : {"0", "-1", "1001", "1.5", "\"two\"", "null"}) {
+        EXPECT_EQ(take("dave", "\"places\":" + wrong).status, 400U) << wrong;
+    }
+}
+
 TEST_F(LockRoutes, TheNextPageOfHistoryIsOneThatJavaScriptCanAskFor) {
     constexpr std::int64_t exact_in_javascript = (std::int64_t{1} << 53) - 1;
     grant("/v1/locks/Order/1", R"({"owner":"alice","mode":"shared","ttl_ms":60000})");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/request_traits.hpp"
 #include "server/monitoring/observer.hpp"
 #include "server/server_fixture.hpp"
 #include "server/store/store_queue.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using server::Answered;
-using server::Told;
+using server::Recipient;
 
 class Recorder final : public server::Observer {
 public:
@@ -25,7 +26,7 @@ public:
         ++outcomes;
         if (std::holds_alternative<StoreFault>(answered.outcome)) ++faults;
         const bool refused = std::holds_alternative<Refusal>(answered.outcome);
-        if (refused && answered.told == Told::client) ++refusals;
+        if (refused && answered.recipient == Recipient::client) ++refusals;
     }
 
     std::atomic<int> sent{0};
@@ -78,7 +79,8 @@ protected:
             [this]() -> server::Task<void> {
                 std::vector<Request> requests;
                 requests.emplace_back(Holders{order});
-                (void)co_await queue_.ask_all(std::move(requests));
+                server::AnswerAllowance unlimited;
+                (void)co_await queue_.ask_all(std::move(requests), unlimited);
             },
             boost::asio::detached);
         home_.poll();
@@ -100,6 +102,110 @@ TEST_F(AFullStoreQueue, PublishesTheRefusalOfOneRequestAsThatOfABatch) {
     ask_all();
     EXPECT_EQ(recorder_.faults, 2);
     EXPECT_EQ(recorder_.sent, 1);
+}
+
+class AStoreQueueOfTwoTokens : public ::testing::Test {
+protected:
+    AStoreQueueOfTwoTokens() { store_.close(); }
+    ~AStoreQueueOfTwoTokens() override { finish(); }
+
+    void ask(const std::string& token, Request question) {
+        boost::asio::co_spawn(
+            home_,
+            [this, token, question]() mutable -> server::Task<void> {
+                const std::string client = token;
+                const Outcome outcome =
+                    co_await queue_.ask(std::move(question), server::Recipient::client, client);
+                if (std::holds_alternative<StoreFault>(outcome)) refused_.push_back(client);
+            },
+            boost::asio::detached);
+        home_.poll();
+    }
+    void ask(const std::string& token) { ask(token, Holders{{"Order", token}}); }
+    void check(const std::string& token) {
+        ask(token, Check{LockKey{"Order", token}, LockId::random()});
+    }
+    void finish() {
+        store_.open();
+        home_.run();
+    }
+    // The tokens whose requests came to the store, in that order.
+    [[nodiscard]] std::vector<std::string> served() const {
+        std::vector<std::string> ids;
+        for (const auto& batch : store_.batches()) {
+            for (const Request& request : batch) ids.emplace_back(keys_of(request)->front().id());
+        }
+        return ids;
+    }
+
+    std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
+    GatedStore& store_ = *gated_;
+    LockManager locks_{std::move(gated_)};
+    server::ServerOptions options_{.requests_under_way = 1, .queued_tries = 4};
+    server::OutcomeStream stream_;
+    boost::asio::io_context home_;
+    server::StoreQueue queue_{locks_, stream_, options_};
+    std::vector<std::string> refused_;
+};
+
+TEST_F(AStoreQueueOfTwoTokens, ServesThemInTurns) {
+    for (int i = 0; i < 4; ++i) check("greedy");  // the first is with the store
+    check("holder");
+    finish();
+    EXPECT_EQ(served(),
+              (std::vector<std::string>{"greedy", "greedy", "holder", "greedy", "greedy"}));
+    EXPECT_TRUE(refused_.empty());
+}
+
+TEST_F(AStoreQueueOfTwoTokens, LetsATryInAmongMoreChecksThanThereIsRoomFor) {
+    for (int i = 0; i < 8; ++i) check("greedy");  // the first is with the store
+    ask("other");
+    finish();
+    const std::vector<std::string> order = served();
+    ASSERT_EQ(order.size(), 9U);
+    EXPECT_EQ(std::ranges::find(order, "other") - order.begin(), 5);
+}
+
+TEST_F(AStoreQueueOfTwoTokens, ServesTheTriesOfWaitersInTheTurnOfTheirToken) {
+    ask("first");  // is with the store
+    const auto wait = [&](const std::string& token) {
+        queue_.submit(home_,
+                      TryLock{.key = {"Order", token},
+                              .lock_id = LockId::random(),
+                              .ttl = 1min,
+                              .token_id = token},
+                      server::Recipient::nobody, {});
+    };
+    for (int i = 0; i < 3; ++i) wait("greedy");
+    wait("other");
+    finish();
+    EXPECT_EQ(served(), (std::vector<std::string>{"first", "greedy", "other", "greedy", "greedy"}));
+}
+
+// What a client writes itself comes behind the id of its token.
+TEST_F(AStoreQueueOfTwoTokens, GivesNoMoreTurnsToATokenThatInventsOthers) {
+    ask("first");  // is with the store
+    const auto wait = [&](const std::string& token, const std::string& token_id) {
+        queue_.submit(home_,
+                      TryLock{.key = {"Order", token},
+                              .lock_id = LockId::random(),
+                              .ttl = 1min,
+                              .token_id = token_id},
+                      server::Recipient::nobody, {});
+    };
+    for (int i = 0; i < 3; ++i) wait("greedy", "greedy/" + std::to_string(i));
+    wait("other", "other");
+    finish();
+    EXPECT_EQ(served(), (std::vector<std::string>{"first", "greedy", "other", "greedy", "greedy"}));
+}
+
+TEST_F(AStoreQueueOfTwoTokens, LeavesPlacesForTheOther) {
+    for (int i = 0; i < 4; ++i) ask("greedy");  // one is with the store, and two have a place
+    EXPECT_EQ(refused_, std::vector<std::string>{"greedy"});
+    ask("other");
+    EXPECT_EQ(refused_.size(), 1U);
+    finish();
+    EXPECT_EQ(served(), (std::vector<std::string>{"greedy", "greedy", "other", "greedy"}));
 }
 
 // A try of `a` with a lock id that its client has drawn.

@@ -9,6 +9,7 @@
 #include "server/event_client.hpp"
 #include "server/exposition.hpp"
 #include "server/monitoring/metrics.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 
 namespace leasehold::testing {
@@ -97,6 +98,21 @@ TEST(Quotas, CountALeaseUntilItEnds) {
     EXPECT_EQ(used(quotas, Quota::grants_per_day), 3U);
 }
 
+// Of a grant and its release, the answer to the release may arrive first.
+TEST(Quotas, DoNotCountALeaseThatHasEndedBeforeItsGrantIsAnswered) {
+    const auto options = limited(Quota::leases, 3);
+    Quotas quotas{options};
+    auto under_way = quotas.advance(shop, try_for("1"));
+    const Outcome released = granted("1", 1h);
+    quotas.answered({RequestKind::release, {}, released});
+    under_way->settle(granted("1", 1h));
+    quotas.prolonged(shop, granted("1", 1h));
+    EXPECT_EQ(used(quotas, Quota::leases), 0U);
+    EXPECT_EQ(used(quotas, Quota::grants_per_day), 1U);
+    take(quotas, "2");
+    EXPECT_EQ(used(quotas, Quota::leases), 1U);
+}
+
 TEST(Quotas, CountALeaseUntilItExpires) {
     const auto options = limited(Quota::leases, 2);
     Quotas quotas{options};
@@ -108,6 +124,17 @@ TEST(Quotas, CountALeaseUntilItExpires) {
     EXPECT_TRUE(quotas.advance(shop, try_for("3"), now + 61s).has_value());
     EXPECT_EQ(quotas.use_of(shop, now + 61s)[Quota::leases].used, 1U);
     EXPECT_EQ(quotas.use_of(shop, now + 2h)[Quota::leases].used, 0U);
+}
+
+TEST(Quotas, CountALeaseThatWasRenewedBeforeItsGrantIsAnswered) {
+    const auto options = limited(Quota::leases, 2);
+    Quotas quotas{options};
+    auto advance = quotas.advance(shop, try_for("1"));
+    ASSERT_TRUE(advance.has_value());
+    const auto now = Quotas::Moment::clock::now();
+    quotas.prolonged(shop, granted("1", 1h), now);
+    advance->settle(granted("1", 1s));
+    EXPECT_EQ(quotas.use_of(shop, now + 1min)[Quota::leases].used, 1U);
 }
 
 TEST(Quotas, CountALeaseFromBeforeTheStartWhenItIsRenewed) {
@@ -196,7 +223,7 @@ TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
     EXPECT_TRUE(quotas.advance(large, try_for("3")).has_value());
 }
 
-class TokenQuotas : public ::testing::Test {
+class TokenQuotas : public OnAnyStore {
 protected:
     static server::ServerOptions with(Quota quota, std::uint64_t limit) {
         server::ServerOptions options = limited(quota, limit);
@@ -208,9 +235,10 @@ protected:
         return client.ask("POST", "/v1/locks/A/" + id, "{}", shows(who));
     }
 };
+LEASEHOLD_ON_ANY_STORE(TokenQuotas);
 
-TEST_F(TokenQuotas, RefuseALeaseTooManyAndSayWhatToDo) {
-    RunningServer server{memory::open(), with(Quota::leases, 2)};
+TEST_P(TokenQuotas, RefuseALeaseTooManyAndSayWhatToDo) {
+    RunningServer server{store(), with(Quota::leases, 2)};
     Client client = server.connect();
     const std::string first = lock_token_of(take(client, "1"));
     EXPECT_EQ(take(client, "2").status, 201U);
@@ -232,8 +260,8 @@ TEST_F(TokenQuotas, RefuseALeaseTooManyAndSayWhatToDo) {
     EXPECT_EQ(take(client, "4").status, 201U);
 }
 
-TEST_F(TokenQuotas, RefuseTheTriesOfABatchThatAreTooMany) {
-    RunningServer server{memory::open(), with(Quota::leases, 2)};
+TEST_P(TokenQuotas, RefuseTheTriesOfABatchThatAreTooMany) {
+    RunningServer server{store(), with(Quota::leases, 2)};
     Client client = server.connect();
     const auto batch = [&](int first, int last) {
         std::string requests;
@@ -253,16 +281,38 @@ TEST_F(TokenQuotas, RefuseTheTriesOfABatchThatAreTooMany) {
     EXPECT_EQ(server.locks().list().size(), 2U);
 }
 
-TEST_F(TokenQuotas, GiveBackWhatWasHeldByAnother) {
-    RunningServer server{memory::open(), with(Quota::leases, 1)};
+TEST_P(TokenQuotas, DoNotCountALeaseThatItsOwnBatchEnds) {
+    RunningServer server{store(), with(Quota::leases, 2)};
+    Client client = server.connect();
+    const std::string id = LockId::random().to_string();
+    const std::string key = R"("type":"A","id":"1","lock_id":")" + id + "\"}";
+    const std::string batch = R"({"requests":[{"op":"try",)" + key +
+                              R"(,{"op":"renew","ttl_ms":60000,)" + key + R"(,{"op":"release",)" +
+                              key + "]}";
+    for (int i = 0; i < 4; ++i) {
+        const Answer answer = client.ask("POST", "/v1/batch", batch, shows("shop"));
+        ASSERT_EQ(answer.status, 200U) << answer.body;
+        if (i == 0) {
+            EXPECT_TRUE(answer.json().at("answers").at(2).as_object().contains("lease"))
+                << answer.body;
+        }
+    }
+    const auto mine = client.ask("GET", "/v1/token", {}, shows("shop")).json();
+    EXPECT_EQ(mine.at("quotas").at(0).at("used"), 0);
+    EXPECT_EQ(take(client, "2").status, 201U);
+    EXPECT_EQ(take(client, "3").status, 201U);
+}
+
+TEST_P(TokenQuotas, GiveBackWhatWasHeldByAnother) {
+    RunningServer server{store(), with(Quota::leases, 1)};
     Client client = server.connect();
     EXPECT_EQ(take(client, "1", "other").status, 201U);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(take(client, "1").status, 409U);
     EXPECT_EQ(take(client, "2").status, 201U);
 }
 
-TEST_F(TokenQuotas, BoundTheWaitsOfAToken) {
-    RunningServer server{memory::open(), with(Quota::waiters, 1)};
+TEST_P(TokenQuotas, BoundTheWaitsOfAToken) {
+    RunningServer server{store(), with(Quota::waiters, 1)};
     Client client = server.connect();
     EXPECT_EQ(take(client, "1", "other").status, 201U);
     const auto wait = [](const std::string& who) {
@@ -287,8 +337,8 @@ TEST_F(TokenQuotas, BoundTheWaitsOfAToken) {
     }));
 }
 
-TEST_F(TokenQuotas, BoundTheEventStreamsOfAToken) {
-    RunningServer server{memory::open(), with(Quota::event_streams, 1)};
+TEST_P(TokenQuotas, BoundTheEventStreamsOfAToken) {
+    RunningServer server{store(), with(Quota::event_streams, 1)};
     const auto listen = [](const std::string& who) {
         return message("GET", "/v1/events", {}, shows(who));
     };
@@ -308,8 +358,8 @@ TEST_F(TokenQuotas, BoundTheEventStreamsOfAToken) {
     EXPECT_TRUE(server.listened_to_by(2));
 }
 
-TEST_F(TokenQuotas, ADelayedReleaseBeyondTheQuotaHappensAtOnce) {
-    RunningServer server{memory::open(), with(Quota::delayed_releases, 1)};
+TEST_P(TokenQuotas, ADelayedReleaseBeyondTheQuotaHappensAtOnce) {
+    RunningServer server{store(), with(Quota::delayed_releases, 1)};
     Client client = server.connect();
     const auto leave = [&](const std::string& id, const std::string& who) {
         const std::string lock_token = lock_token_of(take(client, id, who));
@@ -325,10 +375,10 @@ TEST_F(TokenQuotas, ADelayedReleaseBeyondTheQuotaHappensAtOnce) {
     EXPECT_TRUE(server.locks().holders({"A", "2"}).empty());
 }
 
-TEST_F(TokenQuotas, LeaveAPlaceForOtherTokens) {
+TEST_P(TokenQuotas, LeaveAPlaceForOtherTokens) {
     server::ServerOptions options = with(Quota::delayed_releases, 0);
     options.delayed_releases = 4;
-    RunningServer server{memory::open(), options};
+    RunningServer server{store(), options};
     Client client = server.connect();
     const auto leave = [&](const std::string& id, const std::string& who) {
         const std::string lock_token = lock_token_of(take(client, id, who));
@@ -342,12 +392,12 @@ TEST_F(TokenQuotas, LeaveAPlaceForOtherTokens) {
     EXPECT_EQ(leave("4", "other"), 202U);
 }
 
-TEST_F(TokenQuotas, AreShownToTheirTokenAndInMetrics) {
+TEST_P(TokenQuotas, AreShownToTheirTokenAndInMetrics) {
     server::Metrics metrics{"test"};
     server::ServerOptions options = with(Quota::leases, 4);
     options.observer = &metrics;
     options.metrics = &metrics;
-    RunningServer server{memory::open(), options};
+    RunningServer server{store(), options};
     Client client = server.connect();
     EXPECT_EQ(take(client, "1").status, 201U);
     for (const char* id : {"2", "3", "4"}) EXPECT_EQ(take(client, id, "other").status, 201U);

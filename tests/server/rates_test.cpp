@@ -62,7 +62,7 @@ TEST(Buckets, TakeBoundedMemoryHoweverManyComeAndForgetTheOldFirst) {
     // Newcomers share what there is.
     EXPECT_TRUE(buckets.take("another", rate, 1, opened_at));
     EXPECT_FALSE(buckets.take("0", rate, 1, opened_at));
-    // Those that were not seen for a while make room.
+    // Clients that were not seen for a while make room.
     EXPECT_FALSE(buckets.take("another", rate, 1, opened_at + 1min));
     EXPECT_EQ(buckets.size(), 1U);
 }
@@ -95,6 +95,23 @@ TEST(RateLimits, ATokenThatAsksTooOftenIsToldWhenToComeAgain) {
     // Asking what one may do counts as everything else.
     EXPECT_EQ(client.ask("GET", "/v1/token", {}, shows("calm")).status, 200U);
     EXPECT_EQ(client.ask("GET", "/v1/token", {}, shows("calm")).status, 429U);
+}
+
+// As quotas do: a program does not get more while it changes its token.
+TEST(RateLimits, AreOfAllTokensWithOneId) {
+    server::Token old = token("shop", {Role::see});
+    server::Token next = token("shop-2026", {Role::see});
+    next.id = "shop";
+    RunningServer server{memory::open(), {.tokens = tokens({old, next}), .rate = three_in_all}};
+    Client client = server.connect();
+    const auto list = [&](const std::string& who) {
+        return client.ask("GET", "/v1/locks", {}, shows(who)).status;
+    };
+    EXPECT_EQ(list("shop"), 200U);
+    EXPECT_EQ(list("shop-2026"), 200U);
+    EXPECT_EQ(list("shop"), 200U);
+    EXPECT_EQ(list("shop-2026"), 429U);
+    EXPECT_EQ(list("shop"), 429U);
 }
 
 TEST(RateLimits, AFloodOfTriesNeverCostsALease) {

@@ -5,6 +5,11 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/limits.hpp>
 
+#include <boost/json/array.hpp>
+
+#include "server/server_fixture.hpp"
+#include "server/store_fixture.hpp"
+
 namespace leasehold::server::v1 {
 namespace {
 
@@ -39,6 +44,23 @@ TEST(Searching, FindsWhatIsAlmostEverywhere) {
 TEST(Searching, RefusesATextThatIsLongerThanAnyField) {
     EXPECT_NO_THROW(Search{std::string(Limits::note_bytes, 'a')});
     EXPECT_THROW(Search{std::string(Limits::note_bytes + 1, 'a')}, BadRequest);
+}
+
+class SearchThroughTheServer : public testing::OnAnyStore {};
+LEASEHOLD_ON_ANY_STORE(SearchThroughTheServer);
+
+TEST_P(SearchThroughTheServer, FindsTheLeasesThatContainAText) {
+    testing::RunningServer server{store()};
+    for (const char* owner : {"alice", "bob", "Malice"}) {
+        ASSERT_TRUE(server.locks().try_lock({"Order", owner}, {.owner = owner}));
+    }
+    const auto page = server.connect().ask("GET", "/v1/locks?contains=ALICE").json();
+    std::string owners;
+    for (const auto& lock : page.at("locks").as_array()) {
+        owners.append(std::string_view{lock.at("owner").as_string()}).append(" ");
+    }
+    EXPECT_EQ(owners, "Malice alice ");
+    EXPECT_TRUE(page.at("next").is_null());
 }
 
 }  // namespace

@@ -3,18 +3,22 @@
 #include <boost/beast/core/detail/base64.hpp>
 
 #include <array>
+#include <new>
 #include <string>
 
 #include "server/monitoring/metrics.hpp"
 #include "server/protocol/backend.hpp"
+#include "server/protocol/dispatcher.hpp"
 #include "server/protocol/protocol.hpp"
 #include "server/server_fixture.hpp"
 #include "server/token_fixture.hpp"
+#include "server/v1/native.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 namespace base64 = boost::beast::detail::base64;
+using namespace std::chrono_literals;
 using server::Backend;
 using server::Problem;
 using server::Reply;
@@ -62,6 +66,13 @@ public:
     Reply error(const StoreFault& fault) const override {
         return error(Problem{.status = 503, .detail = fault.what()});
     }
+    Reply without_memory(StoreFault::Effect effect) const noexcept override {
+        return {.status = 503,
+                .static_body = effect == StoreFault::Effect::none
+                                   ? "no: the porter is tired\n"
+                                   : "no: the porter is tired, look at the door\n",
+                .content_type = "text/door"};
+    }
 
 private:
     struct Table;
@@ -87,6 +98,7 @@ private:
         co_return text(200, "unlocked\n");
     }
     Task<Reply> find(RoutedRequest& request) {
+        if (request.names[3] == "heavy") throw std::bad_alloc{};
         std::string place;
         for (std::size_t i = 0; i < 4; ++i) place += request.names[i] + ' ';
         co_return text(200, place + "is a door\n");
@@ -220,7 +232,45 @@ TEST_F(ASecondProtocol, WritesEveryErrorItself) {
     // The same when the body arrives together with the header.
     is_door(client_.ask("LOCK", "/doors/front", R"("alice")", user), 415);
 
+    const Answer tired = client_.ask("GET", "/doors/a/b/c/heavy", {}, user);
+    is_door(tired, 503);
+    EXPECT_EQ(tired.body, "no: the porter is tired\n");
+
     EXPECT_EQ(client_.ask("GET", "/doorstep", {}, shows("watch")).code(), "not_found");
+}
+
+// A reply that cannot be printed for lack of memory is a message of the protocol as well, with the
+// header fields of every answer.
+TEST_F(ASecondProtocol, WritesTheErrorThatTakesThePlaceOfAReply) {
+    boost::asio::io_context home;
+    LockManager locks{memory::open()};
+    server::Observer observer;
+    const server::ServerOptions options{.hsts = 60s, .observer = &observer};
+    Backend backend{locks, home, options};
+    std::vector<std::unique_ptr<server::Protocol>> protocols;
+    protocols.push_back(std::make_unique<server::v1::Native>(backend));
+    protocols.push_back(std::make_unique<Doors>(backend));
+    const server::Dispatcher dispatcher{std::move(protocols), backend, options};
+    const auto message = [&](const char* target, server::WithTls tls) {
+        server::HttpRequest request;
+        request.target = target;
+        return std::string{dispatcher.without_memory(request, tls)};
+    };
+    const std::string plain = message("/doors/front", server::WithTls::no);
+    EXPECT_TRUE(plain.starts_with("HTTP/1.1 503 Service Unavailable\r\n")) << plain;
+    EXPECT_TRUE(plain.ends_with("\r\n\r\nno: the porter is tired, look at the door\n")) << plain;
+    EXPECT_TRUE(plain.contains("Content-Type: text/door\r\n")) << plain;
+    EXPECT_TRUE(plain.contains("Content-Length: 42\r\n")) << plain;
+    EXPECT_TRUE(plain.contains("Connection: close\r\n")) << plain;
+    EXPECT_TRUE(plain.contains("X-Content-Type-Options: nosniff\r\n")) << plain;
+    EXPECT_FALSE(plain.contains("Strict-Transport-Security")) << plain;
+    const std::string native = message("/v1/locks", server::WithTls::yes);
+    EXPECT_TRUE(native.contains("Content-Type: application/problem+json\r\n")) << native;
+    EXPECT_TRUE(native.contains("X-Content-Type-Options: nosniff\r\n")) << native;
+    EXPECT_TRUE(native.contains("Strict-Transport-Security: max-age=60\r\n")) << native;
+    EXPECT_TRUE(native.ends_with(R"("effect":"unknown","cause":"unavailable"})")) << native;
+    backend.close();
+    home.run();
 }
 
 TEST_F(ASecondProtocol, MayHaveManyNamesInAPath) {

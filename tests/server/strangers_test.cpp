@@ -7,7 +7,7 @@
 #include "server/transport/connections.hpp"
 #include "server/transport/peers.hpp"
 
-// Clients that have shown no token, and what they cannot do to those that have.
+// Clients that have shown no token, and what they cannot do to clients that have.
 namespace leasehold::testing {
 namespace {
 
@@ -34,9 +34,10 @@ protected:
 };
 
 TEST_F(Strangers, LoseTheirConnectionsToClientsWithAToken) {
-    RunningServer server{memory::open(), options(8)};
+    // One token gets half of the places at most.
+    RunningServer server{memory::open(), options(10)};
     auto strangers = silent(server, 20);
-    // Every client with a token is served, however many strangers came before and come meanwhile.
+    // Every client with a token is served, however many strangers came before and still come.
     std::vector<Client> known;
     for (int i = 0; i < 5; ++i) {
         Client& client = known.emplace_back(server.connect());

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <vector>
 
 #include "server/certificates.hpp"
 #include "server/token_fixture.hpp"
@@ -132,6 +133,19 @@ TEST_F(TlsTest, AnAddressMayBeginSoManyHandshakes) {
                          {.handshakes_per_address = {.per_second = 1e-9, .at_once = 2},
                           .identity = identity(certificate_)}};
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(server.connect().secure(certificate_.file));
+    EXPECT_FALSE(server.connect().secure(certificate_.file));
+}
+
+// Others at the same address, behind a router or a proxy, must not be shut out that cheaply.
+TEST_F(TlsTest, AConnectionCountsAsAHandshakeOnlyOnceItBegins) {
+    RunningServer server{memory::open(),
+                         {.handshakes_per_address = {.per_second = 1e-9, .at_once = 1},
+                          .identity = identity(certificate_)}};
+    std::vector<Client> silent;
+    for (int i = 0; i < 5; ++i) silent.push_back(server.connect());
+    silent.front().send("\x16\x03\x01");
+    ASSERT_TRUE(server.has_connections(5));
+    EXPECT_TRUE(server.connect().secure(certificate_.file));
     EXPECT_FALSE(server.connect().secure(certificate_.file));
 }
 

@@ -4,6 +4,7 @@
 #include <leasehold/stores/http.hpp>
 
 #include "server/event_client.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 
 // A lease belongs to the token that took it: no other token gets it back in its owner's name, or
@@ -19,7 +20,7 @@ server::Token with_id(server::Token token, std::string id) {
     return token;
 }
 
-class TokenLeases : public ::testing::Test {
+class TokenLeases : public OnAnyStore {
 protected:
     Answer take(const std::string& id, const std::string& token,
                 const std::string& owner = "shop/alice", const std::string& more = {}) {
@@ -53,11 +54,12 @@ protected:
                 with_id(token("shop-2026", {Role::use, Role::see}, "shop"), "shop"),
                 token("office", {Role::use, Role::see}, "shop"), token("any", {Role::use}),
                 token("admin", {Role::use, Role::see, Role::break_})});
-    RunningServer server_{memory::open(), {.tokens = tokens_}};
+    RunningServer server_{store(), {.tokens = tokens_}};
     Client client_ = server_.connect();
 };
+LEASEHOLD_ON_ANY_STORE(TokenLeases);
 
-TEST_F(TokenLeases, AreGivenBackOnlyToTheTokenThatTookThem) {
+TEST_P(TokenLeases, AreGivenBackOnlyToTheTokenThatTookThem) {
     const Answer taken = take("1", "shop");
     ASSERT_EQ(taken.status, 201U);
     EXPECT_EQ(lock_id(take("1", "shop")), lock_id(taken));
@@ -82,14 +84,14 @@ TEST_F(TokenLeases, AreGivenBackOnlyToTheTokenThatTookThem) {
     EXPECT_EQ(server_.locks().holders(order).size(), 1U);
 }
 
-TEST_F(TokenLeases, GoOnWithTheNextTokenOfTheSameId) {
+TEST_P(TokenLeases, GoOnWithTheNextTokenOfTheSameId) {
     const Answer taken = take("1", "shop");
     EXPECT_EQ(lock_id(take("1", "shop-2026")), lock_id(taken));
     EXPECT_EQ(release_all("shop", "shop-2026").status, 200U);
     EXPECT_EQ(ending_of("1"), "released by shop-2026");
 }
 
-TEST_F(TokenLeases, AreSharedByOneOwnerWithTwoTokensAsByTwoOwners) {
+TEST_P(TokenLeases, AreSharedByOneOwnerWithTwoTokensAsByTwoOwners) {
     const Answer one = take("1", "shop", "shop/alice", R"(,"mode":"shared")");
     const Answer two = take("1", "office", "shop/alice", R"(,"mode":"shared")");
     EXPECT_EQ(two.status, 201U);
@@ -98,7 +100,7 @@ TEST_F(TokenLeases, AreSharedByOneOwnerWithTwoTokensAsByTwoOwners) {
     EXPECT_EQ(take("1", "office").status, 409U);
 }
 
-TEST_F(TokenLeases, AreKeptAndEndedByWhoKnowsTheLockIdWithAnyToken) {
+TEST_P(TokenLeases, AreKeptAndEndedByWhoKnowsTheLockIdWithAnyToken) {
     const Answer taken = take("1", "shop");
     EXPECT_EQ(client_
                   .ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})",
@@ -109,7 +111,7 @@ TEST_F(TokenLeases, AreKeptAndEndedByWhoKnowsTheLockIdWithAnyToken) {
     EXPECT_EQ(ending_of("1"), "released by any");
 }
 
-TEST_F(TokenLeases, OfAnOwnerAreEndedTogetherOnlyByTheirToken) {
+TEST_P(TokenLeases, OfAnOwnerAreEndedTogetherOnlyByTheirToken) {
     ASSERT_EQ(take("1", "shop").status, 201U);
     ASSERT_EQ(take("2", "office").status, 201U);
     ASSERT_TRUE(server_.locks().try_lock({"Order", "3"}, {.owner = "shop/alice"}));
@@ -119,13 +121,13 @@ TEST_F(TokenLeases, OfAnOwnerAreEndedTogetherOnlyByTheirToken) {
     EXPECT_EQ(ending_of("2"), "released by office");
     EXPECT_TRUE(batch(R"({"op":"release_all","owner":"shop/alice","token_id":"shop"})", "any")
                     .body.contains(R"("leases":[])"));
-    // Who may break leases ends those of every token.
+    // A token that may break leases ends the leases of every token.
     EXPECT_EQ(release_all("shop", "admin").json().at("leases").as_array().size(), 2U);
     EXPECT_EQ(ending_of("1"), "released by admin");
     EXPECT_EQ(ending_of("3"), "released by admin");
 }
 
-TEST_F(TokenLeases, EndWithTheNameOfTheTokenInTheHistory) {
+TEST_P(TokenLeases, EndWithTheNameOfTheTokenInTheHistory) {
     EXPECT_EQ(release(take("1", "shop"), "1", "shop").status, 200U);
     EXPECT_EQ(ending_of("1"), "released by shop");
 
@@ -147,7 +149,7 @@ TEST_F(TokenLeases, EndWithTheNameOfTheTokenInTheHistory) {
     EXPECT_EQ(ending_of("5"), "broken by admin");
 }
 
-TEST_F(TokenLeases, EndWithTheNameOfTheTokenInTheEvents) {
+TEST_P(TokenLeases, EndWithTheNameOfTheTokenInTheEvents) {
     EventClient events{server_.port(), {}, shows("shop")};
     const Answer taken = take("1", "shop");
     EXPECT_EQ(release(taken, "1", "any").status, 200U);
@@ -157,7 +159,7 @@ TEST_F(TokenLeases, EndWithTheNameOfTheTokenInTheEvents) {
     EXPECT_EQ(ended.text("by"), "any");
 }
 
-TEST_F(TokenLeases, HeldInTheOwnersNameWithAnotherTokenDoNotOpenTheLine) {
+TEST_P(TokenLeases, HeldInTheOwnersNameWithAnotherTokenDoNotOpenTheLine) {
     const Answer taken = take("1", "shop");
     Client first = server_.connect();
     first.send(
@@ -183,7 +185,7 @@ TEST_F(TokenLeases, HeldInTheOwnersNameWithAnotherTokenDoNotOpenTheLine) {
     EXPECT_EQ(namesake.receive().status, 201U);
 }
 
-TEST_F(TokenLeases, OfAServerInFrontOfAnotherStayApart) {
+TEST_P(TokenLeases, OfAServerInFrontOfAnotherStayApart) {
     // The server in front knows the tokens of its clients; the one behind knows its token.
     RunningServer front{http::open({.port = server_.port(), .token = "secret-of-any"}),
                         {.tokens = tokens_}};

@@ -67,7 +67,7 @@ protected:
     const server::ServerOptions no_poll_{.wait_poll = 1h};
 };
 
-class WaitingAtTheGate : public Waiting {
+class WaitingOnAGatedStore : public Waiting {
 protected:
     std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
     GatedStore& store_ = *gated_;
@@ -108,6 +108,24 @@ TEST_F(Waiting, SharedWaitersAreGrantedTogether) {
     for (Client& waiter : waiters) EXPECT_EQ(owner_of(waiter.receive()), "reader");
 }
 
+TEST_F(Waiting, GrantsAsManyPlacesAsThereAreInTheirOrder) {
+    RunningServer server{memory::open(), no_poll_};
+    const auto held = server.locks().try_lock(order);
+    std::vector<Client> waiters;
+    for (const char* owner : {"a", "b", "c"}) {
+        waiters.push_back(server.connect());
+        waiters.back().send(waiting_try(owner, R"(,"places":2)"));
+        ASSERT_TRUE(server.waits_for(waiters.size()));
+    }
+    release(server, *held);
+    const Answer first = waiters[0].receive();
+    EXPECT_EQ(owner_of(first), "a");
+    EXPECT_EQ(owner_of(waiters[1].receive()), "b");
+    EXPECT_TRUE(server.waits_for(1));
+    release(server, first);
+    EXPECT_EQ(owner_of(waiters[2].receive()), "c");
+}
+
 TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order, {.owner = "alice"});
@@ -121,7 +139,7 @@ TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
     EXPECT_EQ(owner_of(other.receive()), "bob");
 }
 
-TEST_F(WaitingAtTheGate, WhoHeldTheKeyBeforeIsLastInLine) {
+TEST_F(WaitingOnAGatedStore, WhoHeldTheKeyBeforeIsLastInLine) {
     const auto held = server_.locks().try_lock(order, {.owner = "alice"});
     std::vector<Client> waiters = line_up(server_, {"bob", "carol"});
     ASSERT_TRUE(eventually([&] { return store_.batches().size() == 2; }));
@@ -228,7 +246,7 @@ TEST_F(Waiting, WhoPipelinesWhileWaitingIsStillSeenToGo) {
     EXPECT_TRUE(server.waits_for(0));
 }
 
-TEST_F(WaitingAtTheGate, AGrantThatComesTooLateIsGivenBackAtOnce) {
+TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateIsGivenBackAtOnce) {
     store_.close();
     Client gone = server_.connect();
     gone.send(waiting_try("gone"));
@@ -289,7 +307,7 @@ TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
     EXPECT_EQ(server.locks().history({.key = order}).size(), 2U);
 }
 
-TEST_F(WaitingAtTheGate, AGrantThatComesTooLateTakesNothingFromItsOwner) {
+TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateTakesNothingFromItsOwner) {
     const auto held = server_.locks().try_lock(order, {.owner = "me"});
     store_.close();
     Client other_tab = server_.connect();
@@ -302,7 +320,7 @@ TEST_F(WaitingAtTheGate, AGrantThatComesTooLateTakesNothingFromItsOwner) {
     EXPECT_TRUE(server_.locks().history().empty());
 }
 
-TEST_F(WaitingAtTheGate, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
+TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
     const LockId drawn = LockId::random();
     const std::string token = "Lock-Token: " + drawn.to_string() + "\r\n";
     store_.close();
@@ -398,7 +416,7 @@ TEST_F(Waiting, AStopEndsItWithAClearAnswer) {
     EXPECT_EQ(server.locks().list().size(), 1U);
 }
 
-TEST_F(WaitingAtTheGate, ThousandsCostTheStoreNothing) {
+TEST_F(WaitingOnAGatedStore, ThousandsCostTheStoreNothing) {
     const auto held = server_.locks().try_lock(order);
     constexpr std::size_t many = 2000;
     std::vector<Client> waiters;

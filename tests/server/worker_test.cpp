@@ -1,5 +1,6 @@
 #include "server/transport/worker.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
@@ -68,32 +69,62 @@ TEST(Workers, StopIfAThreadCannotBeStarted) {
     }
 }
 
-// As where something is thrown while its client is watched.
-TEST(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
-    Listener listener;
-    server::ServerOptions options{.observer = &listener};
-    server::Connections connections{100};
-    server::Worker worker{options, connections};
-    LockManager locks{memory::open()};
-    server::Backend backend{locks, worker.context(), options};
-    std::vector<std::unique_ptr<server::Protocol>> protocols;
-    protocols.push_back(std::make_unique<server::v1::Native>(backend));
-    server::Dispatcher dispatcher{std::move(protocols), backend, options};
+// A connection whose event loop the test itself runs, step by step.
+class ASession : public ::testing::Test {
+protected:
+    ASession() {
+        server::Socket socket{worker_.context()};
+        acceptor_.accept(socket);
+        session_.emplace(std::move(socket), worker_, dispatcher_, nullptr,
+                         server::Connections::Counted{connections_}, server::Peer{});
+    }
 
-    boost::asio::ip::tcp::acceptor acceptor{worker.context(),
-                                            {boost::asio::ip::address_v4::loopback(), 0}};
-    const Client client{acceptor.local_endpoint().port()};
-    server::Socket socket{worker.context()};
-    acceptor.accept(socket);
-    // The memory of one that has ended stays where it was.
-    std::optional<server::Session> session;
-    session.emplace(std::move(socket), worker, dispatcher, nullptr,
-                    server::Connections::Counted{connections}, nullptr);
+    static std::vector<std::unique_ptr<server::Protocol>> protocols(server::Backend& backend) {
+        std::vector<std::unique_ptr<server::Protocol>> all;
+        all.push_back(std::make_unique<server::v1::Native>(backend));
+        return all;
+    }
+
+    Listener listener_;
+    server::ServerOptions options_{.header_bytes = 1U << 20U, .observer = &listener_};
+    server::Connections connections_{100};
+    server::Worker worker_{options_, connections_};
+    LockManager locks_{memory::open()};
+    server::Backend backend_{locks_, worker_.context(), options_};
+    server::Dispatcher dispatcher_{protocols(backend_), backend_, options_};
+    boost::asio::ip::tcp::acceptor acceptor_{worker_.context(),
+                                             {boost::asio::ip::address_v4::loopback(), 0}};
+    Client client_{acceptor_.local_endpoint().port()};
+    std::optional<server::Session> session_;  // the memory of one that has ended stays in its place
+};
+
+// As where something is thrown while its client is watched.
+TEST_F(ASession, ThatEndsWhileItWatchesItsClientHearsNothingOfIt) {
     bool heard = false;
-    session->watch([&] { heard = true; });
-    session.reset();
-    worker.context().poll();
+    session_->watch([&] { heard = true; });
+    session_.reset();
+    worker_.context().poll();
     EXPECT_FALSE(heard);
+}
+
+class ASessionWhoseClientSendsOn : public ASession,
+                                   public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, ASessionWhoseClientSendsOn,
+                         ::testing::Values("GET /healthz HTTP/1.1\r\nX: ",    // a long header
+                                           "POST /healthz HTTP/1.1\r\n\r\n",  // no such route
+                                           "no HTTP\r\n\r\n"));
+
+// The deadline passes between any two steps: also at moments when bytes have been read already, and
+// there is nothing to cancel.
+TEST_P(ASessionWhoseClientSendsOn, EndsAtItsDeadline) {
+    client_.send(GetParam());
+    client_.send(std::string(std::size_t{100} * 1024, 'x'));
+    bool ended = false;
+    boost::asio::co_spawn(worker_.context(), session_->run(),
+                          [&](const std::exception_ptr&) { ended = true; });
+    const auto late = server::Clock::now() + std::chrono::hours{1};
+    while (worker_.context().poll_one() > 0) session_->check_deadline(late);
+    EXPECT_TRUE(ended) << "the session waits without a deadline";
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ enum class Opened : bool { no, yes };
 
 class Doctor {
 public:
-    // The permissions are those of this owner.
+    // Examines the permissions of this owner.
     Doctor(const Invocation& call, std::string owner)
         : call_{call}, url_{StoreUrl::parse(named_store(call), {})}, owner_{std::move(owner)} {}
 
@@ -59,17 +59,25 @@ public:
             return add({Verdict::problem, "store", fault.what(), advice_for(fault, Opened::no)});
         }
         examine_store();
-        if (has_tables()) ask("schema", [this] { examine_schema(); });
+        if (has_schema()) ask("schema", [this] { examine_schema(); });
         ask("clock", [this] { examine_clock(); });
+        if (shares_its_table()) ask("time zone", [this] { examine_time_zone(); });
         examine_durability();
         ask("permissions", [this] { examine_permissions(); });
         ask("history", [this] { examine_history(); });
+        if (may_protect()) ask("protection", [this] { examine_protection(); });
         examine_secrets();
     }
 
 private:
     [[nodiscard]] bool is_server() const { return url_.scheme == "http" || url_.scheme == "https"; }
-    [[nodiscard]] bool has_tables() const { return !is_server() && url_.scheme != "memory"; }
+    [[nodiscard]] bool may_protect() const { return has_schema() && url_.scheme != "etcd"; }
+    [[nodiscard]] bool has_schema() const { return !is_server() && url_.scheme != "memory"; }
+
+    // With the pattern's own programs, which write dates without a zone there.
+    [[nodiscard]] bool shares_its_table() const {
+        return url_.scheme == "mysql" || url_.scheme == "mariadb";
+    }
 
     void add(Finding finding) { findings_.push_back(std::move(finding)); }
 
@@ -120,7 +128,9 @@ private:
         (void)locks_->list({.limit = 1});
         (void)locks_->holders(probe_);
         (void)locks_->history({.limit = 1});
-        add({Verdict::ok, "schema", "all tables are there, in a version that this program knows"});
+        const std::string parts = url_.scheme == "etcd" ? "keys" : "tables";
+        add({Verdict::ok, "schema",
+             "all " + parts + " are there, in a version that this program knows"});
     }
 
     void examine_history() {
@@ -133,6 +143,20 @@ private:
                  "a program that only takes locks does not need it; the role `see` is for lists, "
                  "history and events"});
         }
+    }
+
+    void examine_protection() {
+        const auto protection = open_protection(named_store(call_));
+        const std::size_t tables = protection->tables().size();
+        const std::vector<ProtectionProblem> problems = protection->problems();
+        for (const ProtectionProblem& problem : problems) {
+            add({Verdict::problem, "protection", problem.table + ": " + problem.text,
+                 problem.advice});
+        }
+        if (tables == 0 || !problems.empty()) return;
+        add({Verdict::ok, "protection",
+             tables == 1 ? "1 table is protected"
+                         : std::to_string(tables) + " tables are protected"});
     }
 
     // Every answer carries the store's time: that to a list, or, for a token that may take locks
@@ -177,6 +201,22 @@ private:
         }
     }
 
+    // A program that writes dates of another zone makes locks that are hours too long.
+    void examine_time_zone() {
+        const auto page = locks_->list({.limit = 1000});
+        for (const Holder& holder : page) {
+            if (!holder.owner.empty() || holder.expires_at == never) continue;
+            const Duration left = holder.expires_at - page.store_now;
+            if (left < std::chrono::minutes{50}) continue;
+            return add({Verdict::warning, "time zone",
+                        "the lock " + holder.key.to_string() + ", which has no owner, ends in " +
+                            in_short(left),
+                        "if the program that took it means less, it writes dates of a zone east "
+                        "of the store's: move the store to that zone, as time_zone=+09:00, by the "
+                        "steps in docs/decisions/pattern-programs.md"});
+        }
+    }
+
     void examine_durability() {
         switch (status_.durability) {
             case Durability::strong:
@@ -184,7 +224,8 @@ private:
             case Durability::none:
                 return add({Verdict::warning, "durability",
                             "leases are in memory and end with the process",
-                            "use sqlite:, postgres:, mariadb: or etcd: for anything that matters"});
+                            "use sqlite:, postgres:, mysql:, mariadb: or etcd: for anything that "
+                            "matters"});
             case Durability::weak: break;
         }
         std::string reasons;

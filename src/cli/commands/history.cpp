@@ -15,15 +15,15 @@ HistoryPage look_back(LockManager& locks, History query, std::size_t most) {
         query.limit = std::min(most - all.size(), locks.limits().page_rows);
         HistoryPage page = locks.history(query);
         const bool last = !page.may_continue(query.limit);
+        if (!last) query.before = page.last().sequence;
         std::ranges::move(page.items, std::back_inserter(all.items));
         all.store_now = page.store_now;
         if (last) break;
-        query.before = all.back().sequence;
     }
     return all;
 }
 
-Table table_of(const HistoryPage& past) {
+Table table_of_past(const HistoryPage& past) {
     Table table{{"ENDED", "KEY", "OWNER", "HOW", "BY", "HELD FOR", "FENCE", "WHY"}};
     for (const PastLease& one : past) {
         const bool unusual = one.how == Gone::broken || one.how == Gone::taken;
@@ -63,7 +63,7 @@ void add_history(CLI::App& app, Invocation& call) {
         else if (past.empty())
             say("no lease has ended");
         else
-            table_of(past).print();
+            table_of_past(past).print();
         return static_cast<int>(done);
     });
 }

@@ -20,8 +20,8 @@ leasehold \- locks that outlive requests, transactions and processes
 .I COMMAND
 .RI [ OPTIONS ]
 .SH DESCRIPTION
-Takes, shows and ends leases on keys. The store is shared by many programs and hosts: a SQLite file, a PostgreSQL or
-MariaDB database, an etcd cluster, or a Leasehold server.
+Takes, shows and ends leases on keys. The store is shared by many programs and hosts: a SQLite file, a PostgreSQL, MySQL
+or MariaDB database, an etcd cluster, or a Leasehold server.
 .PP
 A key is written
 .IR TYPE / ID
@@ -107,7 +107,7 @@ SIGHUP reads the log level, the tokens and the certificate again.
 The store's URL, if
 .B \-\-store
 is not given: sqlite:\fIFILE\fR, postgres://\fIUSER\fR@\fIHOST\fR/\fIDATABASE\fR,
-mariadb://\fIUSER\fR@\fIHOST\fR/\fIDATABASE\fR,
+mysql://\fIUSER\fR@\fIHOST\fR/\fIDATABASE\fR, mariadb://\fIUSER\fR@\fIHOST\fR/\fIDATABASE\fR,
 etcd://\fIHOST\fR:\fIPORT\fR,\fIHOST\fR:\fIPORT\fR/\fIPREFIX\fR or http://\fIHOST\fR:\fIPORT\fR. Only
 .B serve
 has a default.

@@ -13,7 +13,7 @@ void add_release_all(CLI::App& app, Invocation& call) {
                        "  leasehold release-all alice/session-7 --below\n"
                        "  leasehold release-all alice --key Order/1"};
     command.required_text("owner", "OWNER", options->owner, "the owner whose leases end")
-        .flag("--below", options->below, "and those of every owner below it")
+        .flag("--below", options->below, "and the leases of every owner below it")
         .text("--key", "KEY", options->key, "only on this key")
         .type(options->type)
         .store(call)

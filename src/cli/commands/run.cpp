@@ -18,6 +18,7 @@ constexpr Duration shortest_ttl = 1s;
 struct RunFlags {
     std::string name, type, owner, note;
     std::optional<Duration> wait, ttl, at_least_for, grace;
+    std::optional<std::int64_t> places;
     bool shared = false, pass_lock_id = false, pass_store = false, quiet = false;
 };
 
@@ -45,6 +46,7 @@ RunOptions checked(Invocation& call, const RunFlags& options) {
             .command = call.after_dashes,
             .lock = {.owner = owner_from(call, options.owner),
                      .mode = options.shared ? Mode::shared : Mode::exclusive,
+                     .places = places_from(options.places),
                      .note = options.note.empty() ? file_name(call.after_dashes.front())
                                                   : options.note},
             .ttl = ttl,
@@ -65,6 +67,7 @@ void add_run(CLI::App& app, Invocation& call) {
         "  leasehold run nightly-report -- ./report.sh --all\n"
         "  leasehold run --at-least-for 10s nightly-report -- ./report.sh\n"
         "  leasehold run --wait 30s --ttl 1m deploy -- make deploy\n"
+        "  leasehold run --places 3 --wait 1h encode -- ./encode.sh    # three at a time\n"
         "\n"
         "Exit codes: the command's own (128 + N if signal N ended it), 120 refused, 121\n"
         "the lease was lost and the command stopped, 122 the store failed before the\n"
@@ -84,6 +87,8 @@ void add_run(CLI::App& app, Invocation& call) {
         .text("--note", "TEXT", options->note,
               "shown to others who want the lock (the program's name)")
         .flag("--shared", options->shared, "share the lock with others who share it")
+        .number("--places", "N", options->places,
+                "let N of these commands run at the same time, on all hosts together")
         .flag("--pass-lock-id", options->pass_lock_id,
               "give the command the lock id, as LEASEHOLD_LOCK_ID")
         .flag("--pass-store", options->pass_store,

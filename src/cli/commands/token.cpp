@@ -93,14 +93,14 @@ void add_token(CLI::App& app, Invocation& call) {
             throw BadRequest{owner_is_missing(token.name, "--owner shop", "--owner '*'")};
         }
         if (!options->keys.empty()) {
-            const KeySet keys = required(keys_from(parts_of(options->keys)));
+            const KeySet keys = required(server::keys_from(parts_of(options->keys)));
             for (const auto& [role, name] : server::role_names) token.keys.limit(role, keys);
         }
         if (options->rate) token.rate = required(rate_from(*options->rate));
         if (!options->expires.empty()) token.expires = expiry_in(options->expires);
         if (!options->certificate.empty()) {
             if (!options->token_file.empty()) {
-                throw BadRequest{"--certificate makes no token, so there is none for --token-file"};
+                throw BadRequest{"--certificate makes no token that --token-file could save"};
             }
             token.proof = server::Proof::certificate;
             required(check_certificate_name(token.certificate = options->certificate));

@@ -4,8 +4,6 @@
 
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
-#include "cli/patience.hpp"
-#include "cli/place_in_line.hpp"
 #include "core/secret_file.hpp"
 
 namespace leasehold::cli {
@@ -15,22 +13,20 @@ struct TryOptions {
     std::vector<std::string> keys;
     std::string type, owner, note, lock_id_file;
     std::optional<Duration> ttl, wait;
-    std::optional<std::int64_t> since;
+    std::optional<std::int64_t> since, places;
     bool shared = false;
     bool quiet = false;
 };
 
 Result<std::vector<Lease>> take(const Invocation& call, const std::vector<LockKey>& keys,
                                 const LockOptions& options, Duration wait) {
-    std::optional<LockManager> locks;
-    PlaceInLine place{call};
-    return ask_patiently(wait, {}, [&](Duration left) -> Result<std::vector<Lease>> {
-        if (!locks) locks.emplace(open_shared_store(call));
-        if (keys.size() > 1) return locks->try_lock_all(keys, options);
-        auto taken = place.take(*locks, keys.front(), options, left, {});
-        if (!taken) return std::unexpected{std::move(taken.error())};
-        return std::vector<Lease>{*std::move(taken)};
-    });
+    const auto until = SteadyClock::now() + wait;
+    LockManager locks{open_shared_store(call, until, {})};
+    const Duration left = until - SteadyClock::now();
+    if (keys.size() > 1) return locks.lock_all_for(keys, left, options);
+    auto taken = locks.lock_for(keys.front(), left, options);
+    if (!taken) return std::unexpected{std::move(taken.error())};
+    return std::vector<Lease>{*std::move(taken)};
 }
 
 void print_leases(const std::vector<Lease>& leases, const TryOptions& options) {
@@ -58,6 +54,7 @@ int take(Invocation& call, const TryOptions& options) {
         call, keys,
         {.owner = options.owner.empty() ? unique_owner(owner_from(call, {}), "try") : options.owner,
          .mode = options.shared ? Mode::shared : Mode::exclusive,
+         .places = places_from(options.places),
          .ttl = options.ttl,
          .note = options.note,
          .since = options.since},
@@ -90,6 +87,7 @@ void add_try(CLI::App& app, Invocation& call) {
         .duration("--wait", options->wait,
                   "how long to wait for the lock, in a server's line or by asking again (0s)")
         .flag("--shared", options->shared, "share the key with others who share it")
+        .number("--places", "N", options->places, "share the key with at most N - 1 others")
         .text("--note", "TEXT", options->note, "shown to others who want the lock")
         .number("--since", "FENCE", options->since,
                 "only if nobody was granted the key after this fence")

@@ -18,8 +18,6 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
-#include "cli/patience.hpp"
-#include "cli/place_in_line.hpp"
 #include "cli/run/supervisor.hpp"
 #include "cli/run/terminal.hpp"
 
@@ -126,22 +124,16 @@ public:
 
 private:
     void acquire(const Invocation& call, const RunOptions& options, const std::stop_token& ended) {
-        std::unique_ptr<LockManager> locks;
-        PlaceInLine place{call};
         LockOptions wanted = options.lock;
         wanted.owner = unique_owner(wanted.owner, "run");
         wanted.ttl = options.ttl;
-        auto leases =
-            ask_patiently(options.wait, ended, [&](Duration left) -> Result<std::vector<Lease>> {
-                if (!locks) locks = std::make_unique<LockManager>(open_shared_store(call));
-                auto taken = place.take(*locks, options.key, wanted, left, ended);
-                if (!taken) return std::unexpected{std::move(taken.error())};
-                return std::vector<Lease>{*std::move(taken)};
-            });
-        if (leases)
-            granted_.emplace(std::move(locks), std::move(leases->front()));
+        const auto until = SteadyClock::now() + options.wait;
+        auto locks = std::make_unique<LockManager>(open_shared_store(call, until, ended));
+        auto lease = locks->lock_for(options.key, until - SteadyClock::now(), wanted, ended);
+        if (lease)
+            granted_.emplace(std::move(locks), *std::move(lease));
         else
-            refusal_ = std::move(leases.error());
+            refusal_ = std::move(lease.error());
     }
 
     Bell finished_;

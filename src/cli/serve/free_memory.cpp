@@ -33,15 +33,23 @@ std::size_t resident_bytes() {
     return read == 2 ? resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// Memory for what has to be done after an allocation has failed: the libraries need small pieces to
-// unwind. Its pieces lie between others that are kept, so that no large request can use them up.
+// The free pieces that the process keeps for its next allocations, also those whose pages the
+// system has.
+std::size_t free_bytes() {
+    return ::mallinfo2().fordblks;
+}
+
+// Memory that is kept for later. Its pieces lie between small ones that stay, so that they remain
+// with the process when they are freed, whatever the system grants it then, and no large request
+// can use them up.
+template <std::size_t pieces, std::size_t bytes_of_a_piece>
 class Reserve {
 public:
     void fill() noexcept {
         if (filled_) return;
         for (Piece& piece : pieces_) {
-            if (piece.kept == nullptr) piece.kept = std::malloc(piece_bytes);
-            piece.freed = std::malloc(piece_bytes);
+            if (piece.freed == nullptr) piece.freed = std::malloc(bytes_of_a_piece);
+            if (piece.kept == nullptr) piece.kept = std::malloc(kept_bytes);
         }
         filled_ = true;
     }
@@ -51,37 +59,40 @@ public:
     }
 
 private:
-    static constexpr std::size_t piece_bytes = 1024;
+    static constexpr std::size_t kept_bytes = 64;
     struct Piece {
         void* freed = nullptr;
         void* kept = nullptr;
     };
-    std::array<Piece, 256> pieces_{};
+    std::array<Piece, pieces> pieces_{};
     std::atomic<bool> filled_{false};
 };
 
-Reserve& reserve() {
-    static Reserve all;
-    return all;
+// For what has to be done after an allocation has failed: the libraries need small pieces to
+// unwind.
+auto& reserve() {
+    static Reserve<256, 1024> small;
+    return small;
 }
 
-// Called by operator new if there is no memory. Others may free some in a moment: waits a little
-// before the allocation fails.
+// For the end of the process. The pieces are never written, so they take hardly any memory of the
+// machine until they are freed and used.
+auto& reserve_for_the_end() {
+    static Reserve<64, static_cast<std::size_t>(large_bytes) - 1024> large;
+    return large;
+}
+
+// Called by operator new if there is no memory. Others may free some in a moment: waits a little.
+// Every twentieth call of a thread lets the allocation fail, so that none waits for long.
 void wait_for_memory() {
-    using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds pause{1};
-    constexpr int most_pauses = 20;
-    thread_local int pauses = 0;
-    thread_local Clock::time_point last{};
-    const auto now = Clock::now();
-    if (now > last + 10 * pause) pauses = 0;
-    if (++pauses > most_pauses) {
-        pauses = 0;
+    constexpr unsigned most_pauses = 20;
+    thread_local unsigned calls = 0;
+    if (++calls % most_pauses == 0) {
         reserve().release();
         throw std::bad_alloc{};
     }
     std::this_thread::sleep_for(pause);
-    last = Clock::now();
 }
 
 }  // namespace
@@ -89,13 +100,23 @@ void wait_for_memory() {
 FreeMemory::FreeMemory() {
     ::mallopt(M_MMAP_THRESHOLD, large_bytes);
     ::mallopt(M_TRIM_THRESHOLD, large_bytes);
+    reserve_for_the_end().fill();
     reserve().fill();
     std::set_new_handler(wait_for_memory);
     thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
 }
 
+FreeMemory::~FreeMemory() {
+    release_for_the_end();
+}
+
+void FreeMemory::release_for_the_end() noexcept {
+    reserve_for_the_end().release();
+}
+
 void FreeMemory::run(const std::stop_token& stop) {
     std::size_t usual = resident_bytes();
+    std::size_t usually_free = free_bytes();
     auto next_look = std::chrono::steady_clock::now() + between_looks;
     std::unique_lock lock{mutex_};
     while (!stop.stop_requested()) {
@@ -105,9 +126,14 @@ void FreeMemory::run(const std::stop_token& stop) {
         next_look += between_looks;
         const std::size_t resident = resident_bytes();
         usual = std::min(usual, resident);
-        if (resident < usual + worth_bytes) continue;
+        const std::size_t free_now = free_bytes();
+        usually_free = std::min(usually_free, free_now);
+        // What is freed after a load stays resident: the process does not grow then.
+        const bool freed = free_now >= usually_free + worth_bytes;
+        if (resident < usual + worth_bytes && !freed) continue;
         ::malloc_trim(0);
         usual = resident_bytes();
+        usually_free = free_bytes();
     }
 }
 

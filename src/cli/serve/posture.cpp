@@ -109,22 +109,25 @@ private:
         add_if(tokens_that([](const Token& token) {
                    return token.roles.has(Role::use) && token.owner == server::any_owner;
                }),
-               "tokens", "speak for every owner: ", "give each the owner of its program",
+               "tokens",
+               "these tokens speak for every owner: ", "give each token the owner of its program",
                "every token that takes leases speaks for one owner");
         const auto breakers =
             tokens_that([](const Token& token) { return token.roles.has(Role::break_); });
         if (!breakers.empty()) {
-            add(Verdict::ok, "tokens", "may break the leases of others: " + some_of(breakers));
+            add(Verdict::ok, "tokens",
+                "these tokens may break the leases of others: " + some_of(breakers));
         }
         add_if(tokens_that([](const Token& token) { return !token.expires; }), "expiry",
-               "never expire: ", "add `expires` to their entries", "every token expires");
+               "these tokens never expire: ", "add `expires` to their entries",
+               "every token expires");
         add_if(
             tokens_that([&](const Token& token) { return token.expires && *token.expires <= now; }),
-            "expiry", "have expired: ", "remove their entries", "");
+            "expiry", "these tokens have expired: ", "remove their entries", "");
         add_if(tokens_that([&](const Token& token) {
                    return token.expires && *token.expires > now && *token.expires <= now + soon;
                }),
-               "expiry", "expire within 14 days: ", "replace them in time", "");
+               "expiry", "these tokens expire within 14 days: ", "replace them in time", "");
         if (const auto& jwt = options_.tokens->jwt()) {
             add(Verdict::ok, "jwt",
                 "JWTs of " + jwt->rules().issuer + " are accepted, of " +
@@ -134,28 +137,47 @@ private:
 
     void examine_limits() {
         if (!options_.tokens) return;
-        std::vector<std::string> unlimited;
-        if (config_.token_rate == 0) {
-            unlimited = tokens_that(
-                [](const Token& token) { return !token.rate || token.rate->per_second <= 0; });
-        }
-        add_if(unlimited, "rates",
-               "may send any number of requests: ", "set token_rate, or a rate in their entries",
-               "every token has a rate");
-        if (config_.server.failed_tokens == 0) {
-            add(Verdict::warning, "rates", "strangers may try tokens as often as they like",
-                "set failed_tokens, unless a proxy in front limits them");
-        }
-        std::vector<std::string> boundless;
-        for (const auto& [quota, traits] : server::quota_traits) {
-            if (config_.server.quotas[quota] == 0) boundless.emplace_back(traits.name);
-        }
-        add_if(boundless, "quotas", "there is no limit for each token of: ",
-               "set the quotas, or quotas in the tokens' entries", "every token has quotas");
+        examine_rates();
+        examine_quotas();
         if (config_.server.connections_per_address == 0U) {
             add(Verdict::warning, "connections", "one address may take all connections",
                 "set connections_per_address, unless a proxy in front limits them");
         }
+    }
+
+    // Of the entries of the token file, and of JWTs, which have the rate and the quotas that the
+    // server's settings give to every token.
+    void examine_rates() {
+        const bool rate_for_all = config_.token_rate != 0;
+        std::vector<std::string> unlimited = tokens_that([&](const Token& token) {
+            return token.rate ? token.rate->per_second <= 0 : !rate_for_all;
+        });
+        if (options_.tokens->jwt() && !rate_for_all) unlimited.emplace_back("every JWT");
+        add_if(unlimited, "rates", "these tokens may send any number of requests: ",
+               "set token_rate, or a rate in their entries", "every token has a rate");
+        if (config_.server.failed_tokens == 0) {
+            add(Verdict::warning, "rates", "strangers may try tokens as often as they like",
+                "set failed_tokens, unless a proxy in front limits them");
+        }
+    }
+
+    void examine_quotas() {
+        bool complete = true;
+        for (const auto& [quota, traits] : server::quota_traits) {
+            const bool quota_for_all = config_.server.quotas[quota] != 0;
+            std::vector<std::string> unlimited = tokens_that([&](const Token& token) {
+                const auto& own = token.quotas[quota];
+                return own ? *own == 0 : !quota_for_all;
+            });
+            if (options_.tokens->jwt() && !quota_for_all) unlimited.emplace_back("every JWT");
+            if (unlimited.empty()) continue;
+            complete = false;
+            add(Verdict::warning, "quotas",
+                "these tokens have no limit of " + std::string{traits.name} + ": " +
+                    some_of(unlimited),
+                "set the quota for all tokens, or in their entries");
+        }
+        if (complete) add(Verdict::ok, "quotas", "every token has quotas");
     }
 
     void examine_traces() {

@@ -294,7 +294,11 @@ private:
     }
 
     SignalThread::Handlers handlers() {
+        // Longer than the server needs for what is under way, even if it has to wait for memory.
+        constexpr std::chrono::seconds longer{10};
         SignalThread::Handlers all{.stop = [this](int number) { stop(number); },
+                                   .longest_stop = longer + std::chrono::ceil<std::chrono::seconds>(
+                                                                config_.server.drain_deadline),
                                    .reload = [this] { reload(); }};
         if (!config_.jwt_keys.empty()) all.tick = [this] { reload_changed_keys(); };
         return all;
@@ -304,6 +308,7 @@ private:
         const char* const name = number == SIGTERM ? "SIGTERM" : "SIGINT";
         const std::lock_guard lock{mutex_};
         if (server_ == nullptr) ::_exit(128 + number);
+        free_memory_.release_for_the_end();
         log_.info("stopping", {{"signal", name}, {"connections", server_->connections()}});
         try {
             audit("stop", "done", {{"signal", name}});
@@ -328,6 +333,11 @@ private:
             const EffectiveConfig now{line_};
             log_.set_level(now.values().log_level);
             log_.info("configuration read again");
+            {
+                // The tokens are read again below, by these rules.
+                const std::lock_guard lock{mutex_};
+                config_.jwt = now.values().jwt;
+            }
             const std::string later = differences(config_, now.values());
             if (!later.empty()) {
                 log_.warning("these settings have changed and need a restart",
@@ -384,7 +394,7 @@ private:
     }
 
     const CommandLine line_;
-    const Config config_;
+    Config config_;  // `jwt` is guarded by mutex_ once signals_ exists; the rest does not change
     std::mutex mutex_;
     Server* server_ = nullptr;  // guarded by mutex_; while it serves
     Log log_;

@@ -152,8 +152,8 @@ Read read_store(Config& config, const std::string& text) {
         const StoreUrl url = StoreUrl::parse(text, {});
         if (url.scheme == "http" || url.scheme == "https") {
             return std::unexpected{
-                "the URL of a store of its own: sqlite:FILE, postgres://..., mariadb://..., "
-                "etcd://... or memory:. This one names another server"};
+                "the URL of a store of its own: sqlite:FILE, postgres://..., mysql://..., "
+                "mariadb://..., etcd://... or memory:. This one names another server"};
         }
     } catch (const BadRequest& bad) {
         return std::unexpected{std::string{"the URL of a store, as in sqlite:FILE: "} + bad.what()};
@@ -298,6 +298,10 @@ std::vector<Setting> all_settings() {
                      "OWNER|none", [](Config& c) -> auto& { return c.jwt.owner_prefix; }),
         text_or_none({"jwt_roles_claim", access, "the claim with the roles: use, see, break"},
                      "CLAIM", [](Config& c) -> auto& { return c.jwt.roles_claim; }),
+        text_or_none({"jwt_keys_claim", access,
+                      "the claim with the keys that the client may touch, as in the token file; "
+                      "none for all keys"},
+                     "CLAIM|none", [](Config& c) -> auto& { return c.jwt.keys_claim; }),
         duration({"jwt_leeway", access, "how far the issuer's clock may differ from the server's"},
                  0s, 5min, [](Config& c) -> auto& { return c.jwt.leeway; }),
         file_or_none({"tls_certificate", access, "a PEM file: the certificate and its chain"},
@@ -340,7 +344,7 @@ std::vector<Setting> all_settings() {
         quota({"token_delayed_releases", quotas, "delayed releases at once"},
               Quota::delayed_releases),
         quota({"token_connections", quotas,
-               "connections at once; further ones are served like those of strangers"},
+               "connections at once; further ones are served like connections of strangers"},
               Quota::connections),
         number({"owner_share", quotas, "percent of its token's quotas that one owner may use"}, 1,
                100, [](Config& c) -> auto& { return c.server.owner_share; }),
@@ -383,6 +387,9 @@ std::vector<Setting> all_settings() {
                64'000 * million, [](Config& c) -> auto& { return c.server.bodies_bytes; }),
         number({"batch_requests", sizes, "requests in one POST /v1/batch"}, 1, 100'000,
                [](Config& c) -> auto& { return c.server.batch_requests; }),
+        number({"batches_bytes", sizes,
+                "bytes of all batches that are being answered; a request counts as 4 KiB"},
+               1024, 64'000 * million, [](Config& c) -> auto& { return c.server.batches_bytes; }),
         number({"answer_bytes", sizes, "bytes of rows and holders in the answer to a batch"},
                65'536, 64 * million, [](Config& c) -> auto& { return c.server.answer_bytes; }),
         number({"answers_bytes", sizes, "bytes of all answers above 16 KiB that are not sent yet"},

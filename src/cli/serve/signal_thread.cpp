@@ -8,8 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -36,6 +38,13 @@ void call(const std::function<void()>& handler) {
     }
 }
 
+// Runs on any thread, and needs no memory.
+void end_at_once(int /*signal*/) {
+    constexpr std::string_view text = "leasehold: the server did not stop in time, and ends now\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(EXIT_FAILURE);
+}
+
 }  // namespace
 
 void block_signals() {
@@ -48,10 +57,12 @@ SignalThread::SignalThread(Handlers handlers) : handlers_{std::move(handlers)} {
     const sigset_t set = handled_signals();
     signals_ = opened(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");
     over_ = opened(::eventfd(0, EFD_CLOEXEC), "eventfd");
+    ::signal(SIGALRM, end_at_once);
     thread_ = std::thread{[this] { listen(); }};
 }
 
 SignalThread::~SignalThread() {
+    ::alarm(0);
     ::eventfd_write(over_, 1);
     thread_.join();
     ::close(over_);
@@ -79,7 +90,8 @@ void SignalThread::listen() {
         } else if (std::exchange(stopping, true)) {
             ::_exit(128 + number);
         } else {
-            handlers_.stop(number);
+            ::alarm(static_cast<unsigned>(handlers_.longest_stop.count()));
+            call([&] { handlers_.stop(number); });
         }
     }
 }

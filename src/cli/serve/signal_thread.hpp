@@ -16,7 +16,9 @@ class SignalThread {
 public:
     struct Handlers {
         std::function<void(int)> stop;  // at the first SIGTERM or SIGINT; the second ends all
-        std::function<void()> reload;   // at each SIGHUP
+        // A process that is still there so long after the first signal ends at once.
+        std::chrono::seconds longest_stop = std::chrono::seconds{30};
+        std::function<void()> reload;  // at each SIGHUP
         // Every now and then, if there is one.
         std::function<void()> tick{};
         std::chrono::milliseconds between_ticks = std::chrono::seconds{2};

@@ -200,7 +200,7 @@ private:
                 texts.push_back(one.is_string() ? one.as_string()->get() : "");
             }
         }
-        auto read = keys_from(texts);
+        auto read = server::keys_from(texts);
         if (!read) refuse(node, std::string{name} + ": " + read.error());
         return *std::move(read);
     }
@@ -291,6 +291,11 @@ std::expected<void, std::string> check_token_owner(std::string_view owner) {
     if (owner.ends_with('/') || owner.ends_with("/*")) {
         return std::unexpected{"an owner does not end in '/' or '/*': 'shop' covers 'shop/...'"};
     }
+    if (owner != server::any_owner && owner.contains('*')) {
+        return std::unexpected{
+            "an owner has no star in it, because it is not a pattern: 'shop' covers "
+            "'shop/...', and '*' alone covers every owner"};
+    }
     return {};
 }
 
@@ -324,20 +329,6 @@ std::expected<std::chrono::sys_seconds, std::string> moment_from(std::string_vie
     const auto time = wire::time_from(whole);
     if (!time || *time < Time{}) return wrong;
     return std::chrono::floor<std::chrono::seconds>(*time);
-}
-
-std::expected<KeySet, std::string> keys_from(const std::vector<std::string>& texts) {
-    if (texts.empty() || texts.size() > Limits::key_patterns) {
-        return std::unexpected{"takes 1 to " + std::to_string(Limits::key_patterns) +
-                               R"( patterns of keys, as in ["Order/*", "lfs:game/*"])"};
-    }
-    std::vector<KeyPattern> patterns;
-    for (const std::string& text : texts) {
-        auto pattern = KeyPattern::parse(text);
-        if (!pattern) return std::unexpected{std::move(pattern.error())};
-        patterns.push_back(*std::move(pattern));
-    }
-    return KeySet{std::move(patterns)};
 }
 
 std::expected<server::Rate, std::string> rate_from(std::int64_t number) {

@@ -37,7 +37,6 @@ namespace leasehold::cli {
 // "2027-03-31T18:00:00Z"
 [[nodiscard]] std::string date_time(std::chrono::sys_seconds moment);
 
-[[nodiscard]] std::expected<KeySet, std::string> keys_from(const std::vector<std::string>& texts);
 [[nodiscard]] std::expected<server::Rate, std::string> rate_from(std::int64_t per_second);
 
 inline constexpr std::int64_t highest_rate = 1'000'000;

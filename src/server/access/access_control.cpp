@@ -39,7 +39,7 @@ Problem unauthorized(const Scheme& scheme, std::string_view challenge) {
 }
 
 std::string bucket_of(const Token& token, Pace pace) {
-    return token.name + (pace == Pace::asks ? "/asks" : "/keeps");
+    return id_of(token) + (pace == Pace::asks ? "/asks" : "/keeps");
 }
 
 // How many requests a request counts as: a try for several keys takes as many leases.

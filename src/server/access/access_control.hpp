@@ -22,7 +22,7 @@ namespace leasehold::server {
 
 class ClientConnection;
 
-// Thrown to refuse a batch because of some of its requests. The problem is that of the first one; a
+// Thrown to refuse a batch because of some of its requests. The problem is the first request's; a
 // protocol with batches adds which requests it is about.
 struct BatchRefused : Refused {
     BatchRefused(Problem why, std::vector<std::size_t> which)

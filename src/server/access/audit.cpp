@@ -61,9 +61,9 @@ json::object object_of(const AuditEvent& event) {
     return line;
 }
 
-// Events that a client causes. Others happen at most once per signal.
+// Events that a client can cause without end. Those without an address happen once per signal.
 bool is_limited(const AuditEvent& event) {
-    return !event.address.empty();
+    return !event.address.empty() && !event.changed_leases;
 }
 
 std::uint64_t lines_in(std::string_view text) {
@@ -111,9 +111,10 @@ void Audit::record(AuditEvent event) noexcept try {
     const std::lock_guard lock{mutex_};
     const auto now = Clock::now();
     if (is_limited(event)) {
-        std::string kind = std::string{event.action} + ' ' + std::to_string(event.status) + ' ';
+        std::string kind = std::string{event.action} + ' ' + std::string{event.outcome} + ' ' +
+                           std::to_string(event.status) + ' ';
         const Rate& rate = event.action == "access" ? limits_.refusals : limits_.acts;
-        const std::string& who = event.token.empty() ? event.address : event.token;
+        const std::string& who = event.token_id.empty() ? event.address : event.token_id;
         if (buckets_.take(kind + who, rate, 1, now)) {
             const bool known = left_out_.contains(kind + who);
             if (!known && left_out_.size() >= limits_.clients) {
@@ -130,7 +131,7 @@ void Audit::record(AuditEvent event) noexcept try {
             return;
         }
     }
-    add_line(object_of(event));
+    add_line(event);
 } catch (const std::exception&) {
     // Out of memory.
     const std::lock_guard lock{mutex_};
@@ -138,9 +139,15 @@ void Audit::record(AuditEvent event) noexcept try {
     ++lost_untold_;
 }
 
-void Audit::add_line(const json::object& line) {
-    std::string text = harmless_json(wire::print(line));
-    if (pending_.size() + text.size() > limits_.pending_bytes) {
+std::size_t Audit::most_pending_for(const AuditEvent& event) const {
+    const std::size_t quarter = limits_.pending_bytes / 4;
+    if (!event.changed_leases) return 2 * quarter;
+    return event.action == "release_all" ? 3 * quarter : 4 * quarter;
+}
+
+void Audit::add_line(const AuditEvent& event) {
+    const std::string text = harmless_json(wire::print(object_of(event)));
+    if (pending_.size() + text.size() > most_pending_for(event)) {
         ++lost_;
         ++lost_untold_;
         return;
@@ -159,7 +166,7 @@ void Audit::tell_counts(Clock::time_point now) {
         event.request_id.clear();
         event.facts = {{"left_out", at->second.count}};
         at = left_out_.erase(at);
-        add_line(object_of(event));
+        add_line(event);
     }
 }
 

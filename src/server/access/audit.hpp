@@ -30,6 +30,8 @@ struct AuditEvent {
     std::string address{};
     std::string request_id{};
     unsigned status = 0;  // of the reply, for a refused access
+    // The event ended leases or forgot some, or may have. Never left out.
+    bool changed_leases = false;
     boost::json::object facts{};
 };
 
@@ -37,12 +39,14 @@ struct AuditEvent {
 // owners and tokens' names, but never a token or a lock id. Thread-safe. Recording never waits for
 // the disk.
 //
-// 1. Each client (its token, or else its address) may write a few lines of a kind at once, and
-//    more at a steady rate. Further events of that kind are counted.
-// 2. A line with "left_out" tells their number a few seconds later. So the lines and the numbers
+// 1. What changed leases is always written. The quotas of the clients that take leases bound it.
+// 2. Of the rest, each client (its token, or else its address) may write a few lines of a kind at
+//    once, and more at a steady rate. Further events of that kind are counted. A kind is an action,
+//    its outcome and its status.
+// 3. A line with "left_out" tells their number a few seconds later. So the lines and the numbers
 //    together are the number of all events, and no client can fill the disk.
-// 3. If the file cannot be written, the lines are counted as lost, the observer is told, and the
-//    server continues. The first line that can be written afterwards tells how many were lost.
+// 4. If the file cannot be written, the lines are counted as lost, the observer learns of it, and
+//    the server continues. The first line that can be written afterwards tells how many were lost.
 class Audit {
 public:
     struct Limits {
@@ -50,8 +54,11 @@ public:
         Rate acts{.per_second = 100, .at_once = 1000};
         // How long events are counted before a line tells their number.
         std::chrono::milliseconds between_counts = std::chrono::seconds{5};
-        std::size_t clients = 10'000;                 // more clients share one count
-        std::size_t pending_bytes = 8 * 1024 * 1024;  // that wait to be written; more are lost
+        std::size_t clients = 10'000;  // more clients share one count
+        // That wait to be written; more are lost. The last half is for what changed leases, and the
+        // last quarter only for breaks and purges: a client can release its own leases as often as
+        // it takes them, and must not hide a break behind them.
+        std::size_t pending_bytes = 8 * 1024 * 1024;
     };
 
     // Opens the file, and creates it with mode 0600. The observer outlives this. Throws BadRequest
@@ -88,8 +95,10 @@ private:
     };
 
     void run(const std::stop_token& stop);
+    // The most pending bytes with which the event still finds room.
+    [[nodiscard]] std::size_t most_pending_for(const AuditEvent& event) const;
     // Under mutex_:
-    void add_line(const boost::json::object& line);
+    void add_line(const AuditEvent& event);
     void tell_counts(Clock::time_point now);
     void write_pending(std::unique_lock<std::mutex>& lock);
 

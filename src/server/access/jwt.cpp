@@ -67,7 +67,7 @@ const VerificationKey& key_for(const json::object& header, const VerificationKey
     if (header.contains("crit")) refuse("the JWT demands an extension");
     const auto type = text_in(header, "typ");
     if (type && lower(*type) != "jwt" && lower(*type) != "at+jwt")
-        refuse("this is no access token");
+        refuse("this JWT is not an access token");
     const VerificationKey* const key = keys.find(text_in(header, "kid"));
     if (key == nullptr) refuse("the JWT's key is not known");
     if (text_in(header, "alg") != key->algorithm()) refuse("the key is for another algorithm");
@@ -101,7 +101,8 @@ const json::value* claim_in(const json::object& claims, std::string_view name) {
     const std::size_t dot = name.find('.');
     if (dot == std::string_view::npos) return nullptr;
     const json::value* const outer = claims.if_contains(name.substr(0, dot));
-    if (outer == nullptr || !outer->is_object()) return nullptr;
+    if (outer == nullptr) return nullptr;
+    if (!outer->is_object()) refuse("the JWT has a claim in another form than its name says");
     return claim_in(outer->get_object(), name.substr(dot + 1));
 }
 
@@ -110,12 +111,12 @@ std::string owner_in(const json::object& claims, const JwtRules& rules) {
     if (claim == nullptr || !claim->is_string()) refuse("the JWT names no owner");
     std::string owner{claim->get_string()};
     if (owner.empty() || owner.starts_with('/') || owner.ends_with('/')) {
-        refuse("the JWT's owner is no owner's name");
+        refuse("the JWT's owner is not a valid owner");
     }
     if (!rules.owner_prefix.empty()) owner.insert(0, rules.owner_prefix + '/');
     // No claim makes a bearer speak for every owner.
     if (owner == any_owner || text_problem("", owner, Limits::owner_bytes, Lines::one)) {
-        refuse("the JWT's owner is no owner's name");
+        refuse("the JWT's owner is not a valid owner");
     }
     return owner;
 }
@@ -140,6 +141,38 @@ Roles roles_in(const json::object& claims, const JwtRules& rules) {
     return roles;
 }
 
+// As in the token file: a list of patterns, or one. A claim that cannot be read limits to nothing,
+// so the JWT is refused.
+KeyRules keys_in(const json::object& claims, const JwtRules& rules) {
+    KeyRules limits;
+    const json::value* const claim =
+        rules.keys_claim.empty() ? nullptr : claim_in(claims, rules.keys_claim);
+    if (claim == nullptr) return limits;
+    std::vector<std::string> texts;
+    if (claim->is_string()) texts.emplace_back(claim->get_string());
+    if (claim->is_array()) {
+        for (const json::value& one : claim->get_array()) {
+            if (!one.is_string()) refuse("a pattern of keys in the JWT is not a text");
+            texts.emplace_back(one.get_string());
+        }
+    }
+    const auto keys = keys_from(texts);
+    if (!keys) refuse("the JWT's keys are not key patterns");
+    for (const auto& [role, name] : role_names) limits.limit(role, *keys);
+    return limits;
+}
+
+// Of everything that decides who the bearer of a JWT is. The leeway only decides when.
+Digest digest_of_rules(const JwtRules& rules) {
+    std::string all;
+    for (const std::string* const part :
+         {&rules.issuer, &rules.audience, &rules.owner_claim, &rules.roles_claim, &rules.keys_claim,
+          &rules.owner_prefix}) {
+        all += std::to_string(part->size()) + ':' + *part;
+    }
+    return digest_of(all);
+}
+
 // Of one bearer, whatever JWT it shows: rates, quotas and leases go by it. No entry of a token file
 // can have it.
 std::string id_of_bearer(const std::string& issuer, const std::string& owner) {
@@ -161,7 +194,7 @@ std::string name_of_bearer(const std::string& owner, const std::string& id) {
 }  // namespace
 
 JwtVerifier::JwtVerifier(VerificationKeys keys, JwtRules rules)
-    : keys_{std::move(keys)}, rules_{std::move(rules)} {}
+    : keys_{std::move(keys)}, rules_{std::move(rules)}, rules_digest_{digest_of_rules(rules_)} {}
 
 std::shared_ptr<const Token> JwtVerifier::find(std::string_view jwt, const Digest& digest,
                                                WallClock::time_point now) const {
@@ -202,7 +235,9 @@ Token JwtVerifier::verified(std::string_view jwt, WallClock::time_point now) con
                 .owner = std::move(owner),
                 .expires = *expires + rules_.leeway,
                 .proof = Proof::jwt,
-                .jwt_key = key.digest()};
+                .jwt_key = key.digest(),
+                .jwt_rules = rules_digest_,
+                .keys = keys_in(claims, rules_)};
     if (is_expired(token, now)) refuse("the JWT has expired");
     return token;
 }

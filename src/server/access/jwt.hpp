@@ -18,11 +18,13 @@ namespace leasehold::server {
 struct JwtRules {
     std::string issuer{};    // "iss" must be this
     std::string audience{};  // "aud" must be or contain this
-    // The claims with the owner that the bearer speaks for and with the bearer's roles. A dot leads
-    // into an object, "realm_access.roles", unless a claim has exactly that name.
+    // The claims with the owner that the bearer speaks for, with the bearer's roles, and with the
+    // keys that it may touch. A dot leads into an object, "realm_access.roles", unless a claim has
+    // exactly that name.
     std::string owner_claim = "sub";
     std::string roles_claim = "roles";
-    std::string owner_prefix{};  // if not empty: the owner is owner_prefix/CLAIM
+    std::string keys_claim = "keys";  // empty: every bearer may touch every key
+    std::string owner_prefix{};       // if not empty: the owner is owner_prefix/CLAIM
     // How far the clock of the issuer may differ from ours.
     std::chrono::seconds leeway{30};
 };
@@ -36,7 +38,8 @@ struct JwtRules {
 //    can be chosen by the client. Extensions ("crit") are refused.
 // 3. OpenSSL verifies the signature.
 // 4. "iss", "aud", "exp" and "nbf" are checked.
-// 5. The claims for owner and roles are read. Roles that Leasehold does not know are ignored.
+// 5. The claims for owner, roles and keys are read. Roles that Leasehold does not know are ignored.
+//    Without a claim for keys the bearer may touch every key.
 //
 // A JWT that was verified is remembered by its digest, so that each of them is verified about once.
 class JwtVerifier {
@@ -51,8 +54,11 @@ public:
         std::string_view jwt, const Digest& digest,
         WallClock::time_point now = WallClock::now()) const;
 
-    // Whether this issuer still has the key that signed the JWT behind the token.
-    [[nodiscard]] bool still_trusts(const Token& token) const { return keys_.has(token.jwt_key); }
+    // Whether the JWT behind the token would be accepted as the same token: its issuer still has
+    // the key that signed it, and the rules are the same.
+    [[nodiscard]] bool still_trusts(const Token& token) const {
+        return token.jwt_rules == rules_digest_ && keys_.has(token.jwt_key);
+    }
 
     [[nodiscard]] const JwtRules& rules() const noexcept { return rules_; }
     [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }
@@ -67,6 +73,7 @@ private:
 
     const VerificationKeys keys_;
     const JwtRules rules_;
+    const Digest rules_digest_;
     mutable std::mutex mutex_;
     // Two generations: when the young one is full, it becomes the old one, which is forgotten.
     mutable Remembered young_;  // guarded by mutex_

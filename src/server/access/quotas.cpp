@@ -15,7 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/grant.hpp"
 #include "core/keyed_hash.hpp"
+#include "core/request_traits.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -49,17 +51,18 @@ using Amounts = EnumArray<Quota, std::uint64_t>;
 
 Amounts amounts_of(const Request& wanted) {
     Amounts amounts;
-    const auto add = [&](std::span<const LockKey> keys, const std::string& owner,
-                         const std::string& note) {
-        for (const LockKey& key : keys) {
+    const auto add = [&](const auto& tried) {
+        std::uint64_t bytes = bytes_besides_texts + tried.owner.size();
+        for_each_field(requested_texts,
+                       [&](const auto& field) { bytes += field.of(tried).size(); });
+        for (const LockKey& key : tried_keys(tried)) {
             ++amounts[Quota::leases];
             ++amounts[Quota::grants_per_day];
-            amounts[Quota::bytes_per_day] += key.type().size() + key.id().size() + owner.size() +
-                                             note.size() + bytes_besides_texts;
+            amounts[Quota::bytes_per_day] += key.type().size() + key.id().size() + bytes;
         }
     };
-    if (const auto* one = std::get_if<TryLock>(&wanted)) add({&one->key, 1}, one->owner, one->note);
-    if (const auto* all = std::get_if<TryLockAll>(&wanted)) add(all->keys, all->owner, all->note);
+    if (const auto* one = std::get_if<TryLock>(&wanted)) add(*one);
+    if (const auto* all = std::get_if<TryLockAll>(&wanted)) add(*all);
     return amounts;
 }
 
@@ -82,6 +85,22 @@ struct HashOfLeaseName {
     std::size_t operator()(const LeaseName& name) const noexcept {
         return std::hash<LockKey>{}(name.key) ^ static_cast<std::size_t>(name.fence);
     }
+};
+
+// Most of the leases that ended lately: a later ending may take the place of an earlier one.
+class EndedLately {
+public:
+    void add(const LeaseName& name) noexcept { place_of(name) = HashOfLeaseName{}(name); }
+    [[nodiscard]] bool has(const LeaseName& name) noexcept {
+        return place_of(name) == HashOfLeaseName{}(name);
+    }
+
+private:
+    [[nodiscard]] std::size_t& place_of(const LeaseName& name) noexcept {
+        return hashes_[HashOfLeaseName{}(name) % hashes_.size()];
+    }
+
+    std::array<std::size_t, 8192> hashes_{};
 };
 
 }  // namespace
@@ -140,8 +159,11 @@ public:
     // The client has its lease in any case: for lack of memory it is not counted.
     void count(const Pair& pair, const Lease& lease, Moment now) noexcept try {
         const LeaseName name{lease.key, lease.fence};
+        if (ended_.has(name)) return;
         const Moment until = end_of(lease, now);
         if (const auto found = live_.find(name); found != live_.end()) {
+            // The answer to a try may come after that to a renewal, which never shortens a lease.
+            if (until <= found->second.expiry->first) return;
             auto node = expiries_.extract(found->second.expiry);
             node.key() = until;
             found->second.expiry = expiries_.insert(std::move(node));
@@ -153,7 +175,9 @@ public:
     }
 
     void forget(const Lease& lease) {
-        const auto found = live_.find(LeaseName{lease.key, lease.fence});
+        const LeaseName name{lease.key, lease.fence};
+        ended_.add(name);
+        const auto found = live_.find(name);
         if (found == live_.end()) return;
         add(found->second.pair, Quota::leases, -1);
         expiries_.erase(found->second.expiry);
@@ -337,6 +361,7 @@ private:
     Moment next_owner_sweep_{};
     std::unordered_map<LeaseName, Live, HashOfLeaseName> live_;
     std::multimap<Moment, LeaseName> expiries_;  // of every lease in live_
+    EndedLately ended_;
     EnumArray<Quota, double> in_all_{};
     EnumArray<Quota, std::uint64_t> refusals_{};
 };

@@ -22,7 +22,8 @@ namespace leasehold::server {
 //    `shop/alice/tab-1` counts for `shop/alice`. One owner may use `owner_share` percent.
 // 2. A try counts before it is sent, as if it were granted. What was not granted is given back.
 // 3. A lease counts from its grant until it is released or broken through this server, or until its
-//    expiry. A lease without an expiry counts for a day after it was last renewed.
+//    expiry. A lease without an expiry counts for a day after it was last renewed. Answers arrive
+//    in any order: a lease that is known to have ended does not count when its grant is answered.
 // 4. A lease that this server does not know, because it was granted by another server or before
 //    this one was started, counts from its next renewal, for the token that renews it.
 // 5. Places that all tokens share (for waiting tries, event streams, delayed releases, connections)

@@ -146,7 +146,7 @@ void sign(Request& request, const Token& token) {
             } else if constexpr (std::is_same_v<R, ReleaseAll>) {
                 const KeySet& keys = token.keys.of(Role::use);
                 wanted.only_keys = wanted.only_keys.common(keys);
-                // A token that may also break the leases of these keys ends those of every token.
+                // A token that may also break the leases of these keys ends every token's.
                 const bool breaks =
                     token.roles.has(Role::break_) && token.keys.of(Role::break_).covers(keys);
                 if (!breaks) put_before(wanted.token_id, id_of(token));

@@ -3,6 +3,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <leasehold/limits.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +28,20 @@ std::string hex_of(const Digest& digest) {
     std::string text;
     for (const unsigned char byte : digest) text.append({digits[byte >> 4U], digits[byte & 15U]});
     return text;
+}
+
+std::expected<KeySet, std::string> keys_from(const std::vector<std::string>& texts) {
+    if (texts.empty() || texts.size() > Limits::key_patterns) {
+        return std::unexpected{"takes 1 to " + std::to_string(Limits::key_patterns) +
+                               R"( patterns of keys, as in ["Order/*", "lfs:game/*"])"};
+    }
+    std::vector<KeyPattern> patterns;
+    for (const std::string& text : texts) {
+        auto pattern = KeyPattern::parse(text);
+        if (!pattern) return std::unexpected{std::move(pattern.error())};
+        patterns.push_back(*std::move(pattern));
+    }
+    return KeySet{std::move(patterns)};
 }
 
 // The wall clock's own unit, nanoseconds, ends in the year 2262, and a token may live longer.

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -61,6 +62,10 @@ private:
     std::array<KeySet, enum_size<Role>> keys_;
 };
 
+// The keys that these patterns match; 1 to Limits::key_patterns of them. The error says what would
+// be right.
+[[nodiscard]] std::expected<KeySet, std::string> keys_from(const std::vector<std::string>& texts);
+
 // SHA-256. A token has 256 random bits, so it cannot be guessed from its digest.
 using Digest = std::array<unsigned char, 32>;
 [[nodiscard]] Digest digest_of(std::string_view token);
@@ -98,11 +103,18 @@ struct Token {
     Proof proof = Proof::secret;
     std::string certificate{};  // the name in the client's certificate: "DNS:shop.example"
     Digest jwt_key{};           // of the key that signed the JWT
+    Digest jwt_rules{};         // of the rules by which the JWT was accepted
     KeyRules keys{};
 };
 
+// Rates, quotas and unsent answers are counted by it, and leases belong to it.
 [[nodiscard]] inline const std::string& id_of(const Token& token) noexcept {
     return token.id.empty() ? token.name : token.id;
+}
+// Empty for a client without a token.
+[[nodiscard]] inline const std::string& id_of(const Token* token) noexcept {
+    static const std::string none;
+    return token == nullptr ? none : id_of(*token);
 }
 
 using WallClock = std::chrono::system_clock;
@@ -131,7 +143,7 @@ public:
     [[nodiscard]] const std::shared_ptr<const JwtVerifier>& jwt() const noexcept { return jwt_; }
 
 private:
-    // nullptr if there is none.
+    // nullptr if no token has it.
     [[nodiscard]] std::shared_ptr<const Token> entry_with(const Digest& digest) const;
     [[nodiscard]] std::shared_ptr<const Token> entry_with(std::string_view certificate,
                                                           std::chrono::sys_seconds until) const;

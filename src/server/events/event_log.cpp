@@ -72,20 +72,20 @@ const std::string& EventLog::text_of(std::uint64_t number, const EventFormat& fo
     return kept.text;
 }
 
-void EventLog::end_unwelcome() {
+void EventLog::end_revoked() {
     const std::lock_guard lock{mutex_};
     for (EventStream* const listener : listeners_) {
-        if (listener->welcome_ && !listener->welcome_()) listener->revoked_ = true;
+        if (listener->still_allowed_ && !listener->still_allowed_()) listener->revoked_ = true;
     }
     wake_all();
 }
 
 std::unique_ptr<EventStream> EventLog::open(EventFilter filter,
                                             const std::optional<std::string>& last_id,
-                                            std::function<bool()> welcome,
+                                            std::function<bool()> still_allowed,
                                             const EventFormat& format, std::size_t most) {
     std::unique_ptr<EventStream> stream{
-        new EventStream{shared_from_this(), std::move(filter), std::move(welcome), format}};
+        new EventStream{shared_from_this(), std::move(filter), std::move(still_allowed), format}};
     const std::lock_guard lock{mutex_};
     if (listeners_.size() >= most) return nullptr;
     const auto place = last_id ? place_of(*last_id) : last_;
@@ -144,9 +144,9 @@ EventStream::State EventStream::take(std::string& out) {
     return state_now();
 }
 
-void EventStream::end_if_unwelcome() {
+void EventStream::end_if_revoked() {
     const std::lock_guard lock{log_->mutex_};
-    if (welcome_ && !welcome_()) revoked_ = true;
+    if (still_allowed_ && !still_allowed_()) revoked_ = true;
 }
 
 void EventStream::print_heartbeat(std::string& out) const {

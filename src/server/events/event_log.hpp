@@ -49,18 +49,18 @@ public:
     void break_off();
 
     // `last_id` is the id of the last event that the client has received, if the client sent one.
-    // `welcome`, if there is one, says whether the client may still listen; it is called on any
-    // thread while the client listens. nullptr if `most` clients listen already.
+    // `still_allowed`, if there is one, says whether the client may still listen; it is called on
+    // any thread while the client listens. nullptr if `most` clients listen already.
     [[nodiscard]] std::unique_ptr<EventStream> open(EventFilter filter,
                                                     const std::optional<std::string>& last_id,
-                                                    std::function<bool()> welcome,
+                                                    std::function<bool()> still_allowed,
                                                     const EventFormat& format, std::size_t most);
     [[nodiscard]] std::size_t listeners() const;
 
     // Ends every stream, and says why.
     void close();
-    // Ends the streams of clients that are not welcome any more.
-    void end_unwelcome();
+    // Ends the streams of clients whose token no longer allows them.
+    void end_revoked();
 
 private:
     friend class EventStream;
@@ -103,22 +103,22 @@ public:
     void on_news(std::function<void()> wake) override;
     State take(std::string& out) override;
     [[nodiscard]] State state() const override;
-    void end_if_unwelcome() override;
+    void end_if_revoked() override;
     void print_heartbeat(std::string& out) const override;
 
 private:
     friend class EventLog;
-    EventStream(std::shared_ptr<EventLog> log, EventFilter filter, std::function<bool()> welcome,
-                const EventFormat& format)
+    EventStream(std::shared_ptr<EventLog> log, EventFilter filter,
+                std::function<bool()> still_allowed, const EventFormat& format)
         : log_{std::move(log)},
           filter_{std::move(filter)},
-          welcome_{std::move(welcome)},
+          still_allowed_{std::move(still_allowed)},
           format_{format} {}
     [[nodiscard]] State state_now() const;
 
     const std::shared_ptr<EventLog> log_;
     const EventFilter filter_;
-    const std::function<bool()> welcome_;
+    const std::function<bool()> still_allowed_;
     const EventFormat& format_;
     // Guarded by log_->mutex_:
     std::string greeting_;

@@ -19,7 +19,7 @@ bool became(const Holder& before, const Holder& after) {
 
 }  // namespace
 
-Ledger::Told* Ledger::find(Entry& entry, Fence fence) {
+Ledger::Reported* Ledger::find(Entry& entry, Fence fence) {
     const auto at = entry.live.find(fence);
     return at != entry.live.end() ? &at->second : nullptr;
 }
@@ -43,7 +43,7 @@ bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
 void Ledger::remember(Entry& entry, const Holder& lease) {
     const auto due =
         lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
-    entry.live.insert_or_assign(lease.fence, Told{lease, survey_, due});
+    entry.live.insert_or_assign(lease.fence, Reported{lease, survey_, due});
 }
 
 void Ledger::forget(Entry& entry, Fence fence) {
@@ -59,21 +59,21 @@ void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
     tell_({.kind = Event::Kind::granted, .lease = lease, .store_now = store_now});
 }
 
-void Ledger::update(Told& told, const Holder& lease, Time store_now) {
-    told.survey = survey_;
+void Ledger::update(Reported& reported, const Holder& lease, Time store_now) {
+    reported.survey = survey_;
     // An expiry never becomes earlier, so news of an earlier one is old.
-    if (lease == told.lease || lease.expires_at < told.lease.expires_at) return;
-    if (told.due != due_.end()) due_.erase(told.due);
-    told.due =
+    if (lease == reported.lease || lease.expires_at < reported.lease.expires_at) return;
+    if (reported.due != due_.end()) due_.erase(reported.due);
+    reported.due =
         lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
-    told.lease = lease;
+    reported.lease = lease;
     tell_({.kind = Event::Kind::extended, .lease = lease, .store_now = store_now});
 }
 
 void Ledger::end(Entry& entry, const PastLease& past, Time store_now) {
     if (has_ended(entry, past.lease.fence)) return;
     const bool is_told = find(entry, past.lease.fence) != nullptr;
-    if (!is_told && knows_later(entry, past.lease.fence)) return;
+    if (!is_told && (knows_later(entry, past.lease.fence) || has_told_expiry(past))) return;
     if (!is_told && complete_) {
         tell_({.kind = Event::Kind::granted, .lease = past.lease, .store_now = store_now});
     }
@@ -81,7 +81,22 @@ void Ledger::end(Entry& entry, const PastLease& past, Time store_now) {
     tell_(ending_of(past, store_now));
 }
 
+bool Ledger::has_told_expiry(const PastLease& past) const {
+    const Time expiry = past.lease.expires_at;
+    if (!complete_ || surveys_.empty() || past.ended_at < expiry) return false;
+    const auto seen = std::ranges::lower_bound(surveys_, past.lease.granted_at);
+    return seen != surveys_.end() && *seen < expiry && expiry <= surveys_.back();
+}
+
+void Ledger::keep_time(Time surveyed) {
+    constexpr std::size_t most = 1000;
+    surveys_.push_back(surveyed);
+    if (surveys_.size() > most) surveys_.pop_front();
+}
+
 void Ledger::begin(const Survey& survey) {
+    surveys_.clear();
+    keep_time(survey.store_now);
     entries_.clear();
     due_.clear();
     wanted_.clear();
@@ -110,8 +125,8 @@ void Ledger::surveyed(Survey survey) {
     for (const Holder& lease : survey.live) {
         Entry& entry = entries_[lease.key];
         if (entry.look != Look::none || has_ended(entry, lease.fence)) continue;
-        if (Told* const told = find(entry, lease.fence)) {
-            if (told->survey != survey_) update(*told, lease, survey.store_now);
+        if (Reported* const reported = find(entry, lease.fence)) {
+            if (reported->survey != survey_) update(*reported, lease, survey.store_now);
         } else if (contradicts(entry, lease)) {
             want(lease.key);
         } else {
@@ -128,6 +143,7 @@ void Ledger::surveyed(Survey survey) {
     }
     for (const LockKey& key : vanished) want(key);
     forget_old_endings();
+    keep_time(survey.store_now);
 }
 
 void Ledger::forget_old_endings() {
@@ -145,8 +161,8 @@ void Ledger::is_alive(const Lease& lease) {
     if (entry.look == Look::under_way) entry.look = Look::again;
     if (entry.look != Look::none || has_ended(entry, lease.fence)) return;
     const Holder holder = holder_of(lease);
-    if (Told* const told = find(entry, lease.fence)) {
-        update(*told, holder, lease.store_now);
+    if (Reported* const reported = find(entry, lease.fence)) {
+        update(*reported, holder, lease.store_now);
     } else if (contradicts(entry, holder)) {
         want(lease.key);
     } else if (!complete_ && lease.granted_at != lease.store_now) {
@@ -190,7 +206,7 @@ void Ledger::looked(const LockKey& key, const HolderPage& live, std::vector<Past
     const bool again = std::exchange(entry.look, Look::none) == Look::again;
 
     std::vector<Holder> before;
-    for (const auto& [fence, told] : entry.live) before.push_back(told.lease);
+    for (const auto& [fence, reported] : entry.live) before.push_back(reported.lease);
     for (const Holder& lease : before) {
         const auto went_on = [&](const Holder& other) { return became(lease, other); };
         if (std::ranges::any_of(live, went_on) ||
@@ -209,8 +225,8 @@ void Ledger::looked(const LockKey& key, const HolderPage& live, std::vector<Past
     }
     for (const Holder& lease : live) {
         if (has_ended(entry, lease.fence)) continue;
-        if (Told* const told = find(entry, lease.fence)) {
-            update(*told, lease, store_now);
+        if (Reported* const reported = find(entry, lease.fence)) {
+            update(*reported, lease, store_now);
         } else {
             grant(entry, lease, store_now);
         }

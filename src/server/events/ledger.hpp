@@ -15,15 +15,15 @@
 
 namespace leasehold::server {
 
-// Turns what this server learns about leases into events: each change is told once, whichever
+// Turns what this server learns about leases into events: one event for each change, whichever
 // server made it. Not thread-safe.
-// 1. The ledger remembers which leases it has told to be alive, and which to have ended lately.
+// 1. The ledger remembers which leases it has reported as alive, and which as ended lately.
 // 2. It learns about leases from answers that this server gave (is_alive(), was_released()), from
 //    surveys of the whole store (surveyed()) and from looks at single keys (looked()). This news
 //    may be old and may arrive in any order.
-// 3. News that is consistent with what was told becomes an event at once.
-// 4. News that contradicts it becomes a wish to look at the key (want()). The look decides.
-// 5. The leases of a key are told in the order of their fences.
+// 3. News that is consistent with earlier events becomes an event at once.
+// 4. News that contradicts them becomes a wish to look at the key (want()). The look decides.
+// 5. The events of a key have the order of its leases' fences.
 class Ledger {
 public:
     using Tell = std::function<void(const Event&)>;
@@ -66,21 +66,21 @@ public:
 
 private:
     using Due = std::multimap<Time, LockKey>;
-    struct Told {
+    struct Reported {
         Holder lease;
         std::uint64_t survey;  // the latest survey in which it was known to be alive
         Due::iterator due;     // due_.end(): the lease never expires
     };
     enum class Look : std::uint8_t { none, wanted, under_way, again };
     struct Entry {
-        std::map<Fence, Told> live{};
+        std::map<Fence, Reported> live{};
         // Leases that were told to have ended, with the number of the survey at that time. Old news
         // must not bring them back.
         std::map<Fence, std::uint64_t> ended{};
         Look look = Look::none;
     };
 
-    [[nodiscard]] static Told* find(Entry& entry, Fence fence);
+    [[nodiscard]] static Reported* find(Entry& entry, Fence fence);
     [[nodiscard]] static bool has_ended(const Entry& entry, Fence fence);
     // Whether a later lease of the key was told, so that the order of fences forbids telling this
     // one.
@@ -88,21 +88,27 @@ private:
     // Whether a lease that was told to be alive excludes this one.
     [[nodiscard]] static bool contradicts(const Entry& entry, const Holder& lease);
 
+    // Whether the lease was alive at a survey and expired before the latest one: then both were
+    // told. Its ending is in the history only when somebody takes the key over, perhaps much later.
+    [[nodiscard]] bool has_told_expiry(const PastLease& past) const;
+
     void remember(Entry& entry, const Holder& lease);
     void forget(Entry& entry, Fence fence);
     void grant(Entry& entry, const Holder& lease, Time store_now);
-    void update(Told& told, const Holder& lease, Time store_now);
+    void update(Reported& reported, const Holder& lease, Time store_now);
     void end(Entry& entry, const PastLease& past, Time store_now);
     void take_past(std::vector<PastLease>& past, Time store_now);
     void forget_old_endings();
+    void keep_time(Time surveyed);
 
     Tell tell_;
     std::unordered_map<LockKey, Entry> entries_;
     Due due_;
     std::deque<LockKey> wanted_;
     std::uint64_t survey_ = 0;
-    std::int64_t latest_ = 0;  // the highest sequence of the ended leases
-    bool complete_ = true;     // the latest survey contained every live lease
+    std::deque<Time> surveys_;  // when the latest ones were made; times never go back
+    std::int64_t latest_ = 0;   // the highest sequence of the ended leases
+    bool complete_ = true;      // the latest survey contained every live lease
 };
 
 }  // namespace leasehold::server

@@ -72,15 +72,16 @@ void Reporter::knocked(Event knock) {
 }
 
 Task<Reporter::Opened> Reporter::open(EventFilter filter, std::optional<std::string> last_id,
-                                      std::function<bool()> welcome, const EventFormat& format) {
+                                      std::function<bool()> still_allowed,
+                                      const EventFormat& format) {
     const Counted opening{opening_};
     auto begin = [&](auto resume) {
         asio::dispatch(home_, [this, begun = Begun{std::move(resume)}] { join(begun); });
     };
     const auto fault = co_await answer_from<std::optional<StoreFault>>(begin);
     if (fault) co_return std::unexpected{*fault};
-    auto stream =
-        log_->open(std::move(filter), last_id, std::move(welcome), format, options_.events_clients);
+    auto stream = log_->open(std::move(filter), last_id, std::move(still_allowed), format,
+                             options_.events_clients);
     if (!stream) co_return std::unexpected{not_sent("too many clients listen to events already")};
     co_return stream;
 }
@@ -180,28 +181,28 @@ Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {
     List page{.limit = std::min(limits_.page_rows, options_.events_leases)};
     for (bool more = true; more;) {
         Request question = page;
-        Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+        Outcome outcome = co_await store_.ask(std::move(question), Recipient::nobody);
         auto live = answer_of<HolderPage>(outcome);
         more = live.may_continue(page.limit);
+        if (more) page.after = live.last();
         std::ranges::move(live.items, std::back_inserter(found.live));
         if (!more) break;
         found.complete = found.live.size() < options_.events_leases;
         more = found.complete;
-        page.after = found.live.back();
     }
     History past{.limit = wanted == Past::latest ? 1 : first_page_of_past};
     past.limit = std::min(past.limit, limits_.page_rows);
     for (bool more = true; more;) {
         Request question = past;
-        Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+        Outcome outcome = co_await store_.ask(std::move(question), Recipient::nobody);
         auto ended = answer_of<HistoryPage>(outcome);
         found.store_now = ended.store_now;
         more = wanted == Past::since_last_time && ended.may_continue(past.limit) &&
-               ended.back().sequence > ledger_.latest_sequence() &&
+               ended.last().sequence > ledger_.latest_sequence() &&
                found.past.size() < options_.events_leases;
+        if (more) past.before = ended.last().sequence;
         std::ranges::move(ended.items, std::back_inserter(found.past));
         if (!more) break;
-        past.before = found.past.back().sequence;
         past.limit = limits_.page_rows;
     }
     store_now_ = found.store_now;
@@ -217,7 +218,9 @@ Task<void> Reporter::look() {
         requests.emplace_back(
             History{.key = key, .limit = std::min(past_of_key, limits_.page_rows)});
     }
-    std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(requests), Told::nobody);
+    AnswerAllowance unlimited;
+    std::vector<Outcome> outcomes =
+        co_await store_.ask_all(std::move(requests), unlimited, Recipient::nobody);
     const auto failed = [](const Outcome& one) { return std::holds_alternative<StoreFault>(one); };
     if (std::ranges::any_of(outcomes, failed)) {
         for (const LockKey& key : keys) ledger_.want(key);

@@ -20,12 +20,12 @@
 
 namespace leasehold::server {
 
-// Tells the clients that listen what happens to leases. Outcomes of this server are told at once;
+// Tells the clients that listen what happens to leases. Outcomes of this server are sent at once;
 // the changes that other servers make, and expiries, are found by asking the store regularly. Does
 // nothing while no client listens. Thread-safe; works on the thread of its io_context.
 //
 // 1. The first listener starts a survey: the list of all live leases and the end of the history.
-//    The ledger takes it as told, and the listener's stream begins.
+//    The ledger makes no events of it, and the listener's stream begins.
 // 2. Every outcome of this server goes to the ledger, which tells what is new.
 // 3. When a lease is due to expire, and when the ledger finds a contradiction, the store is asked
 //    about that key, and its answer decides.
@@ -47,11 +47,11 @@ public:
     // EventLog::open() describes the parameters.
     using Opened = std::expected<std::unique_ptr<EventStream>, StoreFault>;
     [[nodiscard]] Task<Opened> open(EventFilter filter, std::optional<std::string> last_id,
-                                    std::function<bool()> welcome, const EventFormat& format);
+                                    std::function<bool()> still_allowed, const EventFormat& format);
     [[nodiscard]] std::size_t listeners() const { return log_->listeners(); }
 
-    // Ends the streams of clients that are not welcome any more.
-    void end_unwelcome() { log_->end_unwelcome(); }
+    // Ends the streams of clients whose token no longer allows them.
+    void end_revoked() { log_->end_revoked(); }
 
     // Ends every stream, and refuses new ones.
     void close();

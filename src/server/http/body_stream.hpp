@@ -28,7 +28,7 @@ public:
     virtual State take(std::string& out) = 0;
     [[nodiscard]] virtual State state() const = 0;
     // Ends the stream if its client may no longer receive it.
-    virtual void end_if_unwelcome() = 0;
+    virtual void end_if_revoked() = 0;
     // Appends a few bytes that keep an idle connection in use.
     virtual void print_heartbeat(std::string& out) const = 0;
 };

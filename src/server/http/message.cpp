@@ -20,8 +20,8 @@ void HttpRequest::drop_body() {
 }
 
 std::string_view label_of_method(std::string_view method) noexcept {
-    static constexpr std::array<std::string_view, 9> labels{
-        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LOCK", "UNLOCK"};
+    static constexpr std::array<std::string_view, 7> labels{"GET",   "HEAD",   "POST",   "PUT",
+                                                            "PATCH", "DELETE", "OPTIONS"};
     const auto* const label = std::ranges::find(labels, method);
     return label == labels.end() ? "other" : *label;
 }
@@ -38,7 +38,7 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
     out.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ");
     out.append(reason_of(reply.status)).append("\r\n");
     field("Cache-Control", reply.cache_control);
-    field("Date", date);
+    if (!date.empty()) field("Date", date);
     field("X-Content-Type-Options", "nosniff");  // no browser takes JSON for a page or a script
     out.append(connection_fields);
     const bool bodiless = reply.status == 204 || reply.status == 304;

@@ -10,9 +10,8 @@
 
 #include <boost/json/object.hpp>
 
-#include "server/http/answer_budget.hpp"
-#include "server/http/body_budget.hpp"
 #include "server/http/header_fields.hpp"
+#include "server/http/memory_budget.hpp"
 
 // A request and its reply, as HTTP has them.
 namespace leasehold::server {
@@ -40,8 +39,8 @@ struct HttpRequest {
     HeaderFields fields;                // all others, for the protocols
     std::string body;
     std::size_t body_bytes = 0;          // received, even if drop_body() was called since
-    BodyBudget::Share body_share{};      // of a large body
-    AnswerBudget::Share answer_share{};  // of a large answer, until it is sent
+    MemoryBudget::Share body_share{};    // of a large body
+    MemoryBudget::Share answer_share{};  // of a large answer, until it is sent
     bool keep_alive = true;
     bool let_in = false;                   // the header has been checked
     std::shared_ptr<const Token> token{};  // set once the client is identified
@@ -62,7 +61,7 @@ struct Reply {
     std::string fields{};               // further header fields, each a whole line
     unsigned retry_after_s = 0;         // 0: the reply has no Retry-After
     std::string_view route{};           // the pattern of the URL; empty: no route has this URL
-    std::string_view method{};          // the method of the route; empty: no route was found
+    std::string_view method{};          // as the routes write it; empty: none of them has it
     bool waited = false;                // the request waited for its key
     bool last = false;                  // the connection ends with this reply
     std::function<void()> if_unsent{};  // called if the client did not receive the reply
@@ -76,8 +75,8 @@ struct Reply {
 enum class AfterReply : std::uint8_t { keep_open, close };
 enum class WithBody : std::uint8_t { no, yes };
 
-// Appends the whole message, except for its static body. `connection_fields` are header fields of
-// every reply on the connection, each a whole line.
+// Appends the whole message, except for its static body. Without a Date field if `date` is empty.
+// `connection_fields` are header fields of every reply on the connection, each a whole line.
 void print(std::string& out, const Reply& reply, std::string_view date, AfterReply after,
            WithBody with_body, std::string_view connection_fields = {});
 

@@ -97,4 +97,10 @@ void permit_origin(Reply& reply, const HttpRequest& request, const ServerOptions
                     "\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
 }
 
+std::string strict_transport(const ServerOptions& options) {
+    const auto remembered = std::chrono::duration_cast<std::chrono::seconds>(options.hsts);
+    if (remembered <= std::chrono::seconds::zero()) return {};
+    return "Strict-Transport-Security: max-age=" + std::to_string(remembered.count()) + "\r\n";
+}
+
 }  // namespace leasehold::server

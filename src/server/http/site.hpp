@@ -30,4 +30,8 @@ namespace leasehold::server {
 // Adds the fields that allow a browser to hand the reply to the page.
 void permit_origin(Reply& reply, const HttpRequest& request, const ServerOptions& options);
 
+// The header field of every reply on a connection with TLS: a browser that has reached this host
+// once with TLS sends nothing without TLS. Empty if that is switched off.
+[[nodiscard]] std::string strict_transport(const ServerOptions& options);
+
 }  // namespace leasehold::server

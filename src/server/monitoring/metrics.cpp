@@ -217,8 +217,8 @@ void Metrics::Counts::add_store(Families& to, const StoreStatus& status) const {
         to.counter("leasehold_store_faults_total",
                    "Times the store could not answer; with effect unknown it may have acted.");
     faults.for_each([&](Cause cause, const EnumArray<Effect, Count>& by_effect) {
-        // A lock id that is already in use is the client's mistake, not a fault of the store.
-        if (cause == Cause::lock_id_in_use) return;
+        // Not faults of the store: the client's mistake, and a request that is sent in parts.
+        if (cause == Cause::lock_id_in_use || cause == Cause::too_large) return;
         by_effect.for_each([&](Effect effect, const Count& count) {
             failed.with(number(count.value()), {{"cause", std::string{cause_names[cause]}},
                                                 {"effect", std::string{effect_names[effect]}}});
@@ -262,7 +262,7 @@ void Metrics::answered(const Answered& answered) {
     } else if (const auto* leases = std::get_if<std::vector<Lease>>(&answered.outcome)) {
         for (const Lease& one : *leases) counts_->count(answered.kind, one);
     } else if (const auto* refusal = std::get_if<Refusal>(&answered.outcome)) {
-        if (answered.told == Told::client) counts_->count(answered.kind, *refusal);
+        if (answered.recipient == Recipient::client) counts_->count(answered.kind, *refusal);
     }
 }
 

@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 // More ended leases than this are only counted.
-constexpr std::size_t most_leases_named = 20;
+constexpr std::size_t most_leases_named = 5;
 
 json::object lease_facts(const Lease& lease) {
     json::object facts;
@@ -68,6 +68,15 @@ std::string_view outcome_name(const Outcome& outcome) noexcept {
     const auto* const fault = std::get_if<StoreFault>(&outcome);
     if (fault == nullptr) return "done";
     return fault->effect() == StoreFault::Effect::none ? "failed" : "unknown";
+}
+
+bool changed_leases(const Outcome& outcome) noexcept {
+    const auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
+    const auto* const purged = std::get_if<Purged>(&outcome);
+    const auto* const fault = std::get_if<StoreFault>(&outcome);
+    return std::holds_alternative<Lease>(outcome) || (leases != nullptr && !leases->empty()) ||
+           (purged != nullptr && purged->forgotten > 0) ||
+           (fault != nullptr && fault->effect() == StoreFault::Effect::unknown);
 }
 
 json::object facts_of(const Request& request, const Outcome& outcome) {

@@ -18,6 +18,8 @@ namespace leasehold::server {
 [[nodiscard]] std::string_view action_of(const Request& request) noexcept;
 // "done", "refused", "failed"; "unknown" for a fault after which the store may have acted.
 [[nodiscard]] std::string_view outcome_name(const Outcome& outcome) noexcept;
+// Whether leases ended or were forgotten, or may have been: the effect of a fault can be unknown.
+[[nodiscard]] bool changed_leases(const Outcome& outcome) noexcept;
 // The key, the owner and the reason that the request names, and what it ended.
 [[nodiscard]] boost::json::object facts_of(const Request& request, const Outcome& outcome);
 

@@ -46,6 +46,12 @@ struct Sent {
     std::optional<Quotas::Advance> advance{};
 };
 
+// Refuses a knock that comes too early.
+void refuse_until(std::optional<Knocks::Clock::duration> pause) {
+    if (!pause) return;
+    throw Refused{too_often("the holder has just been asked: wait a moment", *pause)};
+}
+
 // A client does not wait longer than its token lives. The wait ends a moment later, so that the
 // token has expired then.
 Duration patience_of(const HttpRequest& request, Duration patience) {
@@ -87,24 +93,25 @@ Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
         return ask_audited(request, std::move(wanted));
     }
     if (is_limited(request.http, wanted)) return ask_limited(request, std::move(wanted));
-    return store_.ask(std::move(wanted));
+    return store_.ask(std::move(wanted), Recipient::client, id_of(request.http.token.get()));
 }
 
 Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Request wanted) {
     if (prolongs(kind_of(wanted))) {
-        Outcome outcome = co_await store_.ask(std::move(wanted));
+        Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(*token));
         if (const auto* lease = std::get_if<Lease>(&outcome)) quotas_.prolonged(*token, *lease);
         co_return outcome;
     }
     Quotas::Advance advance = or_refuse(quotas_.advance(*token, wanted));
-    Outcome outcome = co_await store_.ask(std::move(wanted));
+    Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(*token));
     advance.settle(outcome);
     co_return outcome;
 }
 
 Task<Outcome> Backend::ask_audited(RoutedRequest& request, Request wanted) {
     const Request asked = wanted;
-    Outcome outcome = co_await store_.ask(std::move(wanted));
+    const std::shared_ptr<const Token> token = request.http.token;
+    Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(token.get()));
     audit(request, asked, outcome);
     co_return outcome;
 }
@@ -112,13 +119,15 @@ Task<Outcome> Backend::ask_audited(RoutedRequest& request, Request wanted) {
 void Backend::audit(RoutedRequest& request, const Request& asked, const Outcome& outcome) const {
     AuditEvent event = event_of(action_of(asked), outcome_name(outcome), request.http,
                                 request.connection, *options_.audit);
+    event.changed_leases = changed_leases(outcome);
     event.facts = facts_of(asked, outcome);
     options_.audit->record(std::move(event));
 }
 
 Task<Outcome> Backend::ask_limited(RoutedRequest& request, Request wanted) {
     locks_.validate(wanted);
-    LimitedView view{store_, visible_to(request.http), limits().page_rows};
+    const std::shared_ptr<const Token> token = request.http.token;
+    LimitedView view{store_, visible_to(request.http), limits().page_rows, id_of(token.get())};
     Outcome outcome = co_await view.ask(std::move(wanted));
     co_return outcome;
 }
@@ -129,21 +138,22 @@ Task<PastPage> Backend::history(RoutedRequest& request, History wanted) {
     if (is_limited(request.http, question)) {
         AccessControl::admit(request.http, question);
         locks_.validate(question);
-        LimitedView view{store_, visible_to(request.http), limits().page_rows};
+        LimitedView view{store_, visible_to(request.http), limits().page_rows,
+                         id_of(request.http.token.get())};
         PastPage page = co_await view.history(std::move(std::get<History>(question)));
         co_return page;
     }
     Outcome outcome = co_await ask(request, std::move(question));
     PastPage page{.outcome = std::move(outcome)};
     const auto* const rows = std::get_if<HistoryPage>(&page.outcome);
-    if (rows != nullptr && rows->may_continue(limit) && !rows->empty()) {
-        page.next = rows->back().sequence;
-    }
+    if (rows != nullptr && rows->may_continue(limit)) page.next = rows->last().sequence;
     co_return page;
 }
 
-Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<Request> wanted) {
+Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<Request> wanted,
+                                            std::size_t rows_bytes) {
     const std::shared_ptr<const Token> token = request.http.token;
+    AnswerAllowance allowance{rows_bytes};
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         try {
             if (token) sign(wanted[i], *token);
@@ -160,7 +170,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     }
     request.asked_store = true;
     if (!token) {
-        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(wanted));
+        std::vector<Outcome> outcomes = co_await store_.ask_all(std::move(wanted), allowance);
         for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
         co_return outcomes;
     }
@@ -194,31 +204,59 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     }
     if (sent.empty() && limited.empty() && exceeded) throw Refused{*std::move(exceeded)};
 
-    std::vector<Outcome> answers = co_await store_.ask_all(std::move(allowed));
+    std::vector<Outcome> answers =
+        co_await store_.ask_all(std::move(allowed), allowance, Recipient::client, id_of(*token));
     for (std::size_t i = 0; i < sent.size(); ++i) {
         const auto* const lease = std::get_if<Lease>(&answers[i]);
         if (sent[i].advance) sent[i].advance->settle(answers[i]);
         if (lease != nullptr && prolongs(sent[i].kind)) quotas_.prolonged(*token, *lease);
         outcomes[sent[i].index] = std::move(answers[i]);
     }
-    LimitedView view{store_, visible_keys(token.get()), limits().page_rows};
+    LimitedView view{store_, visible_keys(token.get()), limits().page_rows, id_of(*token)};
     for (const std::size_t i : limited) {
-        Outcome outcome = co_await view.ask(std::move(wanted[i]));
+        Outcome outcome = AnswerAllowance::not_answered();
+        if (!allowance.is_used_up()) outcome = co_await view.ask(std::move(wanted[i]));
+        allowance.charge(outcome);
         outcomes[i] = std::move(outcome);
     }
     for (const auto& [index, asked] : audited) audit(request, asked, outcomes[index]);
     co_return outcomes;
 }
 
+MemoryBudget::Share Backend::reserve_batch(RoutedRequest& request, std::size_t requests) {
+    // A request and its outcome, with long texts.
+    constexpr std::size_t bytes_each = 4 * 1024;
+    const auto& token = request.http.token;
+    MemoryBudget::Share share;
+    if (requests * bytes_each <= MemoryBudget::small_bytes) return share;
+    switch (share.reserve(batches_, id_of(token.get()), requests * bytes_each)) {
+        case MemoryBudget::Room::enough: break;
+        case MemoryBudget::Room::token_has_too_much:
+            throw Refused{too_often(
+                "clients with the token '" + token->name + "' send too many large batches at once",
+                std::chrono::seconds{1})};
+        case MemoryBudget::Room::too_little:
+            throw Refused{
+                overloaded("too many large batches are being answered; try again in a moment")};
+    }
+    return share;
+}
+
+bool Backend::try_to_reserve_answer(RoutedRequest& request, std::size_t bytes) {
+    const std::string& client = id_of(request.http.token.get());
+    return request.http.answer_share.reserve(unsent_answers_, client, bytes) ==
+           MemoryBudget::Room::enough;
+}
+
 void Backend::reserve_answer(RoutedRequest& request, std::size_t bytes) {
     const auto& token = request.http.token;
-    switch (request.http.answer_share.reserve(unsent_answers_, token ? token->name : "", bytes)) {
-        case AnswerBudget::Room::enough: return;
-        case AnswerBudget::Room::token_has_too_much:
+    switch (request.http.answer_share.reserve(unsent_answers_, id_of(token.get()), bytes)) {
+        case MemoryBudget::Room::enough: return;
+        case MemoryBudget::Room::token_has_too_much:
             throw Refused{too_often("clients with the token '" + token->name +
                                         "' have not read their large answers yet",
                                     std::chrono::seconds{1})};
-        case AnswerBudget::Room::too_little:
+        case MemoryBudget::Room::too_little:
             throw Refused{
                 overloaded("too many large answers are being sent; try again in a moment")};
     }
@@ -255,11 +293,11 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     locks_.validate(question);
     Quotas::Place place;
     std::optional<Quotas::Advance> advance;
-    std::function<bool()> welcome;
+    std::function<bool()> still_allowed;
     if (const auto& token = request.http.token) {
         place = or_refuse(quotas_.enter(*token, Quota::waiters, std::get<TryLock>(question).owner));
         advance.emplace(or_refuse(quotas_.advance(*token, question)));
-        welcome = [this, &request, &question] {
+        still_allowed = [this, &request, &question] {
             return access_.admits(*request.http.token, question);
         };
     }
@@ -269,7 +307,7 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     auto asked = std::get<TryLock>(question);
     Outcome outcome =
         co_await waiting_room_.wait(std::move(asked), patience_of(request.http, patience),
-                                    request.connection, std::move(welcome));
+                                    request.connection, std::move(still_allowed));
     place.reset();
     if (advance) advance->settle(outcome, Quotas::Advance::Faults::may_follow_a_grant);
     admit_after_wait(request, question, outcome);
@@ -303,20 +341,26 @@ Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey k
     AccessControl::admit(request.http, later);
     const std::string by = std::get<Release>(later).by;
     Quotas::Place place;
-    bool kept = true;
+    bool has_place = true;
     if (const auto& token = request.http.token) {
         auto entered = quotas_.enter(*token, Quota::delayed_releases);
-        kept = entered.has_value();
-        if (kept) place = *std::move(entered);
+        has_place = entered.has_value();
+        if (has_place) place = *std::move(entered);
     }
-    kept = kept && delayed_releases_.announce(key, lock_id, std::move(place));
-    if (kept) {
+    std::optional<DelayedReleases::Number> announced;
+    if (has_place) announced = delayed_releases_.announce(key, lock_id, std::move(place));
+    if (announced) {
         Request question = Check{key, lock_id};
         Outcome outcome = co_await ask(request, std::move(question));
         const auto* const lease = std::get_if<Lease>(&outcome);
-        if (lease == nullptr) delayed_releases_.came_back(lock_id);
-        kept = lease == nullptr || delayed_releases_.end_later(*lease, delay, by);
-        if (kept) co_return Released{std::move(outcome), true};
+        if (std::holds_alternative<StoreFault>(outcome)) {
+            delayed_releases_.withdraw(lock_id, *announced);
+        } else if (lease == nullptr) {
+            delayed_releases_.came_back(lock_id);
+        }
+        if (lease == nullptr || delayed_releases_.end_later(*lease, delay, by)) {
+            co_return Released{std::move(outcome), true};
+        }
     }
     Request ending = Release{std::move(key), lock_id};
     Outcome outcome = co_await ask(request, std::move(ending));
@@ -327,15 +371,22 @@ Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& reques
                                                            Knock knock) {
     AccessControl::admit(request.http, knock.by);
     AccessControl::admit(request.http, Need::use, key);
+    const std::shared_ptr<const Token> token = request.http.token;
+    knock.token = id_of(token.get());
+    refuse_until(knocks_.pause_of(key, knock));
+    reserve_answer(request, Limits::page_bytes);  // the holders that the store names
     // The server asks for itself: a client may knock that may not see the holders' leases.
     Request question = Holders{key};
-    Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+    Outcome outcome =
+        co_await store_.ask(std::move(question), Recipient::nobody, id_of(token.get()));
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) co_return std::unexpected{*fault};
     auto* const holders = std::get_if<HolderPage>(&outcome);
     if (holders == nullptr || holders->empty()) co_return HolderPage{};
     knock.at = holders->store_now;
-    if (const auto pause = knocks_.add(key, holders->items, knock)) {
-        throw Refused{too_often("the holder has just been asked: wait a moment", *pause)};
+    refuse_until(knocks_.add(key, holders->items, knock));
+    if (holders->size() > Limits::named_holders) {
+        holders->items.erase(holders->begin() + Limits::named_holders, holders->end());
+        holders->cut = true;
     }
     for (const Holder& holder : *holders) {
         reporter_.knocked({.kind = Event::Kind::knocked,
@@ -350,18 +401,18 @@ Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& reques
 Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filter,
                                        std::optional<std::string> last_id,
                                        const EventFormat& format) {
-    std::function<bool()> welcome;
+    std::function<bool()> still_allowed;
     const auto token = request.http.token;
     if (token) {
         filter.visible = visible_keys(token.get());
         // The stream keeps its place in the quota together with this function.
         auto place = or_refuse(quotas_.enter(*token, Quota::event_streams));
-        welcome = [this, token, place = std::move(place)] {
+        still_allowed = [this, token, place = std::move(place)] {
             return access_.still_sees_the_same(*token);
         };
     }
-    auto opened =
-        co_await reporter_.open(std::move(filter), std::move(last_id), std::move(welcome), format);
+    auto opened = co_await reporter_.open(std::move(filter), std::move(last_id),
+                                          std::move(still_allowed), format);
     // The tokens may have changed before the stream was opened.
     if (opened) access_.admit_again(request.http, Need::see, request.scheme);
     if (opened && token && !access_.still_sees_the_same(*token)) {
@@ -409,8 +460,8 @@ void Backend::count_leases_if_due(const Executor& executor) {
 
 void Backend::use(std::shared_ptr<const Tokens> tokens) {
     access_.use(std::move(tokens));
-    reporter_.end_unwelcome();
-    waiting_room_.send_away_unwelcome();
+    reporter_.end_revoked();
+    waiting_room_.send_away_revoked();
 }
 
 void Backend::close() {

@@ -15,7 +15,7 @@
 #include "server/access/access_control.hpp"
 #include "server/access/quotas.hpp"
 #include "server/events/reporter.hpp"
-#include "server/http/answer_budget.hpp"
+#include "server/http/memory_budget.hpp"
 #include "server/monitoring/levels.hpp"
 #include "server/options.hpp"
 #include "server/protocol/limited_view.hpp"
@@ -56,18 +56,25 @@ public:
     // The history, as ask() answers it, and where its next page begins.
     [[nodiscard]] Task<PastPage> history(RoutedRequest& request, History wanted);
 
-    // The store's answers to several requests. Throws BatchRefused if one of them exceeds the
-    // limits or is not allowed. The token's rate counts every one of them, so the route has
-    // Pace::by_request; a request that the rate or a quota does not allow now is answered with a
-    // fault.
+    // The store's answers to several requests, of which rows and named holders take at most
+    // `rows_bytes`. Throws BatchRefused if one of them exceeds the limits or is not allowed. The
+    // token's rate counts every one of them, so the route has Pace::by_request; a request that the
+    // rate or a quota does not allow now is answered with a fault.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(RoutedRequest& request,
-                                                     std::vector<Request> wanted);
+                                                     std::vector<Request> wanted,
+                                                     std::size_t rows_bytes);
 
+    // Reserves memory for a batch of this many requests, for as long as the share exists. Throws
+    // Refused if the client's token, or all clients together, have too many batches under way. One
+    // batch of each token, and small ones, are always accepted.
+    [[nodiscard]] MemoryBudget::Share reserve_batch(RoutedRequest& request, std::size_t requests);
     // Reserves room for an answer of this size. Throws Refused if the client, or all clients
     // together, have too many answers that are not sent yet.
     void reserve_answer(RoutedRequest& request, std::size_t bytes);
+    // The same for requests that must be served. False if there is no room.
+    [[nodiscard]] bool try_to_reserve_answer(RoutedRequest& request, std::size_t bytes);
     // The answers that are not sent yet.
-    [[nodiscard]] AnswerBudget& unsent_answers() noexcept { return unsent_answers_; }
+    [[nodiscard]] MemoryBudget& unsent_answers() noexcept { return unsent_answers_; }
 
     // A grant, or the refusal after this time. Call `if_unsent` if the client does not receive the
     // grant.
@@ -93,8 +100,10 @@ public:
     [[nodiscard]] Task<Released> release_later(RoutedRequest& request, LockKey key, LockId lock_id,
                                                std::chrono::milliseconds delay);
 
-    // Asks the holders of the key to release it, and returns them: none if nobody holds the key.
-    // Throws Refused if they were asked a moment ago.
+    // Asks the holders of the key to release it, and returns them, at most Limits::named_holders:
+    // none if nobody holds the key. The listeners get an event for each of these; the others learn
+    // of the knock as all do, when they check or renew. Throws Refused if they were asked a moment
+    // ago.
     [[nodiscard]] Task<std::expected<HolderPage, StoreFault>> knock(RoutedRequest& request,
                                                                     LockKey key, Knock knock);
     // The knocks for the holder of this lease, oldest first.
@@ -131,8 +140,8 @@ public:
     // Replaces the tokens, also for clients that listen to events or wait for a key.
     void use(std::shared_ptr<const Tokens> tokens);
 
-    // Answers all clients that wait for a key or listen to events, and those that come later, at
-    // once.
+    // Answers all clients that wait for a key or listen to events, and clients that come later,
+    // at once.
     void close();
 
 private:
@@ -159,7 +168,9 @@ private:
 
     LockManager& locks_;
     const ServerOptions& options_;
-    AnswerBudget unsent_answers_{options_.answers_bytes, options_.answers_bytes_per_token};
+    MemoryBudget batches_{options_.batches_bytes, MemoryBudget::no_limit,
+                          MemoryBudget::First::always_fits};
+    MemoryBudget unsent_answers_{options_.answers_bytes, options_.answers_bytes_per_token};
     AccessControl access_;
     OutcomeStream outcomes_;
     Quotas quotas_;

@@ -1,6 +1,7 @@
 #include "server/protocol/dispatcher.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <string>
 #include <utility>
@@ -42,22 +43,6 @@ Reply error_of(const Protocol& protocol, const Problem& problem) {
     return reply;
 }
 
-// The reply to a request that met a lack of memory. Needs no memory.
-Reply without_memory(StoreFault::Effect effect) {
-    static constexpr std::string_view none =
-        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
-        R"("detail":"the server has not enough memory for this request; nothing was done",)"
-        R"("effect":"none","cause":"unavailable"})";
-    static constexpr std::string_view unknown =
-        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
-        R"("detail":"the server had not enough memory for this request; it may have been carried out",)"
-        R"("effect":"unknown","cause":"unavailable"})";
-    return {.status = 503,
-            .static_body = effect == StoreFault::Effect::none ? none : unknown,
-            .content_type = "application/problem+json",
-            .retry_after_s = 1};
-}
-
 // The reply to the exception that is being handled. `effect` is that of a lack of memory.
 Reply error_of_exception(const Protocol& protocol, StoreFault::Effect effect) try {
     try {
@@ -69,14 +54,14 @@ Reply error_of_exception(const Protocol& protocol, StoreFault::Effect effect) tr
     } catch (const StoreFault& fault) {
         return protocol.error(fault);
     } catch (const std::bad_alloc&) {
-        return without_memory(effect);
+        return protocol.without_memory(effect);
     } catch (const std::exception&) {
         return error_of(protocol, {.status = 500,
                                    .code = "internal",
                                    .detail = "the server could not answer this request"});
     }
 } catch (const std::bad_alloc&) {
-    return without_memory(effect);
+    return protocol.without_memory(effect);
 }
 
 // Replaces a reply, except for what is known about its route.
@@ -123,21 +108,53 @@ Dispatcher::Dispatcher(std::vector<std::unique_ptr<Protocol>> protocols, Backend
     : protocols_{longest_prefix_first(std::move(protocols))},
       backend_{backend},
       options_{options},
-      bodies_{std::max(options.bodies_bytes, options.body_bytes)} {}
+      bodies_{std::max(options.bodies_bytes, options.body_bytes)} {
+    for (const auto& protocol : protocols_) {
+        const Reply reply = protocol->without_memory(StoreFault::Effect::unknown);
+        Messages& messages = without_memory_.emplace_back();
+        for (const WithTls tls : {WithTls::no, WithTls::yes}) {
+            std::string& message = messages[static_cast<std::size_t>(tls)];
+            print(message, reply, {}, AfterReply::close, WithBody::yes,
+                  tls == WithTls::yes ? strict_transport(options) : "");
+            message += reply.static_body;
+        }
+    }
+}
 
-Protocol& Dispatcher::protocol_of(std::string_view target) const {
+std::size_t Dispatcher::index_of_protocol(std::string_view target) const noexcept {
     const auto found = std::ranges::find_if(
         protocols_, [&](const auto& protocol) { return target.starts_with(protocol->prefix()); });
     // A target that cannot be read belongs to the protocol of all other URLs.
-    return found == protocols_.end() ? *protocols_.back() : **found;
+    const auto last = std::prev(protocols_.end());
+    return static_cast<std::size_t>((found == protocols_.end() ? last : found) -
+                                    protocols_.begin());
+}
+
+Protocol& Dispatcher::protocol_of(std::string_view target) const noexcept {
+    return *protocols_[index_of_protocol(target)];
+}
+
+std::string_view Dispatcher::without_memory(const HttpRequest& request,
+                                            WithTls tls) const noexcept {
+    return without_memory_[index_of_protocol(request.target)][static_cast<std::size_t>(tls)];
 }
 
 Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {
     return error_of(protocol_of(request.target), problem);
 }
 
+std::string_view Dispatcher::known_method(std::string_view method) const noexcept {
+    for (const auto& protocol : protocols_) {
+        for (const Route& route : protocol->routes()) {
+            if (answers(route, method)) return method == "HEAD" ? "HEAD" : route.method;
+        }
+    }
+    return {};
+}
+
 Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpRequest& request,
                                          Reply& reply) const {
+    reply.method = known_method(request.method);
     const Target target = read_target(request.target);
     if (!target.path) throw Refused{not_found()};
     const PathPattern* pattern = nullptr;
@@ -147,7 +164,6 @@ Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpReq
         reply.route = pattern->text();
         if (!answers(route, request.method)) continue;
         if (route.applies != nullptr && !route.applies(request)) continue;
-        reply.method = request.method == "HEAD" ? "HEAD" : route.method;
         return {&route, target};
     }
     throw Refused{pattern == nullptr ? not_found() : wrong_method(protocol, *pattern)};
@@ -199,7 +215,8 @@ void Dispatcher::audit(HttpRequest& request, const ClientConnection& connection,
             std::string_view{request.target}.substr(0, request.target.find('?'));
         AuditEvent event = event_of("access", "refused", request, connection, *options_.audit);
         event.status = reply.status;
-        event.facts["method"] = label_of_method(request.method);
+        event.facts["method"] =
+            reply.method.empty() ? label_of_method(request.method) : reply.method;
         event.facts["route"] = reply.route;
         event.facts["path"] = path.substr(0, most_path_bytes);
         options_.audit->record(std::move(event));

@@ -1,19 +1,23 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/access/access_control.hpp"
-#include "server/http/body_budget.hpp"
 #include "server/options.hpp"
 #include "server/protocol/backend.hpp"
 #include "server/protocol/protocol.hpp"
 
 namespace leasehold::server {
+
+enum class WithTls : std::uint8_t { no, yes };
 
 // Answers the requests of all connections. Thread-safe. For each request:
 //
@@ -45,14 +49,26 @@ public:
     // incomplete.
     [[nodiscard]] Reply error(const HttpRequest& request, const Problem& problem) const;
 
-    [[nodiscard]] BodyBudget& bodies() noexcept { return bodies_; }
-    [[nodiscard]] AnswerBudget& unsent_answers() noexcept { return backend_.unsent_answers(); }
+    // The whole message, header and body, if the reply to a request cannot be printed for lack of
+    // memory; the connection ends with it. The request may have been carried out. Needs no memory.
+    [[nodiscard]] std::string_view without_memory(const HttpRequest& request,
+                                                  WithTls tls) const noexcept;
+
+    // The large bodies that are being received.
+    [[nodiscard]] MemoryBudget& bodies() noexcept { return bodies_; }
+    [[nodiscard]] MemoryBudget& unsent_answers() noexcept { return backend_.unsent_answers(); }
 
 private:
     struct Match;
 
-    [[nodiscard]] Protocol& protocol_of(std::string_view target) const;
-    // Step 3. Notes the route in the reply, and the path even if the method is wrong.
+    using Messages = std::array<std::string, 2>;  // by WithTls
+
+    [[nodiscard]] std::size_t index_of_protocol(std::string_view target) const noexcept;
+    [[nodiscard]] Protocol& protocol_of(std::string_view target) const noexcept;
+    // The method as the routes write it; empty if none of them has it.
+    [[nodiscard]] std::string_view known_method(std::string_view method) const noexcept;
+    // Step 3. Notes the method and the route in the reply, and the path even if the method is
+    // wrong.
     [[nodiscard]] Match find_route(const Protocol& protocol, const HttpRequest& request,
                                    Reply& reply) const;
     // Records a refused access in the audit, and names the request in its reply.
@@ -62,9 +78,10 @@ private:
                 ClientConnection& connection);
 
     const std::vector<std::unique_ptr<Protocol>> protocols_;  // the longest prefix first
+    std::vector<Messages> without_memory_;                    // of each protocol
     Backend& backend_;
     const ServerOptions& options_;
-    BodyBudget bodies_;
+    MemoryBudget bodies_;
 };
 
 }  // namespace leasehold::server

@@ -11,7 +11,7 @@ namespace {
 StoreFault too_few_rows() {
     return not_sent(
         "the rows that this token may see are too far apart: ask for the history of one key, or "
-        "page by page at GET /v1/history, or send fewer requests together");
+        "for one page alone, or send fewer requests together");
 }
 
 // A place in the list before all rows of the key.
@@ -20,11 +20,6 @@ Holder before(LockKey key) {
 }
 
 }  // namespace
-
-bool lists_many_keys(const Request& request) noexcept {
-    const auto* const past = std::get_if<History>(&request);
-    return std::holds_alternative<List>(request) || (past != nullptr && !past->key);
-}
 
 Task<Outcome> LimitedView::ask(Request wanted) {
     if (auto* const rows = std::get_if<List>(&wanted)) {
@@ -50,7 +45,7 @@ Task<Outcome> LimitedView::list(List wanted) {
         if (pages_++ == most_pages) co_return too_few_rows();
         wanted.limit = limit - found.size();
         Request question = wanted;
-        Outcome outcome = co_await store_.ask(std::move(question));
+        Outcome outcome = co_await store_.ask(std::move(question), Recipient::client, client_);
         auto* const rows = std::get_if<HolderPage>(&outcome);
         if (rows == nullptr) co_return outcome;
         found.store_now = rows->store_now;
@@ -65,7 +60,10 @@ Task<Outcome> LimitedView::list(List wanted) {
         if (found.size() == limit) co_return found;
         // If there are no rows after these, the ranges that follow are empty.
         if (!ended && !more) co_return found;
+        // The store may have looked further than this range.
+        ended = ended || (rows->looked_up_to && !range.matches(rows->looked_up_to->key));
         found.cut = !ended || bytes >= Limits::page_bytes;
+        if (!ended) found.looked_up_to = std::move(rows->looked_up_to);
         if (found.cut) co_return found;
     }
     if (found.store_now == Time{}) {
@@ -89,7 +87,7 @@ Task<PastPage> LimitedView::history(History wanted) {
             break;
         }
         Request question = wanted;
-        Outcome outcome = co_await store_.ask(std::move(question));
+        Outcome outcome = co_await store_.ask(std::move(question), Recipient::client, client_);
         auto* const rows = std::get_if<HistoryPage>(&outcome);
         if (rows == nullptr) co_return PastPage{std::move(outcome)};
         found.store_now = rows->store_now;
@@ -101,6 +99,7 @@ Task<PastPage> LimitedView::history(History wanted) {
             found.items.push_back(std::move(row));
             if (is_full()) break;
         }
+        if (!is_full() && rows->looked_up_to) next = wanted.before = rows->looked_up_to->sequence;
         if (!more && !is_full()) next.reset();
     }
     found.cut = next && found.size() < limit;

@@ -12,9 +12,6 @@
 
 namespace leasehold::server {
 
-// Whether the answer to the request has rows of several keys.
-[[nodiscard]] bool lists_many_keys(const Request& request) noexcept;
-
 // A page of the history. `next`: where the next page begins, if there are more rows.
 struct PastPage {
     Outcome outcome;
@@ -29,9 +26,11 @@ public:
     // The store's pages that one HTTP request may cost.
     static constexpr std::size_t most_pages = 100;
 
-    // Both outlive this. A page of the history is read in pieces of this number of rows.
-    LimitedView(StoreQueue& store, const KeySet& visible, std::size_t page_rows)
-        : store_{store}, visible_{visible}, page_rows_{page_rows} {}
+    // All outlive this. A page of the history is read in pieces of this number of rows. `client` is
+    // the id of the client's token.
+    LimitedView(StoreQueue& store, const KeySet& visible, std::size_t page_rows,
+                std::string_view client)
+        : store_{store}, visible_{visible}, page_rows_{page_rows}, client_{client} {}
 
     // The answer to a list or a history of several keys. A fault if the pages that may be read are
     // not enough.
@@ -48,6 +47,7 @@ private:
     StoreQueue& store_;
     const KeySet& visible_;
     const std::size_t page_rows_;
+    const std::string_view client_;
     std::size_t pages_ = 0;  // that were read
 };
 

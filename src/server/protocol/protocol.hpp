@@ -37,6 +37,9 @@ public:
     [[nodiscard]] virtual Reply error(const Problem& problem) const = 0;
     // The reply to a request whose handler threw this.
     [[nodiscard]] virtual Reply error(const StoreFault& fault) const = 0;
+    // The reply to a request that met a lack of memory, with this effect. Needs no memory: all its
+    // texts are static.
+    [[nodiscard]] virtual Reply without_memory(StoreFault::Effect effect) const noexcept = 0;
 };
 
 }  // namespace leasehold::server

@@ -66,7 +66,7 @@ public:
     consteval QueryNames(std::initializer_list<std::string_view> names) {
         for (const std::string_view name : names) names_.at(size_++) = name;
     }
-    // Parameters are ignored, as those of a page whose script reads them.
+    // Parameters are ignored, for example because the script of a page reads them.
     static consteval QueryNames any() {
         QueryNames names;
         names.any_ = true;

@@ -29,7 +29,7 @@ void Statistics::add(Clock::time_point now, std::uint64_t Point::* what) {
 
 void Statistics::answered(const Answered& answered) {
     const auto* refusal = std::get_if<Refusal>(&answered.outcome);
-    if (refusal != nullptr && answered.told == Told::nobody) return;
+    if (refusal != nullptr && answered.recipient == Recipient::nobody) return;
     if (takes(answered.kind)) {
         const auto now = Clock::now();
         const std::lock_guard lock{mutex_};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <variant>
 #include <vector>
 
@@ -14,9 +15,11 @@ namespace leasehold::server {
 // again. Leases are always answered in full, because their holders must know of them.
 class AnswerAllowance {
 public:
+    // Without a limit, for the server's own requests.
+    AnswerAllowance() : AnswerAllowance{std::numeric_limits<std::size_t>::max()} {}
     explicit AnswerAllowance(std::size_t bytes) : left_{bytes} {}
 
-    [[nodiscard]] bool is_used_up() const noexcept { return used_up_; }
+    [[nodiscard]] bool is_used_up() const noexcept { return used_up_ || left_ == 0; }
 
     // Takes the size of the outcome from the allowance, and shortens an outcome that does not fit.
     void charge(Outcome& outcome) {

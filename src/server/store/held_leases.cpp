@@ -63,7 +63,7 @@ Task<std::optional<HeldCount>> HeldLeases::count_all_pages() {
     List page{.limit = page_rows_};
     for (std::size_t leases = 0;;) {
         Request question = page;
-        const Outcome outcome = co_await store_.ask(std::move(question), Told::nobody);
+        const Outcome outcome = co_await store_.ask(std::move(question), Recipient::nobody);
         const auto* holders = std::get_if<HolderPage>(&outcome);
         if (holders == nullptr) co_return std::nullopt;
         leases += holders->size();
@@ -71,7 +71,7 @@ Task<std::optional<HeldCount>> HeldLeases::count_all_pages() {
             co_return HeldCount{std::min(leases, HeldCount::most),
                                 std::chrono::system_clock::now()};
         }
-        page.after = holders->back();
+        page.after = holders->last();
     }
 }
 

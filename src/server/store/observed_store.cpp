@@ -15,9 +15,11 @@ std::optional<Time> store_now(const Outcome& outcome) {
     return std::nullopt;
 }
 
-// Whether this is a fault of the store. A lock id that is already in use is the client's mistake.
+// Whether this is a fault of the store. A lock id that is already in use is the client's mistake,
+// and a request that is too large is sent again in parts.
 bool is_failure(const StoreFault& fault) {
-    return fault.cause() != StoreFault::Cause::lock_id_in_use;
+    return fault.cause() != StoreFault::Cause::lock_id_in_use &&
+           fault.cause() != StoreFault::Cause::too_large;
 }
 
 // The fault as clients read it. A database's own words name its host and its user, so they are only
@@ -34,7 +36,8 @@ StoreFault public_fault(const StoreFault& fault) {
         case StoreFault::Cause::internal: return says("the store's answer was not understood");
         // Leasehold's own words.
         case StoreFault::Cause::clock_leap:
-        case StoreFault::Cause::lock_id_in_use: break;
+        case StoreFault::Cause::lock_id_in_use:
+        case StoreFault::Cause::too_large: break;
     }
     return fault;
 }

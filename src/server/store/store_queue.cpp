@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <limits>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -15,25 +14,20 @@
 #include <utility>
 
 #include "core/out_of_memory.hpp"
+#include "core/release_in_parts.hpp"
 #include "core/request_traits.hpp"
-#include "server/store/answer_allowance.hpp"
 
 namespace leasehold::server {
 namespace {
 
-constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-
-// holders, list and history.
-bool asks_for_rows(RequestKind kind) {
-    return only_reads(kind) && !names_own_lease(kind);
+// The id of the token that the client has shown. The client itself may have written the text behind
+// the slash (see sign()), so no turn depends on it.
+std::string_view own_token(std::string_view token_id) {
+    return token_id.substr(0, token_id.find('/'));
 }
 
-bool keeps_or_ends(const Request& request) {
-    return pace_of(kind_of(request)) == Pace::keeps;
-}
-
-// Which requests of a batch go first: those that keep or end a lease, unless an earlier request
-// that does not go first is, or may be, about the same key.
+// Which requests of a batch go first: requests that keep or end a lease, unless an earlier request
+// that does not go first concerns, or may concern, the same key.
 std::vector<bool> go_first(std::span<const Request> requests) {
     std::vector<bool> first;
     std::unordered_set<LockKey> left_behind;
@@ -44,7 +38,7 @@ std::vector<bool> go_first(std::span<const Request> requests) {
                           std::ranges::none_of(
                               *keys, [&](const LockKey& key) { return left_behind.contains(key); });
         const bool all_before_go_first = left_behind.empty() && !any_key_left_behind;
-        first.push_back(keeps_or_ends(request) && (free || all_before_go_first));
+        first.push_back(keeps_or_ends_leases(request) && (free || all_before_go_first));
         if (first.back()) continue;
         if (keys) left_behind.insert(keys->begin(), keys->end());
         any_key_left_behind = any_key_left_behind || !keys;
@@ -57,14 +51,17 @@ struct Asked {
     explicit Asked(const Request& request) : kind{kind_of(request)} {
         if (const std::string* const named = owner_of(request)) owner = *named;
         if (const std::string* const named = ended_by(request)) by = *named;
+        const auto* const all = std::get_if<ReleaseAll>(&request);
+        if (all != nullptr && !all->key) release_all = *all;
     }
-    [[nodiscard]] Answered answered(const Outcome& outcome, Told told) const {
-        return {.kind = kind, .owner = owner, .outcome = outcome, .told = told, .by = by};
+    [[nodiscard]] Answered answered(const Outcome& outcome, Recipient recipient) const {
+        return {.kind = kind, .owner = owner, .outcome = outcome, .recipient = recipient, .by = by};
     }
 
     RequestKind kind;
     std::string owner{};
     std::string by{};
+    std::optional<ReleaseAll> release_all{};  // to be repeated in parts, if need be
 };
 
 Outcome turned_away() {
@@ -74,8 +71,9 @@ Outcome turned_away() {
 }  // namespace
 
 StoreQueue::Urgency StoreQueue::urgency_of(std::span<const Request> requests) {
-    if (std::ranges::all_of(requests, keeps_or_ends)) return Urgency::keeps_or_ends;
-    return std::ranges::any_of(requests, keeps_or_ends) ? Urgency::mixed : Urgency::asks_anew;
+    if (std::ranges::all_of(requests, keeps_or_ends_leases)) return Urgency::keeps_or_ends;
+    return std::ranges::any_of(requests, keeps_or_ends_leases) ? Urgency::mixed
+                                                               : Urgency::asks_anew;
 }
 
 // Resumes the caller when every request is answered. The count includes the caller itself, which
@@ -108,12 +106,12 @@ private:
     std::optional<Resume> resume_;
 };
 
-Task<Outcome> StoreQueue::ask(Request request, Told told) {
+Task<Outcome> StoreQueue::ask(Request request, Recipient recipient, std::string_view client) {
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
     const Load load = load_of({&request, 1});
     bool entered = enter_at_once(load, urgency);
-    if (!entered) entered = co_await queue_up(load, urgency);
+    if (!entered) entered = co_await queue_up(load, urgency, client);
     Outcome outcome;
     const Asked asked{request};
     if (!entered) {
@@ -121,15 +119,21 @@ Task<Outcome> StoreQueue::ask(Request request, Told told) {
     } else {
         co_await be_answered({&request, 1}, {&outcome, 1}, load);
     }
-    outcomes_.publish(asked.answered(outcome, told));
+    if (asked.release_all && ReleaseInParts::is_needed(outcome)) {
+        ReleaseAll all = *asked.release_all;
+        Outcome whole = co_await release_in_parts(std::move(all), client);
+        co_return whole;
+    }
+    outcomes_.publish(asked.answered(outcome, recipient));
     co_return outcome;
 }
 
-Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests, Told told) {
+Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests,
+                                               AnswerAllowance& allowance, Recipient recipient,
+                                               std::string_view client) {
     for (const Request& request : requests) locks_.validate(request);
     const std::vector<Asked> asked(requests.begin(), requests.end());
     std::vector<Outcome> outcomes(requests.size());
-    AnswerAllowance allowance{told == Told::client ? options_.answer_bytes : unlimited};
     for (std::vector<std::size_t>& part : parts_of(requests)) {
         if (allowance.is_used_up()) {
             std::erase_if(part, [&](std::size_t index) {
@@ -142,15 +146,35 @@ Task<std::vector<Outcome>> StoreQueue::ask_all(std::vector<Request> requests, To
         some.reserve(part.size());
         for (const std::size_t index : part) some.push_back(std::move(requests[index]));
         std::vector<Outcome> answers(some.size());
-        co_await pass(some, answers);
+        co_await pass(some, answers, client);
         for (std::size_t i = 0; i < part.size(); ++i) {
             const Asked& one = asked[part[i]];
-            outcomes_.publish(one.answered(answers[i], told));
+            if (one.release_all && ReleaseInParts::is_needed(answers[i])) {
+                ReleaseAll all = *one.release_all;
+                Outcome whole = co_await release_in_parts(std::move(all), client);
+                answers[i] = std::move(whole);
+            } else {
+                outcomes_.publish(one.answered(answers[i], recipient));
+            }
             allowance.charge(answers[i]);
             outcomes[part[i]] = std::move(answers[i]);
         }
     }
     co_return outcomes;
+}
+
+Task<Outcome> StoreQueue::release_in_parts(ReleaseAll all, std::string_view client) {
+    ReleaseInParts parts{std::move(all), locks_.limits()};
+    AnswerAllowance unlimited;
+    while (!parts.is_done()) {
+        Request question = parts.next_page();
+        Outcome page = co_await ask(std::move(question), Recipient::nobody, client);
+        std::vector<Request> requests = parts.releases_of(std::move(page));
+        std::vector<Outcome> outcomes =
+            co_await ask_all(std::move(requests), unlimited, Recipient::nobody, client);
+        for (Outcome& outcome : outcomes) parts.collect(std::move(outcome));
+    }
+    co_return std::move(parts).outcome();
 }
 
 std::vector<std::vector<std::size_t>> StoreQueue::parts_of(
@@ -184,26 +208,29 @@ struct StoreQueue::Submission {
     Request request;
     Asked asked;
     Load load;
-    Told told;
+    Recipient recipient;
     std::function<void(Outcome)> reply;
     asio::executor_work_guard<Executor> work;
     Outcome outcome{};
 };
 
-void StoreQueue::submit(asio::io_context& home, Request request, Told told,
+void StoreQueue::submit(asio::io_context& home, Request request, Recipient recipient,
                         std::function<void(Outcome)> reply) {
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
     const Load load = load_of({&request, 1});
     Asked asked{request};
-    auto submission = std::make_shared<Submission>(std::move(request), std::move(asked), load, told,
-                                                   std::move(reply), asio::make_work_guard(home));
+    auto submission =
+        std::make_shared<Submission>(std::move(request), std::move(asked), load, recipient,
+                                     std::move(reply), asio::make_work_guard(home));
     std::function<void()> send_it = [this, submission] { send(submission); };
     {
         const std::lock_guard lock{mutex_};
         if (!enter(load, urgency)) {
             Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-            queue.push({.load = load, .counted = 0, .enter = std::move(send_it)});
+            const auto* wanted = std::get_if<TryLock>(&submission->request);
+            queue.push(wanted != nullptr ? own_token(wanted->token_id) : "",
+                       {.load = load, .counted = 0, .enter = std::move(send_it)});
             return;
         }
     }
@@ -227,7 +254,8 @@ void StoreQueue::reply_to(const std::shared_ptr<Submission>& submission) {
     do_for_certain([&] {
         asio::post(submission->work.get_executor(), [this, submission] {
             leave(submission->load);
-            outcomes_.publish(submission->asked.answered(submission->outcome, submission->told));
+            outcomes_.publish(
+                submission->asked.answered(submission->outcome, submission->recipient));
             submission->work.reset();
             if (submission->reply) submission->reply(std::move(submission->outcome));
         });
@@ -242,9 +270,9 @@ Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
     if (enter_at_once(one_plain_request, Urgency::keeps_or_ends)) {
         co_await be_answered({&request, 1}, {&outcome, 1}, one_plain_request);
     } else {
-        co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends);
+        co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends, {});
     }
-    outcomes_.publish({RequestKind::holders, {}, outcome, Told::nobody});
+    outcomes_.publish({RequestKind::holders, {}, outcome, Recipient::nobody});
     if (const auto* holders = std::get_if<HolderPage>(&outcome)) co_return holders->store_now;
     const auto* fault = std::get_if<StoreFault>(&outcome);
     co_return std::unexpected{fault != nullptr ? *fault
@@ -253,19 +281,21 @@ Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
                                                             "the store did not say its time"}};
 }
 
-Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outcomes) {
+Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outcomes,
+                            std::string_view client) {
     const Urgency urgency = urgency_of(requests);
     const Load load = load_of(requests);
     if (enter_at_once(load, urgency)) {
         co_await be_answered(requests, outcomes, load);
     } else if (urgency == Urgency::mixed) {
-        co_await pass_by_pace(requests, outcomes);
+        co_await pass_by_pace(requests, outcomes, client);
     } else {
-        co_await pass_in_turn(requests, outcomes, urgency);
+        co_await pass_in_turn(requests, outcomes, urgency, client);
     }
 }
 
-Task<void> StoreQueue::pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes) {
+Task<void> StoreQueue::pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes,
+                                    std::string_view client) {
     const std::vector<bool> first = go_first(requests);
     for (const bool part : {true, false}) {
         std::vector<std::size_t> which;
@@ -277,15 +307,16 @@ Task<void> StoreQueue::pass_by_pace(std::span<Request> requests, std::span<Outco
         }
         if (some.empty()) continue;
         std::vector<Outcome> answers(some.size());
-        co_await pass_in_turn(some, answers, part ? Urgency::keeps_or_ends : Urgency::asks_anew);
+        co_await pass_in_turn(some, answers, part ? Urgency::keeps_or_ends : Urgency::asks_anew,
+                              client);
         for (std::size_t i = 0; i < which.size(); ++i) outcomes[which[i]] = std::move(answers[i]);
     }
 }
 
 Task<void> StoreQueue::pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
-                                    Urgency urgency) {
+                                    Urgency urgency, std::string_view client) {
     const Load load = load_of(requests);
-    const bool entered = co_await queue_up(load, urgency);
+    const bool entered = co_await queue_up(load, urgency, client);
     if (entered) {
         co_await be_answered(requests, outcomes, load);
     } else {
@@ -310,10 +341,56 @@ Task<void> StoreQueue::be_answered(std::span<Request> requests, std::span<Outcom
     leave(load);
 }
 
+void StoreQueue::Queue::push(std::string_view client, Queued queued) {
+    const Load load = queued.load;
+    const std::size_t counted = queued.counted;
+    // Without memory nothing has changed.
+    if (const auto found = by_client_.find(client); found != by_client_.end()) {
+        found->second->queued.push_back(std::move(queued));
+        found->second->counted += counted;
+    } else {
+        Lines made;
+        Line& line = made.emplace_back(Line{.client = std::string{client}});
+        line.queued.push_back(std::move(queued));
+        line.counted = counted;
+        by_client_.emplace(line.client, made.begin());
+        lines_.splice(lines_.end(), made);
+    }
+    requests_ += load.requests;
+    counted_ += counted;
+}
+
+StoreQueue::Queued StoreQueue::Queue::pop() {
+    Line& line = lines_.front();
+    Queued first = std::move(line.queued.front());
+    line.queued.pop_front();
+    requests_ -= first.load.requests;
+    counted_ -= first.counted;
+    line.counted -= first.counted;
+    if (line.queued.empty()) {
+        by_client_.erase(line.client);
+        lines_.pop_front();
+    } else {
+        lines_.splice(lines_.end(), lines_, lines_.begin());
+    }
+    return first;
+}
+
+bool StoreQueue::Queue::has_place(std::string_view client, std::size_t requests,
+                                  std::size_t most) const {
+    if (counted_ == 0) return true;  // a batch larger than all places
+    if (counted_ + requests > most) return false;
+    const auto line = by_client_.find(client);
+    const std::size_t own = line == by_client_.end() ? 0 : line->second->counted;
+    if (client.empty() || own + requests == 1) return true;
+    return own + requests <= most - counted_ - requests;
+}
+
 StoreQueue::Queues StoreQueue::queues() {
     const std::lock_guard lock{mutex_};
-    return {
-        .under_way = under_way_.requests, .keeps = urgent_.requests, .tries = patient_.requests};
+    return {.under_way = under_way_.requests,
+            .keeps = urgent_.requests(),
+            .tries = patient_.requests()};
 }
 
 StoreQueue::Load StoreQueue::load_of(std::span<const Request> requests) {
@@ -327,29 +404,40 @@ bool StoreQueue::has_room_for(Load load) const noexcept {
            under_way_.weight + load.weight <= options_.requests_under_way;
 }
 
+bool StoreQueue::is_turn_of_patient() const noexcept {
+    constexpr std::size_t rooms_before = 4;
+    return !patient_.empty() && urgent_weight_ >= rooms_before * options_.requests_under_way;
+}
+
+void StoreQueue::note_urgent(Load load) noexcept {
+    urgent_weight_ = patient_.empty() ? 0 : urgent_weight_ + load.weight;
+}
+
 bool StoreQueue::enter_at_once(Load load, Urgency urgency) {
     const std::lock_guard lock{mutex_};
     return enter(load, urgency);
 }
 
 bool StoreQueue::enter(Load load, Urgency urgency) {
-    const bool first =
-        urgent_.line.empty() && (urgency == Urgency::keeps_or_ends || patient_.line.empty());
+    const bool is_urgent = urgency == Urgency::keeps_or_ends;
+    const bool first = urgent_.empty() && (is_urgent ? !is_turn_of_patient() : patient_.empty());
     if (!first || !has_room_for(load)) return false;
+    if (is_urgent) note_urgent(load);
     under_way_ += load;
     return true;
 }
 
-Task<bool> StoreQueue::queue_up(Load load, Urgency urgency) {
+Task<bool> StoreQueue::queue_up(Load load, Urgency urgency, std::string_view client) {
     auto begin = [&](auto resume) {
         const std::lock_guard lock{mutex_};
         // There may be room by now, and no request left whose leaving would make some.
         if (enter(load, urgency)) return resume(true);
         Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-        const bool full =
-            queue.counted > 0 && queue.counted + load.requests > options_.queued_tries;
-        if (full && &queue == &patient_) return resume(false);
-        queue.push({.load = load, .counted = load.requests, .enter = [resume] { resume(true); }});
+        if (&queue == &patient_ && !queue.has_place(client, load.requests, options_.queued_tries)) {
+            return resume(false);
+        }
+        queue.push(client,
+                   {.load = load, .counted = load.requests, .enter = [resume] { resume(true); }});
     };
     co_return co_await answer_from<bool>(begin);
 }
@@ -364,9 +452,14 @@ void StoreQueue::leave(Load load) {
 
 std::optional<StoreQueue::Queued> StoreQueue::next_to_enter() {
     const std::lock_guard lock{mutex_};
-    Queue& queue = urgent_.line.empty() ? patient_ : urgent_;
-    if (queue.line.empty() || !has_room_for(queue.line.front().load)) return std::nullopt;
+    Queue& queue = urgent_.empty() || is_turn_of_patient() ? patient_ : urgent_;
+    if (queue.empty() || !has_room_for(queue.front().load)) return std::nullopt;
     Queued first = queue.pop();
+    if (&queue == &patient_) {
+        urgent_weight_ = 0;
+    } else {
+        note_urgent(first.load);
+    }
     under_way_ += first.load;
     return first;
 }

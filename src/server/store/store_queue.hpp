@@ -5,10 +5,13 @@
 #include <deque>
 #include <expected>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +20,7 @@
 
 #include "server/options.hpp"
 #include "server/requests.hpp"
+#include "server/store/answer_allowance.hpp"
 #include "server/tasks.hpp"
 
 namespace leasehold::server {
@@ -28,13 +32,18 @@ namespace leasehold::server {
 //    for `requests_under_way` plain tries, and heavier requests take more of it (weight_of). A
 //    message that is heavier than all the room enters when it is alone.
 // 2. Otherwise it queues. Requests that keep or end a lease have a queue of their own, which is
-//    served before the queue of the others. If `queued_tries` others queue, one more is refused;
-//    requests of the server's own parts (submit) are neither counted nor refused.
+//    served before the queue of the others; but after four times the room one of the others
+//    enters, so that no flood of checks or releases stops all tries. In each queue the clients take
+//    turns, by their token, so that no token makes the others wait behind all its requests. If
+//    `queued_tries` others queue, one more is refused. A token may not queue more of them than the
+//    number of places that stay free. Requests of the server's own parts (submit) are neither
+//    counted nor refused; the try of a client that waits takes the turn of its token.
 // 3. A batch with requests of both paces is split, so that the requests that keep or end a lease do
 //    not wait behind tries; requests about the same key stay in their order. A heavy batch is sent
 //    in parts, so that the requests of others get in between.
-// 4. The outcome is published to the stream of outcomes, and the caller continues.
-// 5. When a request leaves, the queued ones that fit now enter, in their order.
+// 4. A release of more leases of an owner than end in one transaction goes key by key, in parts.
+// 5. The outcome is published to the stream of outcomes, and the caller continues.
+// 6. When a request leaves, the queued ones that fit now enter, in their turn.
 class StoreQueue {
 public:
     // All outlive this.
@@ -42,18 +51,21 @@ public:
         : locks_{locks}, outcomes_{outcomes}, options_{options} {}
 
     // Resumes the caller, on its own executor, with the outcome. Throws BadRequest for a request
-    // that exceeds the limits. A fault of the store, and a full queue, are outcomes.
-    [[nodiscard]] Task<Outcome> ask(Request request, Told told = Told::client);
+    // that exceeds the limits. A fault of the store, and a full queue, are outcomes. `client` is
+    // the id of the client's token and outlives the call; empty for a client without a token.
+    [[nodiscard]] Task<Outcome> ask(Request request, Recipient recipient = Recipient::client,
+                                    std::string_view client = {});
 
     // The same for several requests, which go to the store in this order unless they are split
-    // (step 3). The outcomes for a client together are not larger than `answer_bytes`, see
-    // AnswerAllowance.
+    // (step 3). The outcomes are charged to the allowance, which outlives the call.
     [[nodiscard]] Task<std::vector<Outcome>> ask_all(std::vector<Request> requests,
-                                                     Told told = Told::client);
+                                                     AnswerAllowance& allowance,
+                                                     Recipient recipient = Recipient::client,
+                                                     std::string_view client = {});
 
     // The same without a coroutine: the request enters or queues before this returns, is never
     // refused for a full queue, and `reply` is called on the thread of `home`.
-    void submit(asio::io_context& home, Request request, Told told,
+    void submit(asio::io_context& home, Request request, Recipient recipient,
                 std::function<void(Outcome)> reply);
 
     // The store's clock. Does not wait behind tries, so that it is answered whenever the store
@@ -93,36 +105,46 @@ private:
     // Requests that enter together.
     struct Queued {
         Load load;
-        std::size_t counted;  // of the requests, those that count towards `queued_tries`
+        std::size_t counted;  // the requests that count towards `queued_tries`
         std::function<void()> enter;
     };
-    struct Queue {
-        std::deque<Queued> line;
-        std::size_t requests = 0;  // in the line
-        std::size_t counted = 0;   // in the line
+    class Queue {
+    public:
+        void push(std::string_view client, Queued queued);
+        [[nodiscard]] bool empty() const noexcept { return lines_.empty(); }
+        [[nodiscard]] const Queued& front() const { return lines_.front().queued.front(); }
+        [[nodiscard]] Queued pop();
+        // Whether this many requests of the client may queue too, if `most` may queue in all.
+        [[nodiscard]] bool has_place(std::string_view client, std::size_t requests,
+                                     std::size_t most) const;
+        [[nodiscard]] std::size_t requests() const noexcept { return requests_; }
 
-        void push(Queued queued) {
-            requests += queued.load.requests;
-            counted += queued.counted;
-            line.push_back(std::move(queued));
-        }
-        [[nodiscard]] Queued pop() {
-            Queued first = std::move(line.front());
-            line.pop_front();
-            requests -= first.load.requests;
-            counted -= first.counted;
-            return first;
-        }
+    private:
+        // What queues for one client.
+        struct Line {
+            std::string client;
+            std::deque<Queued> queued{};
+            std::size_t counted = 0;
+        };
+        using Lines = std::list<Line>;
+
+        Lines lines_;  // of clients that queue, the next to be served first
+        std::map<std::string_view, Lines::iterator> by_client_;  // the names are those in lines_
+        std::size_t requests_ = 0;
+        std::size_t counted_ = 0;
     };
 
     static Urgency urgency_of(std::span<const Request> requests);
 
-    // Under mutex_.
+    // Under mutex_:
     [[nodiscard]] bool has_room_for(Load load) const noexcept;
-    [[nodiscard]] bool enter(Load load, Urgency urgency);  // under mutex_
+    [[nodiscard]] bool is_turn_of_patient() const noexcept;
+    void note_urgent(Load load) noexcept;
+    [[nodiscard]] bool enter(Load load, Urgency urgency);
+
     [[nodiscard]] bool enter_at_once(Load load, Urgency urgency);
     // False if too many queue already.
-    [[nodiscard]] Task<bool> queue_up(Load load, Urgency urgency);
+    [[nodiscard]] Task<bool> queue_up(Load load, Urgency urgency, std::string_view client);
     // The requests that fit now enter.
     void leave(Load load);
     [[nodiscard]] std::optional<Queued> next_to_enter();
@@ -136,13 +158,18 @@ private:
         std::span<const Request> requests) const;
 
     // These fill in the outcomes. The requests are moved from.
-    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> pass(std::span<Request> requests, std::span<Outcome> outcomes,
+                                  std::string_view client);
     [[nodiscard]] Task<void> pass_in_turn(std::span<Request> requests, std::span<Outcome> outcomes,
-                                          Urgency urgency);
+                                          Urgency urgency, std::string_view client);
     // Step 3.
-    [[nodiscard]] Task<void> pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes);
+    [[nodiscard]] Task<void> pass_by_pace(std::span<Request> requests, std::span<Outcome> outcomes,
+                                          std::string_view client);
     [[nodiscard]] Task<void> be_answered(std::span<Request> requests, std::span<Outcome> outcomes,
                                          Load load);
+
+    // Step 4. Publishes the outcome of each key.
+    [[nodiscard]] Task<Outcome> release_in_parts(ReleaseAll all, std::string_view client);
 
     // Requests that are with the store, and the coroutine that waits for their outcomes.
     class Call;
@@ -156,6 +183,9 @@ private:
     Load under_way_;  // guarded by mutex_
     Queue urgent_;    // guarded by mutex_; keep or end a lease
     Queue patient_;   // guarded by mutex_; all others
+    // Guarded by mutex_: the weight of what entered before requests in patient_, since one of them
+    // entered.
+    std::size_t urgent_weight_ = 0;
 };
 
 }  // namespace leasehold::server

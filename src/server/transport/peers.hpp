@@ -3,6 +3,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,14 @@ namespace leasehold::server {
 // The name of the client at this address. One client is an IPv4 address, or an IPv6 network of 64
 // bits, because a client can use every address of its network.
 [[nodiscard]] std::string name_of(const boost::asio::ip::address& address);
+
+// The client at the other end of a connection. Its address is known as long as the connection is
+// served, also after the client has reset it.
+struct Peer {
+    std::string name;
+    std::shared_ptr<void> place{};            // in the count of its connections, see Peers
+    std::function<bool()> may_shake_hands{};  // asked when a TLS handshake begins; empty: it may
+};
 
 // The most connections without a valid token from this address. 0: no limit.
 [[nodiscard]] std::size_t most_strangers_from(const boost::asio::ip::address& address,

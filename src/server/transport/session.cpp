@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "server/access/tokens.hpp"
-#include "server/transport/peers.hpp"
 #include "server/transport/worker.hpp"
 
 namespace leasehold::server {
@@ -23,19 +22,6 @@ using State = RequestReader::State;
 constexpr std::chrono::milliseconds unbounded{-1};
 constexpr std::chrono::seconds linger_deadline{2};
 constexpr std::size_t kept_reply_bytes = 16 * 1024;
-
-// The whole message if an answer cannot even be printed. The request may have been carried out.
-constexpr std::string_view no_memory_to_print =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Cache-Control: no-store\r\n"
-    "Content-Type: application/problem+json\r\n"
-    "Content-Length: 188\r\n"
-    "Retry-After: 1\r\n"
-    "Connection: close\r\n"
-    "\r\n"
-    R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
-    R"("detail":"the server has not enough memory for the answer","effect":"unknown",)"
-    R"("cause":"unavailable"})";
 
 // Assigning an empty text would keep the memory.
 void free_text(std::string& text) {
@@ -52,6 +38,20 @@ ConnectionEvent missed_in(State state) {
     return state == State::header ? ConnectionEvent::slow_header : ConnectionEvent::slow_body;
 }
 
+Problem too_slow() {
+    return {
+        .status = 408, .code = "request_timeout", .detail = "the request did not arrive in time"};
+}
+
+Problem too_many_bodies() {
+    return overloaded("too many large bodies are being received; try again in a moment");
+}
+
+Problem too_many_bodies_of(const Token& token) {
+    return too_often("clients with the token '" + token.name + "' send too many large bodies",
+                     std::chrono::seconds{1});
+}
+
 }  // namespace
 
 // Outlives the session, because the handler of a cancelled wait runs after the session has ended.
@@ -61,14 +61,17 @@ struct Session::Watch {
 };
 
 Session::Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity,
-                 Connections::Counted counted, std::shared_ptr<void> place)
+                 Connections::Counted counted, Peer peer)
     : counted_{std::move(counted)},
-      place_{std::move(place)},
+      peer_{std::move(peer)},
       socket_{std::move(socket)},
       worker_{worker},
       dispatcher_{dispatcher},
       reader_{worker.options()} {
-    if (identity != nullptr) tls_ = std::make_unique<Tls>(*identity, socket_.native_handle());
+    if (identity != nullptr) {
+        tls_ = std::make_unique<Tls>(*identity, socket_.native_handle(),
+                                     std::move(peer_.may_shake_hands));
+    }
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
@@ -80,13 +83,18 @@ Session::~Session() {
 
 void Session::enter(Phase phase, std::chrono::milliseconds limit) {
     phase_ = phase;
-    expired_ = false;
+    expired_ = makes_room_ = false;
     deadline_ = limit == unbounded ? Clock::time_point::max() : Clock::now() + limit;
 }
 
 void Session::check_deadline(Clock::time_point now) {
-    if (now < deadline_) return;
-    deadline_ = Clock::time_point::max();
+    if (now >= deadline_) expire();
+}
+
+void Session::expire() {
+    // A read that has just succeeded cannot be cancelled, nor can one part of a longer write: the
+    // worker's next tick cancels what has begun since.
+    deadline_ = Clock::time_point::min();
     expired_ = true;
     error_code ignored;
     socket_.cancel(ignored);
@@ -119,18 +127,13 @@ void Session::identified(std::shared_ptr<void> place) {
     in_line.unlink();
     counted_.become_known();
     // Without tokens there is nothing that would exempt a client from the limit of its address.
-    if (worker_.options().tokens) place_.reset();
+    if (worker_.options().tokens) peer_.place.reset();
 }
 
 void Session::stop_if_certified() {
     if (!certificate_) return;
     if (streaming_) return cut();
     stop();
-}
-
-std::string Session::peer() const {
-    error_code gone;
-    return name_of(socket_.remote_endpoint(gone).address());
 }
 
 void Session::watch(std::function<void()> gone) {
@@ -194,7 +197,7 @@ Task<bool> Session::shake_hands() {
     while (want != Tls::Want::nothing) {
         error_code error;
         if (want != Tls::Want::closed) co_await wait_until(want, error);
-        if (error || want == Tls::Want::closed) {
+        if (error || expired_ || want == Tls::Want::closed) {
             happened(ConnectionEvent::no_handshake);
             if (tls_->met_plain_http()) tell_to_use_tls();
             co_return false;
@@ -272,7 +275,8 @@ Task<void> Session::run() {
 Task<bool> Session::receive() {
     const ServerOptions& options = worker_.options();
     State state = reader_.state();
-    Phase phase = Phase::answering;  // any phase that does not read
+    Phase phase = Phase::answering;   // any phase that does not read
+    std::shared_ptr<void> receiving;  // a large body
     while (state != State::whole && state != State::refused) {
         if (state == State::idle && last_) co_return false;
         if (state == State::idle && phase != Phase::idle) {
@@ -284,6 +288,7 @@ Task<bool> Session::receive() {
             enter(phase = Phase::header, options.header_deadline);
         } else if (state == State::body && phase != Phase::body) {
             state = admit_body();
+            if (state == State::body) state = admit_more(receiving);
             if (state == State::refused) break;
             enter(phase = Phase::body, options.body_deadline);
             if (reader_.take_expect_continue()) {
@@ -302,14 +307,13 @@ Task<bool> Session::receive() {
             bytes = co_await socket_.async_read_some(asio::buffer(space.data(), space.size()),
                                                      asio::redirect_error(use_task, error));
         }
-        if (error && expired_) happened(missed_in(state));
-        if (error && expired_ && state != State::idle) {
+        if (expired_) error = asio::error::timed_out;  // also if bytes have just arrived
+        if (expired_) happened(missed_in(state));
+        if (expired_ && state != State::idle) {
             last_ = lingering_ = true;
             asked_at_ = Clock::now();
-            print_reply(dispatcher_.error(reader_.request(),
-                                          {.status = 408,
-                                           .code = "request_timeout",
-                                           .detail = "the request did not arrive in time"}));
+            print_reply(
+                dispatcher_.error(reader_.request(), makes_room_ ? too_many_bodies() : too_slow()));
             (void)send_at_once();
             co_return false;
         }
@@ -320,7 +324,7 @@ Task<bool> Session::receive() {
             worker_.heard_of(*this);
         }
         state = reader_.received(bytes);
-        if (state == State::body) state = admit_more();
+        if (state == State::body && phase == Phase::body) state = admit_more(receiving);
     }
     if (const auto& problem = reader_.problem()) {
         refusal_ = dispatcher_.error(reader_.request(), *problem);
@@ -338,15 +342,23 @@ State Session::refuse(Reply refusal) {
     return reader_.refuse();
 }
 
-State Session::admit_more() {
+State Session::admit_more(std::shared_ptr<void>& receiving) {
     HttpRequest& request = reader_.request();
-    if (request.body.size() <= HttpRequest::kept_body_bytes ||
-        request.body_share.grow_to(request.body.size(), dispatcher_.bodies())) {
+    MemoryBudget::Share& share = request.body_share;
+    if (request.body.size() <= HttpRequest::kept_body_bytes) return State::body;
+    const auto room =
+        share.grow_to(dispatcher_.bodies(), id_of(request.token.get()), request.body.size());
+    if (room == MemoryBudget::Room::enough) {
+        if (receiving) return State::body;
+        // Until it is complete, the body counts as slow.
+        receiving = std::make_shared<char>();
+        share.may_be_ended(to_make_room(receiving));
         return State::body;
     }
     request.drop_body();
-    return refuse(dispatcher_.error(
-        request, overloaded("too many large bodies are being received; try again in a moment")));
+    return refuse(dispatcher_.error(request, room == MemoryBudget::Room::token_has_too_much
+                                                 ? too_many_bodies_of(*request.token)
+                                                 : too_many_bodies()));
 }
 
 void Session::print_reply(const Reply& reply) {
@@ -357,11 +369,11 @@ void Session::print_reply(const Reply& reply) {
         print(out_, reply, worker_.date(), last_ ? AfterReply::close : AfterReply::keep_open,
               with_body, tls_ ? worker_.fields_with_tls() : std::string_view{});
         static_out_ = with_body == WithBody::yes ? reply.static_body : std::string_view{};
-        request.answer_share.count(dispatcher_.unsent_answers(),
-                                   request.token ? request.token->name : "", out_.size());
+        request.answer_share.count(dispatcher_.unsent_answers(), id_of(request.token.get()),
+                                   out_.size());
     } catch (const std::bad_alloc&) {
         free_text(out_);
-        static_out_ = no_memory_to_print;
+        static_out_ = dispatcher_.without_memory(request, tls_ ? WithTls::yes : WithTls::no);
         last_ = true;
     }
     unsent_ = out_.size() + static_out_.size();
@@ -399,9 +411,24 @@ Task<void> Session::send_with_others() {
     return asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(initiate, use_task);
 }
 
+std::function<void()> Session::to_make_room(const std::shared_ptr<void>& under_way) {
+    return [this, &context = worker_.context(), seen = std::weak_ptr{under_way}] {
+        asio::post(context, [this, seen] {
+            if (!seen.lock()) return;
+            makes_room_ = true;
+            expire();
+        });
+    };
+}
+
 Task<bool> Session::send_rest() {
     enter(Phase::writing, worker_.options().write_deadline);
     error_code error;
+    std::shared_ptr<void> sending;
+    if (reader_.request().answer_share.is_counted()) {
+        sending = std::make_shared<char>();
+        reader_.request().answer_share.may_be_ended(to_make_room(sending));
+    }
     while (tls_ && unsent_ > 0 && !error) {
         const Tls::Want want = write_some();
         if (want == Tls::Want::closed) error = asio::error::eof;
@@ -411,7 +438,12 @@ Task<bool> Session::send_rest() {
         const auto rest = buffers_of(unsent());
         co_await asio::async_write(socket_, rest, asio::redirect_error(use_task, error));
     }
-    if (error && expired_) happened(ConnectionEvent::slow_reader);
+    if (error && expired_) {
+        happened(ConnectionEvent::slow_reader);
+        // Otherwise the system would keep what the client has not received.
+        error_code ignored;
+        socket_.set_option(asio::socket_base::linger{true, 0}, ignored);
+    }
     co_return !error;
 }
 
@@ -453,7 +485,7 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
         out_.clear();
         // A token of the same name may have got a later expiry since.
         const bool expired = token && is_expired(*token);
-        if (expired) stream->end_if_unwelcome();
+        if (expired) stream->end_if_revoked();
         state = stream->take(out_);
         if (state == BodyStream::State::lost) break;
         if (out_.empty() && Clock::now() >= next_heartbeat) stream->print_heartbeat(out_);
@@ -476,11 +508,12 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
 }
 
 Task<void> Session::linger() {
+    reader_.request().drop_body();
     error_code error;
     socket_.shutdown(Socket::shutdown_send, error);
     enter(Phase::closing, linger_deadline);
     char ignored[512];
-    while (!error) {
+    while (!error && !expired_) {
         co_await socket_.async_read_some(asio::buffer(ignored),
                                          asio::redirect_error(use_task, error));
     }

@@ -16,6 +16,7 @@
 #include "server/protocol/dispatcher.hpp"
 #include "server/tasks.hpp"
 #include "server/transport/connections.hpp"
+#include "server/transport/peers.hpp"
 #include "server/transport/request_reader.hpp"
 #include "server/transport/tls.hpp"
 
@@ -33,15 +34,15 @@ class Session final : public ClientConnection,
                       public boost::intrusive::list_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    // Worker and dispatcher outlive this. Uses TLS if there is an identity. Keeps `place`, in the
-    // count of its address, until its client is known.
+    // Worker and dispatcher outlive this. Uses TLS if there is an identity. Keeps the place of its
+    // peer until its client is known.
     Session(Socket socket, Worker& worker, Dispatcher& dispatcher, const TlsIdentity* identity,
-            Connections::Counted counted, std::shared_ptr<void> place);
+            Connections::Counted counted, Peer peer);
     ~Session() override;
 
     [[nodiscard]] Task<void> run();
 
-    // Cancels the operation under way if its deadline has passed.
+    // Ends the operation under way if its deadline has passed. Call it until the operation ends.
     void check_deadline(Clock::time_point now);
     // Closes the connection after the request under way, if any.
     void stop();
@@ -57,7 +58,7 @@ public:
     // Sends as much as fits into the socket's buffer. True if that was everything.
     bool send_at_once();
 
-    [[nodiscard]] std::string peer() const override;
+    [[nodiscard]] std::string peer() const override { return peer_.name; }
     [[nodiscard]] bool is_known() const noexcept override { return known_; }
     void identified(std::shared_ptr<void> place) override;
     [[nodiscard]] const ClientCertificate* certificate() const override {
@@ -81,6 +82,8 @@ private:
     void wait_for_bytes(const std::shared_ptr<Watch>& watch);
 
     void enter(Phase phase, std::chrono::milliseconds limit);
+    // Ends the operation under way: its time is over.
+    void expire();
     // False if the handshake failed.
     [[nodiscard]] Task<bool> shake_hands();
     void tell_to_use_tls();
@@ -93,21 +96,26 @@ private:
     [[nodiscard]] Task<bool> receive();
     // Decides after the header whether the body is read.
     [[nodiscard]] RequestReader::State admit_body();
-    // Decides after each part of the body whether the rest is read.
-    [[nodiscard]] RequestReader::State admit_more();
+    // Decides after each part of the body whether the rest is read. Sets `receiving` for a large
+    // body, which may have to make room for others as long as `receiving` exists.
+    [[nodiscard]] RequestReader::State admit_more(std::shared_ptr<void>& receiving);
     [[nodiscard]] RequestReader::State refuse(Reply refusal);
     // Sends the answer together with the other answers of this turn of the loop, see
     // Worker::send_soon(). Most answers fit into the socket's buffer; send_rest() sends the rest.
     [[nodiscard]] Task<void> send_with_others();
-    // False if the client is gone or does not read.
+    // False if the client is gone or does not read, also because others need the room of a large
+    // answer.
     [[nodiscard]] Task<bool> send_rest();
+    // Ends the operation under way for others that need its room, as long as `under_way` exists. To
+    // be called on any thread.
+    [[nodiscard]] std::function<void()> to_make_room(const std::shared_ptr<void>& under_way);
     // Sends the stream until it ends or the client is gone.
     [[nodiscard]] Task<void> send_stream(std::shared_ptr<BodyStream> stream);
     // Reads until the client closes the connection. Closing earlier, while the client still sends,
     // would reset the connection before the client has read the answer.
     [[nodiscard]] Task<void> linger();
     void print_reply(const Reply& reply);
-    // The unsent bytes of out_, and those of static_out_.
+    // The unsent bytes of out_ and of static_out_.
     [[nodiscard]] std::array<std::string_view, 2> unsent() const noexcept;
     // Sends through TLS. Returns what it wants before it continues.
     [[nodiscard]] Tls::Want write_some();
@@ -115,7 +123,7 @@ private:
     void happened(ConnectionEvent event);
 
     Connections::Counted counted_;
-    std::shared_ptr<void> place_;        // of its address
+    Peer peer_;
     std::shared_ptr<void> token_place_;  // of the first token that was shown
     bool known_ = false;                 // see Connections
     Clock::time_point idle_since_{};     // valid in Phase::idle
@@ -131,6 +139,7 @@ private:
     std::size_t unsent_ = 0;       // bytes at the end of both
     Phase phase_ = Phase::idle;
     bool expired_ = false;
+    bool makes_room_ = false;       // it expired because others need its room
     bool last_ = false;             // the connection is closed after the current reply
     bool streaming_ = false;        // the body of the current reply is a stream
     bool lingering_ = false;        // linger() before closing: the client may still send

@@ -187,6 +187,7 @@ TlsIdentity::TlsIdentity(const std::string& certificate_file, const std::string&
                                   SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    SSL_CTX_set_client_hello_cb(context, Tls::on_client_hello, nullptr);
 
     require_readable("the certificate", certificate_file);
     if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {
@@ -210,14 +211,28 @@ void Tls::Free::operator()(ssl_st* ssl) const noexcept {
     SSL_free(ssl);
 }
 
-Tls::Tls(const TlsIdentity& identity, int socket) : ssl_{SSL_new(identity.context_.get())} {
+Tls::Tls(const TlsIdentity& identity, int socket, std::function<bool()> may_begin)
+    : ssl_{SSL_new(identity.context_.get())}, may_begin_{std::move(may_begin)} {
     if (!ssl_) throw std::bad_alloc{};
+    SSL_set_app_data(ssl_.get(), this);
     BIO* const bio = wrapped(socket);
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
 }
 
 Tls::~Tls() = default;
+
+// Called again if the client has to send another ClientHello.
+int Tls::on_client_hello(ssl_st* ssl, int* alert, void* /*unused*/) {
+    const auto may_begin = std::exchange(static_cast<Tls*>(SSL_get_app_data(ssl))->may_begin_, {});
+    *alert = SSL_AD_USER_CANCELLED;
+    try {
+        if (!may_begin || may_begin()) return SSL_CLIENT_HELLO_SUCCESS;
+    } catch (const std::bad_alloc&) {
+        *alert = SSL_AD_INTERNAL_ERROR;  // no exception may pass through OpenSSL
+    }
+    return SSL_CLIENT_HELLO_ERROR;
+}
 
 Tls::Want Tls::want_after(int result) {
     switch (SSL_get_error(ssl_.get(), result)) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,8 +44,9 @@ private:
 // TLS on one non-blocking socket. Not thread-safe.
 class Tls {
 public:
-    // The socket outlives this.
-    Tls(const TlsIdentity& identity, int socket);
+    // The socket outlives this. `may_begin` is called once, when a ClientHello has arrived and
+    // before it costs processor time. The handshake fails if it returns false.
+    Tls(const TlsIdentity& identity, int socket, std::function<bool()> may_begin = {});
     Tls(const Tls&) = delete;
     Tls& operator=(const Tls&) = delete;
     ~Tls();
@@ -77,9 +79,12 @@ private:
         void operator()(ssl_st* ssl) const noexcept;
     };
 
+    friend class TlsIdentity;
     [[nodiscard]] Want want_after(int result);
+    static int on_client_hello(ssl_st* ssl, int* alert, void* unused);
 
     std::unique_ptr<ssl_st, Free> ssl_;
+    std::function<bool()> may_begin_;  // empty once it was called
     bool usable_ = true;
     bool met_plain_http_ = false;
 };

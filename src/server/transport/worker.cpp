@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/out_of_memory.hpp"
+#include "server/http/site.hpp"
 #include "server/monitoring/observer.hpp"
 
 namespace leasehold::server {
@@ -19,20 +20,13 @@ constexpr std::chrono::milliseconds between_ticks{50};
 // A client between two requests is not disturbed.
 constexpr std::chrono::seconds kept_when_idle{5};
 
-// A browser that has reached this host once with TLS sends nothing without TLS.
-std::string strict_transport(std::chrono::seconds remembered) {
-    if (remembered <= std::chrono::seconds::zero()) return {};
-    return "Strict-Transport-Security: max-age=" + std::to_string(remembered.count()) + "\r\n";
-}
-
 }  // namespace
 
 Worker::Worker(const ServerOptions& options, Connections& connections)
     : options_{options},
       connections_{connections},
       open_{asio::make_work_guard(context_)},
-      fields_with_tls_{
-          strict_transport(std::chrono::duration_cast<std::chrono::seconds>(options.hsts))} {}
+      fields_with_tls_{strict_transport(options)} {}
 
 Worker::~Worker() = default;
 
@@ -64,17 +58,17 @@ void Worker::stop_certified() {
 }
 
 void Worker::serve(Socket socket, Dispatcher& dispatcher,
-                   std::shared_ptr<const TlsIdentity> identity, std::shared_ptr<void> place) {
+                   std::shared_ptr<const TlsIdentity> identity, Peer peer) {
     Connections::Counted counted{connections_};
     options_.observer->happened(ConnectionEvent::accepted);
     auto tell = [](Worker* worker) { worker->options_.observer->happened(ConnectionEvent::ended); };
     std::shared_ptr<void> ended{this, tell};
     asio::post(context_, [this, &dispatcher, socket = std::move(socket),
                           identity = std::move(identity), counted = std::move(counted),
-                          place = std::move(place), ended = std::move(ended)]() mutable {
+                          peer = std::move(peer), ended = std::move(ended)]() mutable {
         auto session =
             std::make_unique<Session>(std::move(socket), *this, dispatcher, identity.get(),
-                                      std::move(counted), std::move(place));
+                                      std::move(counted), std::move(peer));
         sessions_.push_back(*session);
         strangers_.push_back(*session);
         if (!open_) session->stop();

@@ -33,10 +33,10 @@ public:
 
     // May be called from any thread, like serve().
     void stop();
-    // Serves the connection, with TLS if there is an identity. Destroys `place` when the client is
-    // known or the connection ends.
+    // Serves the connection, with TLS if there is an identity. Destroys the place of the peer when
+    // the client is known or the connection ends.
     void serve(Socket socket, Dispatcher& dispatcher, std::shared_ptr<const TlsIdentity> identity,
-               std::shared_ptr<void> place);
+               Peer peer);
 
     // Ends the connections of clients that a certificate has authenticated, after the requests
     // under way. From any thread.
@@ -56,7 +56,7 @@ public:
     // Which clients may lose their connection to another client.
     enum class Expendable : std::uint8_t { stranger, idle };
     // On this worker's thread: closes the connection that has been silent longest of these clients.
-    // False if there is none. An idle client is not expendable for its first seconds.
+    // False if no connection can be closed. An idle client is not expendable for its first seconds.
     [[nodiscard]] bool evict(Expendable client);
 
     // The value of the Date field of an answer made now.

@@ -17,8 +17,7 @@ namespace {
 namespace json = boost::json;
 
 // Whether a holder asks for its own lease.
-bool is_by_holder(const Request& request) {
-    const RequestKind kind = kind_of(request);
+bool is_by_holder(RequestKind kind) {
     return kind == RequestKind::check || prolongs(kind);
 }
 
@@ -40,15 +39,19 @@ Problem problem_of(const BatchRefused& refused, std::size_t requests) {
 // The number of pages of rows that one batch may ask for.
 constexpr std::size_t pages_at_once = 16;
 
-// A long answer is printed in pieces of this size. Other clients are answered in between.
-constexpr std::size_t bytes_between_yields = 64 * 1024;
+// The most rows of the page that answers the request; 0 if no page does.
+std::size_t rows_of_page(const Request& request, const Limits& limits) {
+    if (kind_of(request) == RequestKind::holders) return limits.page_rows;
+    return rows_asked_for(request);
+}
 
 // The room that the answer to these requests may need; 0 if all of them keep or end leases.
-std::size_t bytes_of_rows(std::span<const Request> requests, std::size_t most) {
+std::size_t bytes_of_rows(std::span<const Request> requests, const Limits& limits,
+                          std::size_t most) {
     std::size_t bytes = 0;
     for (const Request& request : requests) {
-        if (pace_of(kind_of(request)) == Pace::keeps) continue;
-        bytes += room_for(1 + rows_asked_for(request));
+        if (keeps_or_ends_leases(request)) continue;
+        bytes += room_for(1 + rows_of_page(request, limits));
     }
     return std::min(bytes, most);
 }
@@ -84,9 +87,10 @@ std::vector<Request> read_batch(json::array& list, const Backend& backend) {
                 throw BadRequest{"the try_all requests of a batch may name at most " +
                                  std::to_string(most_keys) + " keys in total here"};
             }
-            if (rows_asked_for(wanted) == 0) continue;
+            const std::size_t more = rows_of_page(wanted, backend.limits());
+            if (more == 0) continue;
             backend.validate(wanted);
-            rows += rows_asked_for(wanted);
+            rows += more;
             if (rows > most_rows) {
                 throw BadRequest{"a batch may ask for at most " + std::to_string(most_rows) +
                                  " rows in total here"};
@@ -106,26 +110,34 @@ Task<Reply> Native::batch(RoutedRequest& request) {
     json::value body = json_body(request.http);
     json::array& list = requests_in(body, options_);
     const std::size_t size = list.size();
-    std::vector<bool> by_holder;
+    std::vector<RequestKind> kinds;
     std::vector<Outcome> outcomes;
+    const MemoryBudget::Share share = backend_.reserve_batch(request, size);
     try {
         std::vector<Request> requests = read_batch(list, backend_);
         body = nullptr;  // frees its memory while the store works
-        for (const Request& one : requests) by_holder.push_back(is_by_holder(one));
-        if (const std::size_t bytes = bytes_of_rows(requests, options_.answer_bytes)) {
-            backend_.reserve_answer(request, bytes);
-        }
-        outcomes = co_await backend_.ask_all(request, std::move(requests));
+        for (const Request& one : requests) kinds.push_back(kind_of(one));
+        const std::size_t rows_bytes = room_for_rows(request, requests);
+        outcomes = co_await backend_.ask_all(request, std::move(requests), rows_bytes);
     } catch (const BatchRefused& refused) {
         throw Refused{problem_of(refused, size)};
     }
     Reply reply;
     reply.body = R"({"answers":[)";
     std::size_t yielded_at = 0;
+    std::size_t room_for_knocks = knocks_bytes;
+    std::size_t room_for_ended = options_.answer_bytes;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         if (i > 0) reply.body += ',';
         const Outcome outcome = std::exchange(outcomes[i], {});  // frees its memory soon
-        by_holder[i] ? print_for_holder(reply.body, outcome) : wire::print(reply.body, outcome);
+        const auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
+        if (is_by_holder(kinds[i])) {
+            print_for_holder(reply.body, outcome, room_for_knocks);
+        } else if (kinds[i] == RequestKind::release_all && leases != nullptr) {
+            co_await print_ended(reply.body, *leases, room_for_ended);
+        } else {
+            wire::print(reply.body, outcome);
+        }
         if (reply.body.size() - yielded_at < bytes_between_yields) continue;
         yielded_at = reply.body.size();
         co_await asio::post(use_task);  // answers others in between
@@ -134,13 +146,25 @@ Task<Reply> Native::batch(RoutedRequest& request) {
     co_return reply;
 }
 
-void Native::print_for_holder(std::string& out, const Outcome& outcome) const {
-    const auto* const lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr || backend_.knocks_on(*lease).empty()) {
-        return wire::print(out, outcome);
+std::size_t Native::room_for_rows(RoutedRequest& request, std::span<const Request> wanted) {
+    const std::size_t most = options_.answer_bytes;
+    const std::size_t bytes = bytes_of_rows(wanted, limits_, most);
+    if (bytes == 0) return most;
+    // Renewals and releases are carried out in any case, if need be without the rows beside them.
+    if (std::ranges::any_of(wanted, keeps_or_ends_leases)) {
+        return backend_.try_to_reserve_answer(request, bytes) ? most : 0;
     }
+    backend_.reserve_answer(request, bytes);
+    return most;
+}
+
+void Native::print_for_holder(std::string& out, const Outcome& outcome, std::size_t& room) const {
+    const auto* const lease = std::get_if<Lease>(&outcome);
+    if (lease == nullptr) return wire::print(out, outcome);
+    const std::vector<Knock> knocks = backend_.knocks_on(*lease);
+    if (knocks.empty()) return wire::print(out, outcome);
     json::object answer = wire::to_json(outcome);
-    put_knocks(answer["lease"].as_object(), *lease);
+    put_knocks(answer["lease"].as_object(), knocks, room);
     wire::print(out, answer);
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "core/sizes.hpp"
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
 #include "server/v1/lock_token.hpp"
@@ -41,8 +42,16 @@ Knock read_knock(HttpRequest& request) {
                       Lines::one),
         .message = checked("the message", fields.text("message"), Limits::note_bytes, Lines::many)};
     fields.refuse_others();
-    if (knock.message.empty()) throw BadRequest{"the body: \"message\" must say something"};
+    if (knock.message.empty()) throw BadRequest{"the body: \"message\" must not be empty"};
     return knock;
+}
+
+// An answer to a holder names the latest knocks on a lease that fit into this many bytes. One knock
+// always fits if the answer has room for it.
+constexpr std::size_t knocks_bytes_of_a_lease = 8 * 1024;
+
+std::size_t size_of(const Knock& knock) {
+    return row_bytes + bytes_in_json(knock.by) + bytes_in_json(knock.message);
 }
 
 }  // namespace
@@ -61,16 +70,25 @@ Task<Reply> Native::knock(RoutedRequest& request) {
     co_return json_reply(202, wire::to_json(outcome));
 }
 
-void Native::put_knocks(boost::json::object& lease_json, const Lease& lease) const {
-    boost::json::array knocks;
-    for (const Knock& knock : backend_.knocks_on(lease)) {
+void Native::put_knocks(boost::json::object& lease_json, std::span<const Knock> knocks,
+                        std::size_t& room) {
+    const std::size_t for_this_lease = std::min(room, knocks_bytes_of_a_lease);
+    std::size_t bytes = 0;
+    std::size_t first = knocks.size();
+    while (first > 0 && bytes + size_of(knocks[first - 1]) <= for_this_lease) {
+        bytes += size_of(knocks[--first]);
+    }
+    room -= bytes;
+    boost::json::array named;
+    for (const Knock& knock : knocks.subspan(first)) {
         boost::json::object one;
         one["by"] = knock.by;
         one["message"] = knock.message;
         one["at"] = wire::to_json(knock.at);
-        knocks.emplace_back(std::move(one));
+        named.emplace_back(std::move(one));
     }
-    if (!knocks.empty()) lease_json["knocks"] = std::move(knocks);
+    lease_json["knocks"] = std::move(named);
+    lease_json["knocks_in_all"] = knocks.size();
 }
 
 Task<Reply> Native::events(RoutedRequest& request) {

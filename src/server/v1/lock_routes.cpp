@@ -1,3 +1,4 @@
+#include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
 
@@ -46,7 +47,7 @@ std::chrono::milliseconds take_delay(const Query& query, const ServerOptions& op
     return delay;
 }
 
-// The number of the store's pages that one search for a text reads.
+// The number of the store's pages that one request reads, if few of their rows match.
 constexpr std::size_t pages_searched = 20;
 
 // The fields of a body. A small body is parsed without allocating memory.
@@ -136,9 +137,12 @@ Task<Reply> Native::try_lock(RoutedRequest& request) {
 
 Reply Native::reply_to_holder(const Outcome& outcome) const {
     const auto* lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr || backend_.knocks_on(*lease).empty()) return reply_of(outcome);
+    if (lease == nullptr) return reply_of(outcome);
+    const std::vector<Knock> knocks = backend_.knocks_on(*lease);
+    if (knocks.empty()) return reply_of(outcome);
     json::object body = wire::to_json(*lease);
-    put_knocks(body, *lease);
+    std::size_t room = knocks_bytes;
+    put_knocks(body, knocks, room);
     return json_reply(200, body);
 }
 
@@ -234,6 +238,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
             bytes += size_of(holder);
             found.push_back(std::move(holder));
         }
+        if (holders->looked_up_to && !rows_left) wanted.after = holders->looked_up_to;
     }
     Reply reply;
     reply.body = R"({"locks":)";
@@ -267,11 +272,38 @@ Task<void> Native::print_with_waiters(RoutedRequest& request, std::string& out,
 Task<Reply> Native::release_all(RoutedRequest& request) {
     Request wanted = ReleaseAll{.owner = request.names[0], .scope = scope_in(request.query)};
     Outcome outcome = co_await backend_.ask(request, std::move(wanted));
-    if (auto* leases = std::get_if<std::vector<Lease>>(&outcome)) {
-        // The client that ends the leases need not be their holder: it must not see the secrets.
-        for (Lease& lease : *leases) lease.lock_id = {};
+    auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
+    if (leases == nullptr) co_return reply_of(outcome);
+    // The client that ends the leases need not be their holder: it must not see the secrets.
+    for (Lease& lease : *leases) lease.lock_id = {};
+    Reply reply;
+    std::size_t room = options_.answer_bytes;
+    co_await print_ended(reply.body, *leases, room);
+    co_return reply;
+}
+
+Task<void> Native::print_ended(std::string& out, const std::vector<Lease>& leases,
+                               std::size_t& room) {
+    out += R"({"leases":[)";
+    std::size_t yielded_at = out.size();
+    std::size_t named = 0;
+    for (; named < leases.size(); ++named) {
+        const std::size_t before = out.size();
+        if (named > 0) out += ',';
+        wire::print(out, leases[named]);
+        const std::size_t bytes = out.size() - before;
+        if (bytes > room) {
+            out.resize(before);
+            break;
+        }
+        room -= bytes;
+        if (out.size() - yielded_at < bytes_between_yields) continue;
+        yielded_at = out.size();
+        co_await asio::post(use_task);  // answers others in between
     }
-    co_return reply_of(outcome);
+    out += ']';
+    if (named < leases.size()) out += R"(,"leases_in_all":)" + std::to_string(leases.size());
+    out += '}';
 }
 
 Task<Reply> Native::history(RoutedRequest& request) {
@@ -283,6 +315,7 @@ Task<Reply> Native::history(RoutedRequest& request) {
     json::object body = wire::to_json(page.outcome);
     body["next"] = nullptr;
     body.erase("cut");
+    body.erase("looked_up_to");
     if (page.next) body["next"] = *page.next;
     co_return json_reply(200, body);
 }

@@ -46,4 +46,19 @@ Reply Native::error(const StoreFault& fault) const {
     return reply_to(fault);
 }
 
+Reply Native::without_memory(StoreFault::Effect effect) const noexcept {
+    static constexpr std::string_view none =
+        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
+        R"("detail":"the server has not enough memory for this request; nothing was done",)"
+        R"("effect":"none","cause":"unavailable"})";
+    static constexpr std::string_view unknown =
+        R"({"type":"urn:leasehold:fault","title":"Service Unavailable","status":503,"code":"fault",)"
+        R"("detail":"the server had not enough memory for this request; it may have been carried out",)"
+        R"("effect":"unknown","cause":"unavailable"})";
+    return {.status = 503,
+            .static_body = effect == StoreFault::Effect::none ? none : unknown,
+            .content_type = "application/problem+json",
+            .retry_after_s = 1};
+}
+
 }  // namespace leasehold::server::v1

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ public:
     void check_body_type(const HttpRequest& request) const override;
     [[nodiscard]] Reply error(const Problem& problem) const override;
     [[nodiscard]] Reply error(const StoreFault& fault) const override;
+    [[nodiscard]] Reply without_memory(StoreFault::Effect effect) const noexcept override;
 
 private:
     // The handlers of the routes.
@@ -54,8 +56,12 @@ private:
 
     // batch_route.cpp
     [[nodiscard]] Task<Reply> batch(RoutedRequest& request);
-    // With the knocks on the lease, if there are any.
-    void print_for_holder(std::string& out, const Outcome& outcome) const;
+    // With the knocks on the lease, if there are any, see put_knocks().
+    void print_for_holder(std::string& out, const Outcome& outcome, std::size_t& room) const;
+    // Reserves room for the rows in the answer to a batch, and returns how much there is. Throws
+    // Refused if no room is left, unless a request of the batch keeps or ends a lease.
+    [[nodiscard]] std::size_t room_for_rows(RoutedRequest& request,
+                                            std::span<const Request> wanted);
 
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(RoutedRequest& request);
@@ -71,6 +77,12 @@ private:
     [[nodiscard]] Task<void> print_with_waiters(RoutedRequest& request, std::string& out,
                                                 const std::vector<Holder>& holders);
     [[nodiscard]] Task<Reply> release_all(RoutedRequest& request);
+    // The leases that a release_all has ended, as the object that answers it. Names the leases that
+    // fit into the room, takes their size from it, and counts them all if it names fewer.
+    [[nodiscard]] static Task<void> print_ended(std::string& out, const std::vector<Lease>& leases,
+                                                std::size_t& room);
+    // A long answer is printed in pieces of this size. Other clients are answered in between.
+    static constexpr std::size_t bytes_between_yields = 64 * 1024;
     [[nodiscard]] Task<Reply> history(RoutedRequest& request);
 
     // statistics_routes.cpp
@@ -80,8 +92,12 @@ private:
     // event_routes.cpp
     [[nodiscard]] Task<Reply> events(RoutedRequest& request);
     [[nodiscard]] Task<Reply> knock(RoutedRequest& request);
-    // Adds the knocks on a lease that its holder asked for.
-    void put_knocks(boost::json::object& lease_json, const Lease& lease) const;
+    // Adds the knocks on a lease that its holder asked for. Names the latest ones that fit into the
+    // room, takes their size from it, and counts them all.
+    static void put_knocks(boost::json::object& lease_json, std::span<const Knock> knocks,
+                           std::size_t& room);
+    // The most bytes of knocks in one answer.
+    static constexpr std::size_t knocks_bytes = 64 * 1024;
 
     Backend& backend_;
     const Limits& limits_ = backend_.limits();

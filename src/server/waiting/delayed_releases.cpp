@@ -10,16 +10,32 @@ DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
 
 DelayedReleases::~DelayedReleases() = default;
 
-bool DelayedReleases::announce(const LockKey& key, LockId lock_id, std::shared_ptr<void> place) {
+std::optional<DelayedReleases::Number> DelayedReleases::announce(const LockKey& key, LockId lock_id,
+                                                                 std::shared_ptr<void> place) {
     const std::lock_guard lock{mutex_};
-    if (closed_) return false;
-    if (by_id_.contains(lock_id)) return true;
-    if (due_.size() >= options_.delayed_releases) return false;
+    if (closed_) return std::nullopt;
+    if (const auto found = by_id_.find(lock_id); found != by_id_.end()) {
+        Scheduled& scheduled = found->second->second;
+        ++scheduled.unconfirmed;
+        return scheduled.number;
+    }
+    if (due_.size() >= options_.delayed_releases) return std::nullopt;
     // Until end_later() this releases nothing: no lease expires at Time{}.
-    by_id_[lock_id] = due_.emplace(Clock::now() + options_.longest_delay,
-                                   Scheduled{{key, lock_id, Time{}}, std::move(place)});
+    by_id_[lock_id] =
+        due_.emplace(Clock::now() + options_.longest_delay,
+                     Scheduled{{key, lock_id, Time{}}, std::move(place), ++numbers_, 1});
     scheduled_ = due_.size();
-    return true;
+    return numbers_;
+}
+
+void DelayedReleases::withdraw(LockId lock_id, Number number) {
+    const std::lock_guard lock{mutex_};
+    const auto found = by_id_.find(lock_id);
+    if (found == by_id_.end()) return;
+    Scheduled& scheduled = found->second->second;
+    if (scheduled.number != number) return;
+    --scheduled.unconfirmed;
+    if (scheduled.unconfirmed == 0 && !scheduled.confirmed) forget(found);
 }
 
 bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after,
@@ -29,11 +45,13 @@ bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds af
         if (closed_) return false;
         const auto announced = by_id_.find(lease.lock_id);
         if (announced == by_id_.end()) return true;
-        auto place = std::move(announced->second->second.place);
-        due_.erase(announced->second);
-        announced->second = due_.emplace(
-            Clock::now() + after,
-            Scheduled{{lease.key, lease.lock_id, lease.expires_at, by}, std::move(place)});
+        auto node = due_.extract(announced->second);
+        node.key() = Clock::now() + after;
+        Scheduled& scheduled = node.mapped();
+        scheduled.release = {lease.key, lease.lock_id, lease.expires_at, by};
+        scheduled.confirmed = true;
+        if (scheduled.unconfirmed > 0) --scheduled.unconfirmed;
+        announced->second = due_.insert(std::move(node));
     }
     asio::dispatch(home_, [this] { set_timer(); });
     return true;
@@ -63,10 +81,12 @@ void DelayedReleases::close() {
 
 void DelayedReleases::cancel(LockId lock_id) {
     const std::lock_guard lock{mutex_};
-    const auto found = by_id_.find(lock_id);
-    if (found == by_id_.end()) return;
-    due_.erase(found->second);
-    by_id_.erase(found);
+    if (const auto found = by_id_.find(lock_id); found != by_id_.end()) forget(found);
+}
+
+void DelayedReleases::forget(ById::iterator announced) {
+    due_.erase(announced->second);
+    by_id_.erase(announced);
     scheduled_ = due_.size();
 }
 
@@ -89,7 +109,7 @@ void DelayedReleases::on_time() {
             const auto due = due_.extract(due_.begin());
             const Release& release = due.mapped().release;
             by_id_.erase(release.lock_id);
-            store_.submit(home_, release, Told::nobody, {});
+            store_.submit(home_, release, Recipient::nobody, {});
         }
         scheduled_ = due_.size();
     }

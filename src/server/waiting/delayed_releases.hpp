@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "server/options.hpp"
@@ -30,10 +32,15 @@ public:
     DelayedReleases(StoreQueue& store, asio::io_context& home, const ServerOptions& options);
     ~DelayedReleases() override;
 
-    // The holder of this lease leaves. False if that cannot be kept, because too many releases are
-    // scheduled or the server is stopping: release the lease at once. `place` is kept as long as
-    // the release is scheduled.
-    [[nodiscard]] bool announce(const LockKey& key, LockId lock_id, std::shared_ptr<void> place);
+    // The holder of this lease leaves. Nothing if that cannot be kept, because too many releases
+    // are scheduled or the server is stopping: release the lease at once. `place` is kept as long
+    // as the release is scheduled. Several announcements for one lease are one release.
+    using Number = std::uint64_t;
+    [[nodiscard]] std::optional<Number> announce(const LockKey& key, LockId lock_id,
+                                                 std::shared_ptr<void> place);
+    // The store did not say whether the announced lease is alive. What was confirmed for another
+    // announcement stays.
+    void withdraw(LockId lock_id, Number number);
     // Releases the lease then, unless its holder came back since it was announced. False if the
     // server is stopping: release the lease at once. `by` is for the history.
     [[nodiscard]] bool end_later(const Lease& lease, std::chrono::milliseconds after,
@@ -54,10 +61,16 @@ private:
     struct Scheduled {
         Release release;
         std::shared_ptr<void> place;  // in the quota of the client's token
+        Number number;
+        std::size_t unconfirmed;  // announcements for which the store is being asked
+        bool confirmed = false;
     };
     using Due = std::multimap<Clock::time_point, Scheduled>;
 
+    using ById = std::unordered_map<LockId, Due::iterator>;
+
     void cancel(LockId lock_id);
+    void forget(ById::iterator announced);  // under mutex_
     void set_timer();
     void on_time();
 
@@ -68,9 +81,10 @@ private:
     Timer timer_;                            // of the home thread
 
     std::mutex mutex_;
-    bool closed_ = false;                              // guarded by mutex_
-    Due due_;                                          // guarded by mutex_
-    std::unordered_map<LockId, Due::iterator> by_id_;  // guarded by mutex_; of all in due_
+    bool closed_ = false;  // guarded by mutex_
+    Number numbers_ = 0;   // guarded by mutex_
+    Due due_;              // guarded by mutex_
+    ById by_id_;           // guarded by mutex_; of all in due_
 };
 
 }  // namespace leasehold::server

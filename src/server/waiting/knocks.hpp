@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace leasehold::server {
 struct Knock {
     std::string by{};
     std::string message{};
-    Time at{};  // on the store's clock
+    Time at{};            // on the store's clock
+    std::string token{};  // the id of the client's token; empty without one
 };
 
 // Remembers knocks for a while. A holder learns of them when it checks or renews its lease. Other
@@ -27,13 +29,24 @@ class Knocks {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // A new key replaces the key with the oldest knocks. A new knock replaces the oldest knock on
-    // its key, or is refused.
+    // If there is no room for a new key, the token that was the last to knock on the most keys
+    // loses its oldest knocks. If there is no room for a new knock on its key, the token with the
+    // most knocks there loses its oldest, or the new knock is refused. So no token replaces the
+    // knocks of others that have fewer.
     static constexpr std::size_t most_keys = 1000;
     static constexpr std::size_t most_per_key = 10;
     static constexpr std::chrono::minutes kept_for{10};
-    // On one key an owner may knock once in this time, and all owners together most_per_key times.
+    // On one key an owner may knock once in this time, and a token most_per_key times.
     static constexpr std::chrono::seconds breather{5};
+
+    // For this number of knocks that come too early, the store is asked whether the key is still
+    // held: a person who knocks again learns that it is free by now.
+    static constexpr int most_early = 3;
+
+    // How long to wait before knocking again, if an owner has come too early that often. Then the
+    // store is not asked.
+    [[nodiscard]] std::optional<Clock::duration> pause_of(
+        const LockKey& key, const Knock& knock, Clock::time_point now = Clock::now()) const;
 
     // Adds the knock. If that is too early, returns how long to wait before knocking again.
     [[nodiscard]] std::optional<Clock::duration> add(const LockKey& key,
@@ -52,17 +65,32 @@ private:
     struct Kept {
         Knock knock;
         Clock::time_point at;
-        std::vector<Fence> fences;  // the leases that were alive at that time
+        Fence newest;  // of the leases that were alive at that time; all others had lower fences
+        int came_early = 0;  // how often its owner knocked again too early
     };
+    using Line = std::deque<Kept>;  // on one key, the oldest first
+    [[nodiscard]] static std::string_view token_of(const Kept& kept) { return kept.knock.token; }
 
     [[nodiscard]] std::vector<Knock> find(const LockKey& key, Fence fence,
                                           Clock::time_point now) const;
-    // Forgets old knocks, and one key more if there is no room for a new one.
-    void make_room(const LockKey& key, Clock::time_point now);
+    // Where the knock that makes room for one more of this token is, in a line that is full.
+    [[nodiscard]] static Line::const_iterator replaced_by(const std::string& token,
+                                                          const Line& line);
+    [[nodiscard]] static std::optional<Clock::duration> pause_before(const Line& line,
+                                                                     const Knock& knock,
+                                                                     Clock::time_point now);
+
+    // Under mutex_:
+    // Forgets old knocks, and more of them if there is no room for a new key.
+    void make_room(const LockKey& key, const std::string& token, Clock::time_point now);
+    // The token that was the last to knock on the most keys, where `asking` counts with one more.
+    [[nodiscard]] std::string fullest(const std::string& asking) const;
+    // Forgets the token's knocks on the key on which its last knock is the oldest.
+    void forget_oldest_of(const std::string& token);
 
     mutable std::mutex mutex_;
-    std::unordered_map<LockKey, std::deque<Kept>> kept_;  // guarded by mutex_
-    std::atomic<std::size_t> keys_{0};                    // the size of kept_
+    std::unordered_map<LockKey, Line> kept_;  // guarded by mutex_
+    std::atomic<std::size_t> keys_{0};        // the size of kept_
 };
 
 }  // namespace leasehold::server

@@ -26,7 +26,7 @@ constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
     "the client closed the connection, or sent too much, while it waited; nothing was granted";
 
-constexpr auto not_welcome = "the token was changed while its client waited; nothing was granted";
+constexpr auto token_changed = "the token was changed while its client waited; nothing was granted";
 
 bool names(const Refusal& refusal, const std::string& owner) {
     return !owner.empty() &&
@@ -42,7 +42,7 @@ bool names_all(const Refusal& refusal) {
 struct WaitingRoom::Waiter {
     TryLock wanted;
     Clock::time_point until;
-    std::function<bool()> welcome{};        // until it is answered
+    std::function<bool()> still_allowed{};  // until it is answered
     std::function<void(Outcome)> resume{};  // on the waiter's own executor
     // Where it is in the room, from joining to the answer.
     Clock::time_point since{};
@@ -55,7 +55,7 @@ struct WaitingRoom::Waiter {
     bool is_namesake = false;  // its owner holds the key with another token
     bool answered = false;
 
-    [[nodiscard]] bool is_welcome() const { return !welcome || welcome(); }
+    [[nodiscard]] bool is_still_allowed() const { return !still_allowed || still_allowed(); }
 };
 
 struct WaitingRoom::Line {
@@ -107,9 +107,9 @@ WaitingRoom::WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio:
 WaitingRoom::~WaitingRoom() = default;
 
 Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnection& connection,
-                                std::function<bool()> welcome) {
-    auto waiter =
-        std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience, std::move(welcome));
+                                std::function<bool()> still_allowed) {
+    auto waiter = std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience,
+                                           std::move(still_allowed));
     auto begin = [&](auto resume) {
         waiter->resume = std::move(resume);
         connection.watch(
@@ -147,7 +147,7 @@ void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
     const bool unknown = wanted.fresh_lock_id && wanted.lock_id == lease.lock_id;
     if (!unknown) return;
     Release release{.key = lease.key, .lock_id = lease.lock_id, .by = wanted.token_id};
-    store_.submit(home_, std::move(release), Told::nobody, {});
+    store_.submit(home_, std::move(release), Recipient::nobody, {});
 }
 
 void WaitingRoom::answered(const Answered& answered) {
@@ -207,16 +207,16 @@ std::vector<WaitingRoom::WaiterPtr> WaitingRoom::everybody() const {
     return all;
 }
 
-void WaitingRoom::send_away_unwelcome() {
+void WaitingRoom::send_away_revoked() {
     asio::dispatch(home_, [this] {
-        std::vector<WaiterPtr> unwelcome = everybody();
-        std::erase_if(unwelcome, [](const WaiterPtr& waiter) { return waiter->is_welcome(); });
+        std::vector<WaiterPtr> revoked = everybody();
+        std::erase_if(revoked, [](const WaiterPtr& waiter) { return waiter->is_still_allowed(); });
         // From the end of each line, so that none of them becomes the first.
-        for (const WaiterPtr& waiter : unwelcome | std::views::reverse) {
+        for (const WaiterPtr& waiter : revoked | std::views::reverse) {
             if (waiter->line->trying == waiter.get()) {
                 end_patience(waiter);
             } else {
-                answer(waiter, not_sent(not_welcome));
+                answer(waiter, not_sent(token_changed));
             }
         }
         set_timer();
@@ -252,7 +252,7 @@ void WaitingRoom::join_or_refuse(const WaiterPtr& waiter) {
 
 void WaitingRoom::join(const WaiterPtr& waiter) {
     if (closed_) return answer(waiter, not_sent(stopping));
-    if (!waiter->is_welcome()) return answer(waiter, not_sent(not_welcome));
+    if (!waiter->is_still_allowed()) return answer(waiter, not_sent(token_changed));
     if (waiting_ > options_.waiters)
         return answer(waiter, not_sent("too many tries wait already; nothing was granted"));
     auto& line = lines_[waiter->wanted.key];
@@ -342,7 +342,7 @@ void WaitingRoom::serve(Line& line) {
     if (closed_ || (first->has_tried && !line.again)) return;
     try {
         // The answer comes in a later turn of the event loop.
-        store_.submit(home_, first->wanted, Told::nobody,
+        store_.submit(home_, first->wanted, Recipient::nobody,
                       [this, first](Outcome outcome) { tried(first, std::move(outcome)); });
     } catch (const std::bad_alloc&) {
         line.again = true;

@@ -34,6 +34,9 @@ namespace leasehold::server {
 //    store at that moment, the store's answer is its answer.
 // 6. A client that closes its connection leaves the line. A lease that was granted to it is
 //    released at once, unless the client may know of it.
+//
+// LockManager has another line, WaitingLines: it knows threads, stop tokens and several keys, and
+// this one knows tokens, connections and places that are kept for clients that come back.
 class WaitingRoom final : public OutcomeListener {
 public:
     // All outlive this. The refusals at the end of a wait are published to `outcomes`.
@@ -42,11 +45,12 @@ public:
     ~WaitingRoom() override;
 
     // A grant, or the refusal when the time is up. A client that is gone by then holds nothing. The
-    // request is within the limits (LockManager::validate). `welcome`, if there is one, says
+    // request is within the limits (LockManager::validate). `still_allowed`, if there is one, says
     // whether the client may still have the lease; it is called on any thread while the try waits.
-    // A client that is not welcome any more is answered at once.
+    // A client that may not is answered at once.
     [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience,
-                                     ClientConnection& connection, std::function<bool()> welcome);
+                                     ClientConnection& connection,
+                                     std::function<bool()> still_allowed);
 
     // The owners of the tries that wait for the key, in their order, at most options.waiters_named.
     [[nodiscard]] Task<std::vector<std::string>> line_for(const LockKey& key);
@@ -63,8 +67,8 @@ public:
     // The number of tries that wait for each of these keys.
     [[nodiscard]] Task<std::vector<std::size_t>> waiting_for(std::vector<LockKey> keys);
 
-    // Answers the tries whose clients are not welcome any more.
-    void send_away_unwelcome();
+    // Answers the tries of clients whose token no longer allows them.
+    void send_away_revoked();
     // Answers all tries, and every one that comes later.
     void close();
 
