@@ -38,8 +38,10 @@ const std::vector<Group>& groups() {
         {"postgres", {}},
 #endif
 #if defined(LEASEHOLD_WITH_MARIADB)
+        {"mysql", run_mysql},
         {"mariadb", run_mariadb},
 #else
+        {"mysql", {}},
         {"mariadb", {}},
 #endif
 #if defined(LEASEHOLD_WITH_HTTP)
@@ -47,7 +49,9 @@ const std::vector<Group>& groups() {
         {"crowd", run_crowd},
         {"hostile", run_hostile},
 #else
-        {"server-memory", {}},   {"crowd", {}}, {"hostile", {}},
+        {"server-memory", {}},
+        {"crowd", {}},
+        {"hostile", {}},
 #endif
 #if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_SQLITE)
         {"server-sqlite", run_server_sqlite},
@@ -59,6 +63,7 @@ const std::vector<Group>& groups() {
 #else
         {"server-postgres", {}},
 #endif
+        {"protect", run_protect},
         {"growth", run_growth},
     };
     return all;
@@ -69,8 +74,8 @@ constexpr const char* usage =
                          [--leases N] [--crowd N] [--attack S] [group ...]
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
-Groups: memory sqlite postgres mariadb server-memory server-sqlite server-postgres crowd
-hostile growth; without any, all of them.
+Groups: memory sqlite postgres mysql mariadb server-memory server-sqlite server-postgres
+crowd hostile protect growth; without any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)

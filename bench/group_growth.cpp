@@ -113,14 +113,14 @@ void run_postgres_growth(const Settings& settings, Report& report) {
 #endif
 
 #if defined(LEASEHOLD_WITH_MARIADB)
-void run_mariadb_growth(const Settings& settings, Report& report) {
-    testing::PrivateMariadb server{mariadb_options()};
+void run_mariadb_growth(const std::string& name, testing::PrivateMariadb& server,
+                        const Settings& settings, Report& report) {
     for (const char* database : {"few", "many"}) server.create_database(database);
     LockManager few{open_store(server.url("few") + "?durability=strict")};
     LockManager many{open_store(server.url("many") + "?durability=strict")};
     hold(few, few_leases);
     hold(many, settings.many_leases);
-    report.add(compare_growth("mariadb", few, many, settings));
+    report.add(compare_growth(name, few, many, settings));
 }
 #endif
 
@@ -135,7 +135,12 @@ void run_growth(const Settings& settings, Report& report) {
     run_postgres_growth(settings, report);
 #endif
 #if defined(LEASEHOLD_WITH_MARIADB)
-    run_mariadb_growth(settings, report);
+    if (testing::PrivateMysql::is_there()) {
+        testing::PrivateMysql server{mysql_options()};
+        run_mariadb_growth("mysql", server, settings, report);
+    }
+    testing::PrivateMariadb server{mariadb_options()};
+    run_mariadb_growth("mariadb", server, settings, report);
 #endif
 }
 

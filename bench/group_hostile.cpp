@@ -95,8 +95,52 @@ void share_a_key(const PeerServer& server) {
     }
 }
 
+std::string attackers_post(std::string_view target, const std::string& body) {
+    std::string out;
+    print_http_request(out, "POST", target, as_attacker, body);
+    return out;
+}
+
+// More takes and releases under one owner than a store looks through for one release_all.
+void make_an_owner_too_large(const PeerServer& server) {
+    constexpr std::size_t rounds = 5;
+    constexpr std::size_t keys = 512;
+    const Connection connection{server.port()};
+    for (std::size_t round = 0; round < rounds; ++round) {
+        const std::string body = batch_of(2 * keys, [&](std::size_t i) {
+            const std::string number = std::to_string(100'000 + round * keys + i / 2);
+            std::string request =
+                i % 2 == 0 ? R"({"op":"try","owner":"attacker/large",)" : R"({"op":"release",)";
+            request.append(R"("type":"Ended","id":")").append(number);
+            request.append(R"(","lock_id":"22222222-2222-8222-8222-000000)").append(number);
+            return request.append(R"("})");
+        });
+        const Answered answer = exchange(connection, "POST", "/v1/batch", as_attacker, body);
+        if (answer.status != 200) throw std::runtime_error{answer.body};
+    }
+}
+
+// A key with long knocks on it, and the batch that renews its lease very often.
+std::string renewals_with_knocks(const PeerServer& server) {
+    constexpr std::size_t knocks = 10;
+    const Connection connection{server.port()};
+    const Answered taken = exchange(connection, "POST", "/v1/locks/Knocked/1", as_attacker,
+                                    R"({"owner":"attacker/knocked","ttl_ms":3600000})");
+    const std::string lock_id = field_of(taken.body, "lock_id");
+    for (std::size_t i = 0; i < knocks; ++i) {
+        (void)exchange(
+            connection, "POST", "/v1/locks/Knocked/1/knock", as_attacker,
+            R"({"owner":")" + owner_of(i) + R"(","message":")" + std::string(1024, 'm') + R"("})");
+    }
+    return attackers_post("/v1/batch", batch_of(1024, [&](std::size_t) {
+                              return R"({"op":"renew","type":"Knocked","id":"1","ttl_ms":3600000,)"
+                                     R"("lock_id":")" +
+                                     lock_id + R"("})";
+                          }));
+}
+
 // What the attackers send, each of them one after the other.
-std::vector<std::string> weapons() {
+std::vector<std::string> weapons(const std::string& renewals) {
     const auto refused = [](std::size_t) {
         return std::string{R"({"op":"try","type":"Shared","id":"1","owner":"attacker/x"})"};
     };
@@ -112,11 +156,15 @@ std::vector<std::string> weapons() {
                R"("11111111-1111-8111-8111-)" +
                std::string(digits - number.size(), '0') + number + R"("})";
     };
-    const auto post = [](std::string_view target, const std::string& body) {
-        std::string out;
-        print_http_request(out, "POST", target, as_attacker, body);
-        return out;
+    const auto taken_and_released = [](std::size_t i) {
+        return std::string{R"({"owner":"attacker/t","type":"Taken","id":")"} +
+               std::to_string(i / 2) +
+               (i % 2 == 0 ? R"(","op":"try"})" : R"(","op":"release_all"})");
     };
+    const auto too_large = [](std::size_t) {
+        return std::string{R"({"op":"release_all","owner":"attacker/large"})"};
+    };
+    const auto post = attackers_post;
     return {
         post("/v1/batch", batch_of(1024, refused)),
         post("/v1/locks/Shared/1", R"({"owner":"attacker/w","wait_ms":500})"),
@@ -124,18 +172,28 @@ std::vector<std::string> weapons() {
         post("/v1/locks/Shared/1", R"({"owner":"attacker/v"})"),
         post("/v1/batch", batch_of(1024, drawn)),
         post("/v1/locks/Shared/1/knock", R"({"owner":"attacker/k","message":"give it to me"})"),
+        post("/v1/batch", batch_of(1024, taken_and_released)),
+        post("/v1/batch", batch_of(16, too_large)),
+        renewals,
     };
 }
 
-// Every fourth attacker does not read its answers, and connects again after a while.
-void attack(const PeerServer& server, std::size_t number, const std::atomic<bool>& over) {
-    const std::vector<std::string> all = weapons();
+// Every fourth attacker does not read its answers, and connects again after a while. Another eighth
+// of them send half a body and then nothing.
+void attack(const PeerServer& server, std::size_t number, const std::vector<std::string>& all,
+            const std::atomic<bool>& over) {
     const bool reads = number % 4 != 0;
+    const bool sends_halves = number % 8 == 1;
     for (std::size_t at = number; !over;) {
         try {
             const Connection connection{server.port()};
             if (!reads) {
                 for (int i = 0; i < 4; ++i) connection.send(all[0]);
+                for (int i = 0; i < 20 && !over; ++i) std::this_thread::sleep_for(100ms);
+                continue;
+            }
+            if (sends_halves) {
+                connection.send(std::string_view{all[0]}.substr(0, all[0].size() / 2));
                 for (int i = 0; i < 20 && !over; ++i) std::this_thread::sleep_for(100ms);
                 continue;
             }
@@ -235,6 +293,8 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
     std::ofstream{tokens} << token_file;
     const PeerServer server = start_leasehold(url, {"--tokens", tokens.string()});
     share_a_key(server);
+    make_an_owner_too_large(server);
+    const std::vector<std::string> all = weapons(renewals_with_knocks(server));
     const Latencies quiet = measure(server, settings.attack / 4);
     const std::size_t resident_before = server.resident_bytes();
 
@@ -244,7 +304,7 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
     {
         std::vector<std::jthread> crowd;
         for (std::size_t i = 0; i < attackers; ++i) {
-            crowd.emplace_back([&server, i, &over] { attack(server, i, over); });
+            crowd.emplace_back([&server, i, &all, &over] { attack(server, i, all, over); });
         }
         const std::jthread watch{[&](const std::stop_token& stop) {
             while (!stop.stop_requested()) {

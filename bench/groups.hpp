@@ -9,6 +9,7 @@ namespace leasehold::bench {
 void run_memory(const Settings& settings, Report& report);
 void run_sqlite(const Settings& settings, Report& report);
 void run_postgres(const Settings& settings, Report& report);
+void run_mysql(const Settings& settings, Report& report);
 void run_mariadb(const Settings& settings, Report& report);
 void run_server_memory(const Settings& settings, Report& report);
 void run_server_sqlite(const Settings& settings, Report& report);
@@ -16,6 +17,7 @@ void run_server_postgres(const Settings& settings, Report& report);
 void run_crowd(const Settings& settings, Report& report);
 void run_hostile(const Settings& settings, Report& report);
 // Every store that was built.
+void run_protect(const Settings& settings, Report& report);
 void run_growth(const Settings& settings, Report& report);
 
 }  // namespace leasehold::bench

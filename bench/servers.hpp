@@ -14,4 +14,10 @@ inline testing::PrivateServerOptions mariadb_options() {
             .environment = {}};
 }
 
+inline testing::PrivateServerOptions mysql_options() {
+    return {.settings = {"--innodb-buffer-pool-size=128M", "--innodb-redo-log-capacity=100M",
+                         "--innodb-use-native-aio=ON", "--performance-schema=ON"},
+            .environment = {}};
+}
+
 }  // namespace leasehold::bench

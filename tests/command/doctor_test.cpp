@@ -6,6 +6,7 @@
 
 #include "command/host.hpp"
 #include "command/serving.hpp"
+#include "faults/databases.hpp"
 #include "support/private_etcd.hpp"
 #include "unit/waiting.hpp"
 
@@ -34,7 +35,8 @@ private:
 };
 
 TEST_F(Doctor, FindsATableThatIsMissing) {
-    EXPECT_TRUE(contains(leasehold({"doctor", "--store", store()}).output, "ok       schema"));
+    EXPECT_TRUE(contains(leasehold({"doctor", "--store", store()}).output,
+                         "ok       schema       all tables are there"));
     execute("drop table lock_shares");
     const auto ill = leasehold({"doctor", "--store", store()});
     EXPECT_EQ(ill.exit_code, 1) << ill.output;
@@ -82,6 +84,8 @@ TEST_F(Doctor, ReadsTheClockWithATokenThatMayOnlyTakeLocks) {
 
 TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
     const testing::PrivateEtcd etcd;
+    EXPECT_TRUE(contains(leasehold({"doctor", "--store", etcd.url()}).output,
+                         "ok       schema       all keys are there"));
     const Serving server{etcd.url()};
     EXPECT_FALSE(contains(leasehold({"doctor", "--store", server.url()}).output, "alarm"));
     (void)testing::ask_http(etcd.port(), "/v3/maintenance/alarm",
@@ -97,6 +101,33 @@ TEST_F(Doctor, ShowsTheAlarmsOfEtcd) {
     EXPECT_EQ(direct.exit_code, 1);
     EXPECT_TRUE(contains(direct.output, "space exceeded")) << direct.output;
     EXPECT_TRUE(contains(direct.output, "etcdctl alarm list")) << direct.output;
+}
+
+class DoctorOfAServer : public faults::ServerTest {};
+INSTANTIATE_TEST_SUITE_P(, DoctorOfAServer,
+                         ::testing::Values(faults::on_mysql(), faults::on_mariadb()),
+                         faults::by_store());
+
+// A program that writes the dates of a zone nine hours ahead makes locks that end nine hours later
+// than it means.
+TEST_P(DoctorOfAServer, WarnsOfLocksThatLookHoursLong) {
+    const std::vector<std::string> call{"doctor", "--store", url()};
+    EXPECT_FALSE(contains(leasehold(call).output, "time zone"));
+    const auto program = connect();
+    const auto insert = [&](const std::string& id, const std::string& minutes) {
+        program->run("insert into locks values ('Order', '" + id + "', 'program-" + id +
+                     "', utc_timestamp() + interval " + minutes + " minute)");
+    };
+    insert("1", "5");
+    EXPECT_FALSE(contains(leasehold(call).output, "time zone"));
+    insert("2", "545");
+    const auto ill = leasehold(call);
+    EXPECT_EQ(ill.exit_code, 0) << ill.output;
+    EXPECT_TRUE(contains(ill.output,
+                         "warning  time zone    the lock Order/2, which has no owner, "
+                         "ends in 9h"))
+        << ill.output;
+    EXPECT_TRUE(contains(ill.output, "time_zone=+09:00")) << ill.output;
 }
 
 }  // namespace

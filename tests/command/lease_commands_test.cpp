@@ -137,6 +137,16 @@ TEST_F(Command, SharesAKeyWithThoseWhoShareIt) {
     EXPECT_EQ(std::get<HolderPage>(json({"who", "Price/1"})).size(), 2U);
 }
 
+TEST_F(Command, TakesAPlaceOfAKeyThatHasSome) {
+    EXPECT_EQ(run({"try", "Job/1", "--places", "2"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Job/1", "--places", "2"}).exit_code, 0);
+    EXPECT_EQ(run({"try", "Job/1", "--places", "2"}).exit_code, 1);
+    EXPECT_EQ(std::get<HolderPage>(json({"who", "Job/1"})).size(), 2U);
+    const auto none = run({"try", "Job/2", "--places", "0"});
+    EXPECT_NE(none.exit_code, 0);
+    EXPECT_TRUE(contains(none.output, "at least 1")) << none.output;
+}
+
 TEST_F(Command, WaitsForAKeyThatIsReleasedMeanwhile) {
     EXPECT_EQ(run({"try", "Order/1", "--ttl", "300ms"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Order/1", "--wait", "60s"}).exit_code, 0);
@@ -254,6 +264,14 @@ TEST_F(Command, SaysWhereTheDashesOfRunBelong) {
     EXPECT_EQ(finished.exit_code, 2);
     EXPECT_TRUE(contains(finished.output, "leasehold run --wait 5s nightly -- echo -n hi"))
         << finished.output;
+    // Also where the lock has the name of the command, or of the subcommand.
+    const auto same_name = run({"run", "echo", "echo", "hi"});
+    EXPECT_TRUE(contains(same_name.output, "leasehold run echo -- echo hi")) << same_name.output;
+    const auto run_run = run({"run", "run", "run", "hi"});
+    EXPECT_TRUE(contains(run_run.output, "leasehold run run -- run hi")) << run_run.output;
+    const auto option_last = run({"run", "nightly", "echo", "--note", "echo"});
+    EXPECT_TRUE(contains(option_last.output, "leasehold run nightly -- echo --note echo"))
+        << option_last.output;
 }
 
 TEST_F(Command, NamesEverythingThatBreakNeedsAtOnce) {

@@ -108,6 +108,14 @@ TEST_F(Run, SharesALockWithThoseWhoShareIt) {
     EXPECT_EQ(run({}, {"true"}).exit_code, 120);
 }
 
+TEST_F(Run, TakesOneOfAFewPlaces) {
+    auto first = start({"--places", "2"}, {"sleep", "1000"});
+    ASSERT_TRUE(eventually([&] { return is_held(); }));
+    EXPECT_EQ(run({"--places", "2"}, {"true"}).exit_code, 0);
+    EXPECT_EQ(run({"--places", "1"}, {"true"}).exit_code, 120);
+    EXPECT_EQ(run({}, {"true"}).exit_code, 120);
+}
+
 TEST_F(Run, WaitsForItsTurn) {
     auto first = start({}, {"sh", "-c", "until [ -e \"$0\" ]; do sleep 0.01; done", file("go")});
     ASSERT_TRUE(eventually([&] { return is_held(); }));

@@ -78,6 +78,35 @@ TEST_F(ServeCredentials, AnIssuersNewKeysAreReadWithoutASignal) {
     EXPECT_TRUE(contains(content_of(file("audit")), "\"action\":\"jwt_keys\""));
 }
 
+TEST_F(ServeCredentials, AnotherIssuerIsReadAtASignalAndEndsTheWaitsOfTheOldOnes) {
+    const JwtKey key{"EdDSA", "one"};
+    const std::string config = write("config.toml", "jwt_issuer = \"https://login.example\"\n");
+    Serving server{"memory:",
+                   {"--jwt-keys", write("keys.json", testing::key_set({&key})), "--jwt-audience",
+                    "leasehold", "--failed-tokens", "0", "--config", config}};
+    const std::string fields =
+        "Authorization: Bearer " + key.jwt(claims_of("alice", {"use", "see"})) + "\r\n";
+    testing::Client client = server.connect();
+    ASSERT_EQ(client.ask("POST", "/v1/locks/Order/1", R"({"owner":"alice/1"})", fields).status,
+              201U);
+    testing::Client waiting = server.connect();
+    waiting.send(testing::message("POST", "/v1/locks/Order/1",
+                                  R"({"owner":"alice/2","wait_ms":60000})", fields));
+    ASSERT_TRUE(testing::eventually([&] {
+        return client.ask("GET", "/v1/locks/Order/1", {}, fields)
+                   .json()
+                   .at("waiting")
+                   .as_array()
+                   .size() == 1;
+    }));
+    write("config.toml", "jwt_issuer = \"https://other.example\"\n");
+    server.signal(SIGHUP);
+    EXPECT_EQ(waiting.receive().status, 401U);
+    EXPECT_EQ(client.ask("GET", "/v1/locks", {}, fields).status, 401U);
+    EXPECT_FALSE(contains(server.output(), "need a restart"));
+    EXPECT_EQ(server.stop(), 0);
+}
+
 TEST_F(ServeCredentials, JwtSettingsThatDoNotFitAreRefused) {
     const JwtKey key{"EdDSA", "one"};
     const std::string keys = write("keys.json", testing::key_set({&key}));
@@ -193,7 +222,8 @@ TEST_F(ServeCredentials, TheDoctorTellsAnAdministratorWhatIsOpen) {
         write("tokens.toml", token("admin", {"--roles", "see,break", "--expires", "90d"}) +
                                  token("broad", {"--roles", "use", "--owner", "*"}) +
                                  token("shop", {"--roles", "use", "--owner", "shop", "--expires",
-                                                "90d", "--rate", "9"}));
+                                                "90d", "--rate", "9"}) +
+                                 "leases = 0\n");
     ::chmod(tokens.c_str(), 0644);
     const Serving server{
         "sqlite:" + file("locks.db"),
@@ -205,12 +235,13 @@ TEST_F(ServeCredentials, TheDoctorTellsAnAdministratorWhatIsOpen) {
     const auto seen = doctor("admin");
     EXPECT_EQ(seen.exit_code, 0) << seen.output;
     for (const std::string expected :
-         {"warning  tokens       speak for every owner: broad",
-          "ok       tokens       may break the leases of others: admin",
-          "warning  expiry       never expire: broad",
-          "warning  rates        may send any number of requests: admin, broad",
+         {"warning  tokens       these tokens speak for every owner: broad",
+          "ok       tokens       these tokens may break the leases of others: admin",
+          "warning  expiry       these tokens never expire: broad",
+          "warning  rates        these tokens may send any number of requests: admin, broad",
           "warning  rates        strangers may try tokens",
-          "warning  quotas       there is no limit for each token of: waiters",
+          "warning  quotas       these tokens have no limit of leases: shop",
+          "warning  quotas       these tokens have no limit of waiters: admin, broad, shop",
           "warning  audit        ",
           "warning  files        everybody on this host can read or change the token file",
           "warning  process      core dumps"}) {
@@ -227,6 +258,23 @@ TEST_F(ServeCredentials, TheDoctorTellsAnAdministratorWhatIsOpen) {
     EXPECT_TRUE(contains(denied.output, "says 403")) << denied.output;
     EXPECT_EQ(leasehold({"doctor", "--server", "sqlite:x"}).exit_code, 2);
     EXPECT_EQ(leasehold({"doctor", "--server", "http://127.0.0.1:1"}).exit_code, 1);
+}
+
+TEST_F(ServeCredentials, TheDoctorTellsThatJwtsHaveNoLimits) {
+    const JwtKey key{"ES256", "key"};
+    const Serving server{
+        "memory:",
+        {"--jwt-keys", write("keys.json", testing::key_set({&key})), "--jwt-issuer",
+         "https://login.example", "--jwt-audience", "leasehold", "--token-leases", "0"}};
+    const auto seen =
+        leasehold({"doctor", "--server", server.url()},
+                  {"LEASEHOLD_TOKEN=" + key.jwt(claims_of("admin", {"see", "break"}))});
+    EXPECT_EQ(seen.exit_code, 0) << seen.output;
+    for (const std::string expected :
+         {"warning  rates        these tokens may send any number of requests: every JWT",
+          "warning  quotas       these tokens have no limit of leases: every JWT"}) {
+        EXPECT_TRUE(contains(seen.output, expected)) << expected << "\n" << seen.output;
+    }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <utility>
 
 #include "conformance/conformance.hpp"
 
@@ -189,6 +190,20 @@ TEST_P(Bounds, TryLockAllTakesAtLeastOneKeyAndNotTooMany) {
     expect_refused([&] { (void)locks.try_lock_all(keys(2), {.lock_id = id_}); }, {"lock_id"});
 }
 
+TEST_P(Bounds, PlacesAreFromOneToAThousandAndForSharedLeases) {
+    LockManager& locks = this->locks();
+    expect_refused([&] { (void)locks.try_lock(key_, {.places = 0}); }, {"at least one place"});
+    expect_refused([&] { (void)locks.try_lock(key_, {.places = 1001}); }, {"1001", "at most 1000"});
+    expect_refused([&] { (void)locks.try_lock_all({key_}, {.places = 0}); }, {"at least one"});
+    expect_refused(
+        [&] {
+            locks.submit(TryLock{.key = key_, .lock_id = id_, .ttl = 1min, .places = 2},
+                         [](const Outcome&) {});
+        },
+        {"shared leases"});
+    expect_not_refused([&] { (void)locks.try_lock(key_, {.places = 1000}); });
+}
+
 TEST_P(Bounds, RequestsOfOnesOwnMakingAreHeldToTheSameBounds) {
     LockManager& locks = this->locks();
     const auto submit = [&](Request request) {
@@ -308,6 +323,95 @@ TEST_P(Bounds, TheDefaultTtlCanBeChosen) {
 }
 
 LEASEHOLD_ON_EVERY_STORE(Bounds);
+
+// Stores that would hold up others while they look through, or end, very many rows.
+class ManyRows : public SqlConformanceTest {
+protected:
+    static std::vector<Request> tries(const std::string& type, std::size_t count,
+                                      const std::string& owner) {
+        std::vector<Request> requests;
+        for (std::size_t i = 0; i < count; ++i) {
+            requests.emplace_back(TryLock{.key = {type, std::to_string(10'000 + i)},
+                                          .lock_id = LockId::random(),
+                                          .owner = owner,
+                                          .ttl = 5min,
+                                          .fresh_lock_id = true});
+        }
+        return requests;
+    }
+
+    static std::vector<Request> releases(const std::vector<Request>& taken) {
+        std::vector<Request> requests;
+        for (const Request& one : taken) {
+            const auto& lease = std::get<TryLock>(one);
+            requests.emplace_back(Release{.key = lease.key, .lock_id = lease.lock_id});
+        }
+        return requests;
+    }
+
+    // All leases, and the number of pages that they took.
+    std::pair<std::vector<Holder>, int> listed(List query) {
+        std::vector<Holder> found;
+        for (int pages = 1;; ++pages) {
+            const HolderPage page = locks().list(query);
+            found.insert(found.end(), page.begin(), page.end());
+            if (!page.may_continue(query.limit)) return {found, pages};
+            query.after = page.last();
+        }
+    }
+};
+
+TEST_P(ManyRows, OfWhichFewMatchAreLookedThroughPageByPage) {
+    const auto store = harness().open();
+    const auto taken = tries("Dead", Limits::rows_looked_through + 100, "alice");
+    take(*store, taken);
+    take(*store, releases(taken));
+    take(*store, tries("Live", 1, "bob"));
+
+    const HolderPage first = locks().list({.limit = 10});
+    EXPECT_TRUE(first.empty());
+    EXPECT_TRUE(first.cut);
+    EXPECT_EQ(first.last().key, (LockKey{"Dead", std::to_string(9'999 + 2'000)}));
+    const auto [all, pages] = listed({.limit = 10});
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all.front().owner, "bob");
+    EXPECT_EQ(pages, 2);
+
+    // These are found at once.
+    for (const List& query : {List{.type = "Live"}, List{.owner = "bob"},
+                              List{.owner = "bob", .scope = OwnerScope::below}}) {
+        const HolderPage page = locks().list(query);
+        EXPECT_EQ(page.size(), 1U);
+        EXPECT_FALSE(page.cut);
+    }
+    EXPECT_TRUE(listed({.type = "Dead", .limit = 10}).first.empty());
+    EXPECT_TRUE(listed({.owner = "alice", .limit = 10}).first.empty());
+    EXPECT_TRUE(must(locks().release_all("alice")).empty());
+    EXPECT_EQ(must(locks().release_all("bob")).size(), 1U);
+}
+
+TEST_P(ManyRows, OfAnOwnerEndInSeveralTransactions) {
+    const auto store = harness().open();
+    constexpr std::size_t many = Limits::released_at_once + 100;
+    take(*store, tries("Order", many, "alice/tab-1"));
+    take(*store, tries("Other", 1, "bob"));
+
+    const Request all = ReleaseAll{.owner = "alice", .scope = OwnerScope::below};
+    Outcome outcome;
+    store->apply({&all, 1}, {&outcome, 1});
+    const auto* fault = std::get_if<StoreFault>(&outcome);
+    ASSERT_NE(fault, nullptr);
+    EXPECT_EQ(fault->cause(), StoreFault::Cause::too_large);
+    EXPECT_EQ(fault->effect(), StoreFault::Effect::none);
+    EXPECT_EQ(listed({.owner = "alice", .scope = OwnerScope::below, .limit = 1000}).first.size(),
+              many);
+
+    const auto released = must(locks().release_all("alice", OwnerScope::below));
+    EXPECT_EQ(released.size(), many);
+    EXPECT_EQ(listed({.limit = 1000}).first.size(), 1U);
+}
+
+LEASEHOLD_ON_EVERY_SQL_STORE(ManyRows);
 
 }  // namespace
 }  // namespace leasehold::conformance

@@ -8,13 +8,15 @@ namespace leasehold::conformance {
 
 std::vector<UnderTest<StoreHarness>> every_store() {
     return {{"memory", make_memory_harness},     {"sqlite", make_sqlite_harness},
-            {"postgres", make_postgres_harness}, {"mariadb", make_mariadb_harness},
-            {"etcd", make_etcd_harness},         {"http", make_http_harness}};
+            {"postgres", make_postgres_harness}, {"mysql", make_mysql_harness},
+            {"mariadb", make_mariadb_harness},   {"etcd", make_etcd_harness},
+            {"http", make_http_harness}};
 }
 
 std::vector<UnderTest<SqlHarness>> every_sql_store() {
     return {{"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},
+            {"mysql", make_mysql_harness},
             {"mariadb", make_mariadb_harness}};
 }
 
@@ -22,9 +24,22 @@ std::vector<UnderTest<SqlHarness>> only_postgres() {
     return {{"postgres", make_postgres_harness}};
 }
 
+std::vector<UnderTest<SqlHarness>> only_sqlite() {
+    return {{"sqlite", make_sqlite_harness}};
+}
+
+std::vector<UnderTest<SqlHarness>> only_mysql() {
+    return {{"mysql", make_mysql_harness}};
+}
+
+std::vector<UnderTest<SqlHarness>> mysql_and_mariadb() {
+    return {{"mysql", make_mysql_harness}, {"mariadb", make_mariadb_harness}};
+}
+
 std::vector<UnderTest<StoreHarness>> every_database() {
     return {{"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},
+            {"mysql", make_mysql_harness},
             {"mariadb", make_mariadb_harness},
             {"etcd", make_etcd_harness}};
 }

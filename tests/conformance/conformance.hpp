@@ -31,7 +31,10 @@ struct UnderTest {
 
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_store();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> every_sql_store();
+[[nodiscard]] std::vector<UnderTest<SqlHarness>> only_sqlite();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> only_postgres();
+[[nodiscard]] std::vector<UnderTest<SqlHarness>> only_mysql();
+[[nodiscard]] std::vector<UnderTest<SqlHarness>> mysql_and_mariadb();
 // The stores that have a schema.
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_database();
 

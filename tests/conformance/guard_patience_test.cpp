@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include <leasehold/stores/mariadb.hpp>
 #include <leasehold/stores/postgres.hpp>
 #include <leasehold/stores/sqlite.hpp>
 
@@ -27,9 +26,11 @@ struct PostgresGuard {
 };
 
 struct MariadbGuard {
-    MariadbGuard() { connection.run("start transaction"); }
+    explicit MariadbGuard(MariadbOr product) : connection{product} {
+        connection.run("start transaction");
+    }
     auto operator()(const Lease& lease, Duration patience) {
-        return mariadb::guard(connection.get(), lease.key, lease.lock_id, patience);
+        return connection.guard(lease.key, lease.lock_id, patience);
     }
     void commit() { connection.run("commit"); }
     MariadbConnection connection;
@@ -90,7 +91,8 @@ protected:
             PostgresGuard first, second;
             check(lease, first, second);
         } else {
-            MariadbGuard first, second;
+            const auto product = GetParam().name == "mysql" ? MariadbOr::mysql : MariadbOr::mariadb;
+            MariadbGuard first{product}, second{product};
             check(lease, first, second);
         }
     }

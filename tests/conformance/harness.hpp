@@ -5,7 +5,9 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
 // What a store lends to the conformance suite.
@@ -68,6 +70,19 @@ public:
     virtual void begin() = 0;
     virtual void commit() = 0;
     virtual void rollback() = 0;
+
+    // Any statement. NULL reads as "". Throws std::runtime_error with the database's message.
+    using Rows = std::vector<std::vector<std::string>>;
+    virtual Rows run(const std::string& sql) = 0;
+    // guard() in plain SQL, as another language would call it. Returns the fence. The message of a
+    // failure is the database's alone.
+    virtual Fence guard_in_sql(const LockKey& key, const std::string& lock_id) = 0;
+    // From now on a statement fails at once where it would wait for another transaction.
+    virtual void wait_for_nobody() = 0;
+    // The next transactions see what was committed before they first read.
+    virtual void repeat_reads() = 0;
+    // Ends the connection as the end of its process does: without a word to the database.
+    virtual void die() = 0;
 };
 
 // A harness of a store that lives in the application's own database.
@@ -80,6 +95,20 @@ public:
         granted_or_busy,
     };
     [[nodiscard]] virtual OtherKeys other_keys_beside_a_transaction() const = 0;
+
+    [[nodiscard]] virtual std::unique_ptr<TableProtection> protection() = 0;
+    // A name in SQL, whatever letters it has.
+    [[nodiscard]] virtual std::string quoted(const std::string& name) const = 0;
+    // How many rows of all tables the database has read since it was started, once no handle is
+    // open. Only for servers.
+    [[nodiscard]] virtual std::int64_t rows_read() {
+        throw std::logic_error{"this store counts no rows"};
+    }
+    // Lets the database learn how its tables have grown. Only for servers.
+    virtual void analyze() { throw std::logic_error{"this store has no statistics"}; }
+
+    // Drops a trigger of a protected table by hand.
+    virtual void drop_a_trigger(const std::string& table) = 0;
 
     // A connection on which no transaction has begun.
     [[nodiscard]] virtual std::unique_ptr<CallerTransaction> connect() = 0;
@@ -97,6 +126,7 @@ public:
 [[nodiscard]] std::unique_ptr<SqlHarness> make_sqlite_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_postgres_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mariadb_harness();
+[[nodiscard]] std::unique_ptr<SqlHarness> make_mysql_harness();
 
 // Does nothing until the real clock, which the SQL stores go by, has moved that far. For leases
 // that must run out while a transaction is open, when let_pass() cannot touch their rows.

@@ -33,6 +33,7 @@ public:
         return client_->concurrency();
     }
     [[nodiscard]] StoreStatus status() override { return client_->status(); }
+    [[nodiscard]] StoreLine* line() noexcept override { return client_->line(); }
 
 private:
     leasehold::testing::RunningServer server_;

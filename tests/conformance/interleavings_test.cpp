@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <variant>
 
 #include "conformance/conformance.hpp"
@@ -163,22 +164,30 @@ private:
                 const std::string& story) {
         Outcome outcome;
         handles_[session]->apply({&request, 1}, {&outcome, 1});
-        const std::string difference = model.judge(request, outcome);
-        if (!difference.empty()) fail(difference + " in\n" + story);
+        expect_judged(request, outcome, model, story);
         return outcome;
     }
 
     void expect_exclusion(std::size_t session, const Stage& stage, ReferenceModel& model,
                           const std::string& story) {
-        for (const LockKey& key : {stage.key, stage.second_key}) {
-            const Outcome outcome = ask(session, Holders{key}, model, story);
+        const std::array<Request, 2> requests{Holders{stage.key}, Holders{stage.second_key}};
+        std::array<Outcome, 2> outcomes;
+        handles_[session]->apply(requests, outcomes);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            expect_judged(requests[i], outcomes[i], model, story);
             if (HasFatalFailure()) return;
-            const auto& holders = std::get<HolderPage>(outcome);
+            const auto& holders = std::get<HolderPage>(outcomes[i]);
             const auto writers = std::ranges::count(holders, Mode::exclusive, &Holder::mode);
             if (writers > 1 || (writers == 1 && holders.size() > 1)) {
                 fail("two hold the key in\n" + story);
             }
         }
+    }
+
+    static void expect_judged(const Request& request, const Outcome& outcome, ReferenceModel& model,
+                              const std::string& story) {
+        const std::string difference = model.judge(request, outcome);
+        if (!difference.empty()) fail(difference + " in\n" + story);
     }
 
     static void fail(const std::string& what) { FAIL() << what; }

@@ -102,6 +102,7 @@ private:
                         .since = {},
                         .max_hold = sometimes_max_hold(),
                         .token_id = token_id()};
+        if (request.mode == Mode::shared && one_in(3)) request.places = 1 + below(3);
         if (one_in(8) && remembers(request.key)) request.since = model_.highest_fence(request.key);
         if (request.since && one_in(2) && *request.since > 0) --*request.since;
         remember(request);
@@ -115,6 +116,7 @@ private:
                            .note = one_in(3) ? "all" : "",
                            .max_hold = sometimes_max_hold(),
                            .token_id = token_id()};
+        if (request.mode == Mode::shared && one_in(3)) request.places = 1 + below(3);
         for (const LockKey& key : keys_) {
             if (!one_in(3)) continue;
             request.keys.push_back(key);
@@ -130,6 +132,7 @@ private:
                       .note = request.note,
                       .since = {},
                       .max_hold = request.max_hold,
+                      .places = request.places,
                       .token_id = request.token_id});
         }
         return request;

@@ -79,6 +79,13 @@ ReferenceModel::Ruling ReferenceModel::rule(const TryLock& request) const {
             ruling.conflicts.push_back(i);
         }
     }
+    if (ruling.verdict == Verdict::fresh && request.places) {
+        std::vector<std::size_t> living;
+        for (std::size_t i = 0; i < lives_.size(); ++i) {
+            if (lives_[i].key == request.key && alive(lives_[i])) living.push_back(i);
+        }
+        if (living.size() >= *request.places) ruling.conflicts = std::move(living);
+    }
     if (!ruling.conflicts.empty()) {
         ruling.verdict = Verdict::held;
     } else if (ruling.verdict == Verdict::fresh && request.since &&
@@ -174,6 +181,7 @@ std::string ReferenceModel::judge_one(const TryLockAll& request, const Outcome& 
                            .note = request.note,
                            .since = {},
                            .max_hold = request.max_hold,
+                           .places = request.places,
                            .token_id = request.token_id});
         rulings.push_back(rule(singles.back()));
         const Ruling& ruling = rulings.back();

@@ -143,6 +143,7 @@ std::string describe(const Request& request) {
             if constexpr (std::is_same_v<R, TryLock>) {
                 return "try " + r.key.to_string() + " " + first_digits(r.lock_id) + " '" + r.owner +
                        "' " + to_string(r.mode) + " for " + in_minutes(r.ttl) +
+                       (r.places ? " of " + std::to_string(*r.places) + " places" : "") +
                        (r.since ? " since " + std::to_string(*r.since) : "") +
                        (r.max_hold ? " at most " + in_minutes(*r.max_hold) : "") + with(r.token_id);
             } else if constexpr (std::is_same_v<R, TryLockAll>) {

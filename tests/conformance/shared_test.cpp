@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <future>
 
 #include "conformance/conformance.hpp"
 
@@ -175,6 +176,101 @@ TEST_P(Shared, LockTypesSayWhichModeAnAccessNeeds) {
 }
 
 LEASEHOLD_ON_EVERY_STORE(Shared);
+
+// A key with a number of places.
+class Places : public ConformanceTest {
+protected:
+    Result<Lease> take(const std::string& owner, std::size_t places = 3, Duration ttl = 5min) {
+        return locks().try_lock(key_, {.owner = owner, .places = places, .ttl = ttl});
+    }
+    std::vector<Lease> fill() {
+        return {must(take("alice")), must(take("bob")), must(take("carol"))};
+    }
+
+    const LockKey key_{"Job", "encode"};
+};
+
+TEST_P(Places, AsManyAsThereAreAreGrantedAndOneMoreIsRefusedWithTheHolders) {
+    const std::vector<Lease> leases = fill();
+    EXPECT_LT(leases[0].fence, leases[1].fence);
+    EXPECT_LT(leases[1].fence, leases[2].fence);
+    EXPECT_EQ(leases[2].mode, Mode::shared);
+    EXPECT_TRUE(held(take("dave"), {"alice", "bob", "carol"}));
+    EXPECT_EQ(locks().holders(key_).size(), 3U);
+}
+
+TEST_P(Places, APlaceIsFreeOnceItIsReleasedBrokenOrExpired) {
+    const std::vector<Lease> leases = fill();
+    EXPECT_TRUE(granted(locks().release(key_, leases[0].lock_id)));
+    const Lease dave = must(take("dave"));
+    EXPECT_GT(dave.fence, leases[2].fence);
+    EXPECT_TRUE(held(take("erin"), {"bob", "carol", "dave"}));
+    (void)must(locks().break_lock(key_, leases[1].fence, "admin", "stuck"));
+    (void)must(take("erin", 3, 1min));
+    EXPECT_TRUE(held(take("frank"), {"carol", "dave", "erin"}));
+    let_pass(2min);
+    EXPECT_TRUE(granted(take("frank")));
+    EXPECT_TRUE(granted(locks().check(key_, leases[2].lock_id)));
+}
+
+TEST_P(Places, AnOwnerGetsItsOwnPlaceBackAlsoIfAllAreTaken) {
+    const std::vector<Lease> leases = fill();
+    const Lease again = must(take("bob"));
+    EXPECT_EQ(again.lock_id, leases[1].lock_id);
+    EXPECT_EQ(again.fence, leases[1].fence);
+    EXPECT_EQ(locks().holders(key_).size(), 3U);
+}
+
+TEST_P(Places, AnonymousHoldersTakeAPlaceEach) {
+    (void)must(take("", 2));
+    (void)must(take("", 2));
+    EXPECT_TRUE(held(take("", 2), {"", ""}));
+}
+
+TEST_P(Places, AnExclusiveLeaseTakesAllOfThem) {
+    const Lease place = must(take("alice"));
+    EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob"}), {"alice"}));
+    EXPECT_TRUE(granted(locks().release(key_, place.lock_id)));
+    (void)must(locks().try_lock(key_, {.owner = "bob"}));
+    EXPECT_TRUE(held(take("alice"), {"bob"}));
+}
+
+TEST_P(Places, SeveralKeysAreTakenTogetherOrNotAtAll) {
+    const LockKey other{"Job", "upload"};
+    const auto both = [&](const std::string& owner) {
+        return locks().try_lock_all({key_, other}, {.owner = owner, .places = 2});
+    };
+    (void)must(both("alice"));
+    (void)must(locks().try_lock(other, {.owner = "bob", .places = 2}));
+    EXPECT_TRUE(held(both("carol"), {"alice", "bob"}));
+    EXPECT_EQ(owners_of(locks().holders(key_)), std::vector<std::string>{"alice"});
+}
+
+TEST_P(Places, ARepeatedTryGetsTheSamePlaceAndTakesNoSecond) {
+    const TryLock request{
+        .key = key_, .lock_id = LockId::random(), .mode = Mode::shared, .ttl = 5min, .places = 1};
+    const auto store = harness().open();
+    for (int i = 0; i < 2; ++i) {
+        const std::vector<Request> batch{request};
+        std::vector<Outcome> outcome(1);
+        store->apply(batch, outcome);
+        ASSERT_TRUE(std::holds_alternative<Lease>(outcome[0]));
+        EXPECT_EQ(std::get<Lease>(outcome[0]).lock_id, request.lock_id);
+    }
+    EXPECT_EQ(locks().holders(key_).size(), 1U);
+}
+
+TEST_P(Places, AWaiterIsGrantedTheNextFreePlace) {
+    const std::vector<Lease> leases = fill();
+    auto waiter = std::async(std::launch::async, [&] {
+        return locks().lock_for(key_, 1h, {.owner = "dave", .places = 3});
+    });
+    (void)must(locks().release(key_, leases[1].lock_id));
+    EXPECT_EQ(must(waiter.get()).owner, "dave");
+    EXPECT_EQ(locks().holders(key_).size(), 3U);
+}
+
+LEASEHOLD_ON_EVERY_STORE(Places);
 
 }  // namespace
 }  // namespace leasehold::conformance

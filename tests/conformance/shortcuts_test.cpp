@@ -24,8 +24,8 @@
 #include "support/private_server.hpp"
 #include "support/tcp_gate.hpp"
 
-// PostgreSQL and MariaDB answer common requests with one SQL statement, which repeats some of the
-// rules in SQL. These tests compare every answer, and every row that it leaves, with the Rules.
+// PostgreSQL, MySQL and MariaDB answer common requests in one round trip, whose SQL repeats some of
+// the rules in SQL. These tests compare every answer, and every row that it leaves, with the Rules.
 //
 // 1. Random cells are written to the tables with plain SQL.
 // 2. The store is asked one random request about each cell.
@@ -49,6 +49,11 @@ public:
     [[nodiscard]] virtual std::string literal(Time time) const = 0;
     // An expression for the microseconds of a column with a time.
     [[nodiscard]] virtual std::string micros_of(const std::string& column) const = 0;
+    // The same for the expiry in table `locks`.
+    [[nodiscard]] virtual std::string expiry(Time time) const { return literal(time); }
+    [[nodiscard]] virtual std::string micros_of_expiry() const {
+        return micros_of("expiration_time");
+    }
     [[nodiscard]] virtual Time clock() = 0;
 
     [[nodiscard]] std::size_t round_trips() const { return gate_.answers(); }
@@ -92,25 +97,35 @@ private:
 
 class MariadbServer final : public Server {
 public:
-    MariadbServer() : Server{leasehold::testing::shared_mariadb().port()} {}
+    explicit MariadbServer(MariadbOr product)
+        : Server{login_of_the_tests(product).port}, product_{product}, connection_{product} {}
     std::unique_ptr<Store> open(StoreOptions options) override {
-        mariadb::Login target = mariadb_of_the_tests();
+        mariadb::Login target = login_of_the_tests(product_);
         target.port = gate_port();
-        return mariadb::open(target, options);
+        return open_store_of_the_tests(product_, target, options);
     }
     Rows run(const std::string& sql) override { return connection_.run(sql); }
     std::string literal(Time time) const override { return std::to_string(micros(time)); }
     std::string micros_of(const std::string& column) const override { return column; }
+    std::string expiry(Time time) const override {
+        if (time == never) return "'9999-12-31 23:59:59.999999'";
+        return "timestamp'1970-01-01 00:00:00' + interval " + literal(time) + " microsecond";
+    }
+    std::string micros_of_expiry() const override {
+        return "if(expiration_time >= '9999-12-31', " + literal(never) +
+               ", timestampdiff(microsecond, '1970-01-01', expiration_time))";
+    }
     Time clock() override {
         return time_from(std::stoll(
             run("select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)").front().front()));
     }
 
 private:
+    const MariadbOr product_;
     MariadbConnection connection_;
 };
 
-LockId lock_id_of(const Request& request) {
+LockId id_meant_by(const Request& request) {
     return std::visit(
         []<class R>(const R& r) {
             if constexpr (requires { r.lock_id; }) {
@@ -145,7 +160,7 @@ public:
             if (each.elsewhere) {
                 const Time now = server_.clock();
                 LockRow row;
-                row.lock_id = lock_id_of(each.request);
+                row.lock_id = id_meant_by(each.request);
                 row.fence = 1;
                 row.granted_at = row.touched_at = now;
                 row.expires_at = now + 1h;
@@ -184,7 +199,7 @@ public:
         add("locks",
             "case when mode = 1 and ended = 0 then '' else lockid end, owner, note, token_id, "
             "ended_by, ended_why, " +
-                time("expiration_time") + ", " + time("granted_at") + ", " + time("touched_at") +
+                server_.micros_of_expiry() + ", " + time("granted_at") + ", " + time("touched_at") +
                 ", " + time("ended_at") + ", mode, fence, ended",
             "1");
         add("lock_shares",
@@ -258,7 +273,8 @@ private:
         return "(" +
                texts({key.type(), key.id(), row.lock_id.to_string(), row.owner, row.note,
                       row.token_id, row.ended_by, row.ended_why}) +
-               ", " + times({row.expires_at, row.granted_at, row.touched_at, row.ended_at}) + ", " +
+               ", " + server_.expiry(row.expires_at) + ", " +
+               times({row.granted_at, row.touched_at, row.ended_at}) + ", " +
                std::to_string(number_of(row.mode)) + ", " + std::to_string(row.fence) + ", " +
                std::to_string(number_of(row.ended)) + ")";
     }
@@ -357,7 +373,8 @@ class Shortcuts : public SqlConformanceTest {
 protected:
     [[nodiscard]] static std::unique_ptr<Server> connect() {
         if (GetParam().name == "postgres") return std::make_unique<PostgresServer>();
-        return std::make_unique<MariadbServer>();
+        return std::make_unique<MariadbServer>(GetParam().name == "mysql" ? MariadbOr::mysql
+                                                                          : MariadbOr::mariadb);
     }
 };
 
@@ -489,6 +506,7 @@ TEST_P(PostgresRoundTrips, AreThoseThatTheDocumentationPromises) {
 }
 
 const std::vector<UnderTest<SqlHarness>> with_shortcuts{{"postgres", make_postgres_harness},
+                                                        {"mysql", make_mysql_harness},
                                                         {"mariadb", make_mariadb_harness}};
 LEASEHOLD_ON(with_shortcuts, Shortcuts);
 LEASEHOLD_ON(only_postgres(), PostgresRoundTrips);

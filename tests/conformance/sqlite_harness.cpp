@@ -1,5 +1,6 @@
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -26,7 +27,8 @@ public:
     }
     SqliteConnection(const SqliteConnection&) = delete;
     SqliteConnection& operator=(const SqliteConnection&) = delete;
-    ~SqliteConnection() { sqlite3_close(db_); }
+    ~SqliteConnection() { die(); }
+    void die() { sqlite3_close(std::exchange(db_, nullptr)); }
 
     SqliteRows run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
         sqlite3_stmt* statement = nullptr;
@@ -54,6 +56,14 @@ public:
     }
 
     [[nodiscard]] sqlite3* get() const { return db_; }
+
+    void load_extension() {
+        sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, nullptr);
+        if (sqlite3_load_extension(db_, LEASEHOLD_SQLITE_EXTENSION, nullptr, nullptr) !=
+            SQLITE_OK) {
+            fail("load_extension");
+        }
+    }
 
 private:
     [[noreturn]] void fail(const std::string& what) const {
@@ -84,11 +94,24 @@ public:
             connection_.run("select text from app_records where record = ?", {record});
         return rows.empty() ? "" : rows.front().front();
     }
-    void begin() override { connection_.run("begin immediate"); }
+    void begin() override { connection_.run(begin_); }
     void commit() override { connection_.run("commit"); }
     void rollback() override { connection_.run("rollback"); }
+    Rows run(const std::string& sql) override { return connection_.run(sql); }
+    Fence guard_in_sql(const LockKey& key, const std::string& lock_id) override {
+        connection_.load_extension();
+        const auto rows =
+            connection_.run("select leasehold_guard(?, ?, ?)",
+                            {std::string{key.type()}, std::string{key.id()}, lock_id});
+        return std::stoll(rows.front().front());
+    }
+    void wait_for_nobody() override { sqlite3_busy_timeout(connection_.get(), 0); }
+    // SQLite does it anyway.
+    void repeat_reads() override { begin_ = "begin"; }
+    void die() override { connection_.die(); }
 
 private:
+    std::string begin_ = "begin immediate";
     SqliteConnection connection_;
 };
 
@@ -124,19 +147,18 @@ public:
 
     void let_pass(Duration duration) override {
         SqliteConnection& db = own();
-        const auto older = [&](const std::string& table, const std::string& column) {
-            db.run("update " + table + " set " + column + " = " + column + " - " +
-                   std::to_string(duration.count()) + " where " + column + " < " +
-                   std::to_string(never.time_since_epoch().count()));
+        const std::string by = std::to_string(duration.count());
+        const std::string forever = std::to_string(never.time_since_epoch().count());
+        const auto older = [&](const std::string& column) {
+            return column + " = iif(" + column + " < " + forever + ", " + column + " - " + by +
+                   ", " + column + ")";
         };
         db.run("begin immediate");
-        for (const char* column : {"expiration_time", "granted_at", "touched_at", "ended_at"}) {
-            older("locks", column);
-        }
-        for (const char* column : {"expiration_time", "granted_at"}) older("lock_shares", column);
-        for (const char* column : {"expiration_time", "granted_at", "ended_at"}) {
-            older("lock_history", column);
-        }
+        db.run("update locks set " + older("expiration_time") + ", " + older("granted_at") + ", " +
+               older("touched_at") + ", " + older("ended_at"));
+        db.run("update lock_shares set " + older("expiration_time") + ", " + older("granted_at"));
+        db.run("update lock_history set " + older("expiration_time") + ", " + older("granted_at") +
+               ", " + older("ended_at"));
         db.run("commit");
     }
 
@@ -146,8 +168,9 @@ public:
         for (const auto& table :
              db.run("select name from sqlite_master where type = 'table' order by name")) {
             text += table.front() + '\n';
-            for (const auto& row :
-                 db.run("select * from \"" + table.front() + "\" order by 1, 2")) {
+            SqliteRows rows = db.run("select * from \"" + table.front() + '"');
+            std::ranges::sort(rows);
+            for (const auto& row : rows) {
                 for (const std::string& field : row) text += field + '|';
                 text += '\n';
             }
@@ -161,6 +184,17 @@ public:
     }
     std::unique_ptr<CallerTransaction> connect() override {
         return std::make_unique<SqliteTransaction>(path_);
+    }
+    std::unique_ptr<TableProtection> protection() override {
+        return sqlite::open_protection(path_);
+    }
+    [[nodiscard]] std::string quoted(const std::string& name) const override {
+        std::string text;
+        for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+        return '"' + text + '"';
+    }
+    void drop_a_trigger(const std::string& table) override {
+        own().run("drop trigger " + quoted("leasehold_protect_update " + table));
     }
 
 private:

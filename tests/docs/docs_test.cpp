@@ -78,7 +78,7 @@ TEST_P(Documentation, SaysWhatIsPrinted) {
 
 std::vector<const char*> pages() {
     std::vector<const char*> all{"README.md", "docs/http.md", "docs/operations.md",
-                                 "docs/server.md"};
+                                 "docs/protect.md", "docs/server.md"};
 #ifdef LEASEHOLD_EXAMPLES
     all.push_back("docs/reliability.md");  // runs one
 #endif

@@ -354,27 +354,35 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
     MovedClock early;
     Meanwhile meanwhile;
     const auto store = open(target_, {.io_timeout = 20s}, meanwhile.on(early.ahead_by({})));
-    for (int moment = 0; moment < 6; ++moment) {
-        const auto other = manager();
-        const LockKey key{"Order", std::to_string(moment)};
-        const Request list = List{.owner = "alice-" + std::to_string(moment)};
-        const Request look = Check{key_, LockId::random()};
-        const auto lease = other->try_lock(key, {.owner = *std::get<List>(list).owner, .ttl = 10s});
-        ASSERT_TRUE(lease);
-        Outcome listed;
-        Outcome looked;
-        store->apply({&look, 1}, {&looked, 1});
-        early.let_pass(20s);
-        meanwhile.let_happen(moment, [&] {
-            ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
+    for (const bool by_owner : {true, false}) {
+        int renewals = 0;
+        for (int moment = 0; moment < 6; ++moment) {
+            const auto other = manager();
+            const std::string name = (by_owner ? "alice-" : "Order-") + std::to_string(moment);
+            const LockKey key{by_owner ? "Order" : name, std::to_string(moment)};
+            const Request list = by_owner ? List{.owner = name} : List{.type = name};
+            const Request look = Check{key_, LockId::random()};
+            const auto lease = other->try_lock(key, {.owner = name, .ttl = 10s});
+            ASSERT_TRUE(lease);
+            Outcome listed;
+            Outcome looked;
             store->apply({&look, 1}, {&looked, 1});
-        });
-        store->apply({&list, 1}, {&listed, 1});
-        // It may have been over before anybody could renew it.
-        if (meanwhile.end()) {
-            ASSERT_TRUE(other->check(key, lease->lock_id));
-            EXPECT_EQ(std::get<HolderPage>(listed).size(), 1U) << "moment " << moment;
+            early.let_pass(20s);
+            bool renewed = false;
+            meanwhile.let_happen(moment, [&] {
+                renewed = other->renew(key, lease->lock_id, 1h).has_value();
+                store->apply({&look, 1}, {&looked, 1});
+            });
+            store->apply({&list, 1}, {&listed, 1});
+            // It may have been over before anybody could renew it.
+            if (!meanwhile.end()) continue;
+            // At a late moment the list has made sure that the lease is dead for every process.
+            EXPECT_EQ(other->check(key, lease->lock_id).has_value(), renewed);
+            EXPECT_EQ(std::get<HolderPage>(listed).size(), renewed ? 1U : 0U)
+                << name << ", moment " << moment;
+            if (renewed) ++renewals;
         }
+        EXPECT_GT(renewals, 1);
     }
 }
 

@@ -9,7 +9,7 @@
 
 namespace leasehold::faults {
 
-// A disk that fails when it is told to, for programs that are started with environment(). Not
+// A disk that fails on command, for programs that are started with environment(). Not
 // thread-safe.
 class BadDisk {
 public:

@@ -73,6 +73,11 @@ WithClock& mariadb_with_clock() {
     return server;
 }
 
+WithClock& mysql_with_clock() {
+    static ServerWithClock server{on_mysql()};
+    return server;
+}
+
 class Clock : public ::testing::TestWithParam<On<WithClock>> {
 protected:
     ~Clock() override { stage_.set_clock(0s); }
@@ -144,6 +149,7 @@ private:
 INSTANTIATE_TEST_SUITE_P(, Clock,
                          ::testing::Values(On<WithClock>{"sqlite", sqlite_with_clock, {}},
                                            On<WithClock>{"postgres", postgres_with_clock, {}},
+                                           On<WithClock>{"mysql", mysql_with_clock, {}},
                                            On<WithClock>{"mariadb", mariadb_with_clock, {}}),
                          by_store());
 
@@ -185,6 +191,7 @@ TEST_P(Clock, SetBackBringsNoDeadLeaseToLifeForANewProcess) {
 class ServerClock : public Clock {};
 INSTANTIATE_TEST_SUITE_P(, ServerClock,
                          ::testing::Values(On<WithClock>{"postgres", postgres_with_clock, {}},
+                                           On<WithClock>{"mysql", mysql_with_clock, {}},
                                            On<WithClock>{"mariadb", mariadb_with_clock, {}}),
                          by_store());
 

@@ -250,7 +250,7 @@ TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
 }
 
 class Deadlock : public Contention {};
-INSTANTIATE_TEST_SUITE_P(, Deadlock, ::testing::Values(on_mariadb()), by_store());
+INSTANTIATE_TEST_SUITE_P(, Deadlock, ::testing::Values(on_mysql(), on_mariadb()), by_store());
 
 // The server, or the cluster it is in, has then rolled the whole transaction back.
 TEST_P(Deadlock, ThatCostsTheCallerItsTransactionIsAFaultAndNoRefusal) {
@@ -289,8 +289,9 @@ TEST_P(Deadlock, OrAnotherErrorOfAReleaseBeforeItsCommitHasNoEffect) {
     const auto other = connect();
     const auto store = open_store(url());
     for (const std::string number : {"1213", "1205", "1644"}) {
+        other->run("drop trigger if exists deadlock");
         other->run(
-            "create or replace trigger deadlock before insert on lock_history for each row "
+            "create trigger deadlock before insert on lock_history for each row "
             "signal sqlstate '45000' set mysql_errno = " +
             number + ", message_text = 'in the way'");
         for (const std::size_t size : {1U, 2U}) {

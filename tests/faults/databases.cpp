@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include <leasehold/stores/mariadb.hpp>
+#include <leasehold/stores/mysql.hpp>
 #include <leasehold/stores/postgres.hpp>
 #include <leasehold/stores/sqlite.hpp>
 
@@ -58,7 +58,8 @@ private:
     std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
 };
 
-class MariadbSession final : public Session {
+// Of MariaDB or MySQL, which differ in the functions of their headers.
+class MariadbSession : public Session {
 public:
     MariadbSession(std::uint16_t port, const std::string& database)
         : connection_{mysql_init(nullptr), mysql_close} {
@@ -91,12 +92,26 @@ public:
         return mariadb::release(connection_.get(), key, lock_id);
     }
 
+protected:
+    [[nodiscard]] MYSQL* get() const { return connection_.get(); }
+
 private:
     [[noreturn]] void fail(const std::string& what) const {
         throw std::runtime_error{what + ": " + mysql_error(connection_.get())};
     }
 
     std::unique_ptr<MYSQL, decltype(&mysql_close)> connection_;
+};
+
+class MysqlSession final : public MariadbSession {
+public:
+    using MariadbSession::MariadbSession;
+    Result<Lease> guard(const LockKey& key, LockId lock_id) override {
+        return mysql::guard(get(), key, lock_id);
+    }
+    Result<Lease> release(const LockKey& key, LockId lock_id) override {
+        return mysql::release(get(), key, lock_id);
+    }
 };
 
 class SqliteSession final : public Session {
@@ -192,6 +207,14 @@ public:
     }
 };
 
+class MysqlServer final : public PrivateServer<testing::PrivateMysql> {
+public:
+    using PrivateServer::PrivateServer;
+    std::unique_ptr<Session> connect(const std::string& name) override {
+        return std::make_unique<MysqlSession>(port(), name);
+    }
+};
+
 Server& shared_postgres() {
     static const auto server = start_postgres();
     return *server;
@@ -199,6 +222,11 @@ Server& shared_postgres() {
 
 Server& shared_mariadb() {
     static const auto server = start_mariadb();
+    return *server;
+}
+
+Server& shared_mysql() {
+    static const auto server = start_mysql();
     return *server;
 }
 
@@ -231,6 +259,10 @@ std::unique_ptr<Server> start_mariadb(testing::PrivateServerOptions options) {
     return std::make_unique<MariadbServer>(std::move(options));
 }
 
+std::unique_ptr<Server> start_mysql(testing::PrivateServerOptions options) {
+    return std::make_unique<MysqlServer>(std::move(options));
+}
+
 const On<Server>& on_postgres() {
     static const On<Server> on{"postgres", shared_postgres, start_postgres};
     return on;
@@ -241,8 +273,13 @@ const On<Server>& on_mariadb() {
     return on;
 }
 
+const On<Server>& on_mysql() {
+    static const On<Server> on{"mysql", shared_mysql, start_mysql};
+    return on;
+}
+
 std::vector<On<Server>> every_server() {
-    return {on_postgres(), on_mariadb()};
+    return {on_postgres(), on_mysql(), on_mariadb()};
 }
 
 std::vector<On<Database>> every_database() {

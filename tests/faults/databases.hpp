@@ -81,6 +81,7 @@ public:
 [[nodiscard]] std::unique_ptr<Database> make_sqlite_folder();
 [[nodiscard]] std::unique_ptr<Server> start_postgres(testing::PrivateServerOptions options = {});
 [[nodiscard]] std::unique_ptr<Server> start_mariadb(testing::PrivateServerOptions options = {});
+[[nodiscard]] std::unique_ptr<Server> start_mysql(testing::PrivateServerOptions options = {});
 
 // What a suite runs on. Every test is named "Suite.Test/store".
 template <class D>
@@ -97,6 +98,7 @@ void PrintTo(const On<D>& on, std::ostream* out) {
 
 [[nodiscard]] const On<Server>& on_postgres();
 [[nodiscard]] const On<Server>& on_mariadb();
+[[nodiscard]] const On<Server>& on_mysql();
 [[nodiscard]] std::vector<On<Server>> every_server();
 [[nodiscard]] std::vector<On<Database>> every_database();
 

@@ -18,7 +18,7 @@ protected:
             for (std::string* sql : {&locks, &history}) {
                 sql->append(key).append(", 'foreign ").append(std::to_string(rows_)).append("', ");
             }
-            session->run(locks.append("4000000000000000, 'alice')"));
+            session->run(locks.append("'2096-10-02 07:06:40', 'alice')"));
             session->run(history.append(
                 "'alice', 0, 1, 4000000000000000, 4000000000000000, 2, 4000000000000000, '', '', "
                 "'')"));
@@ -34,7 +34,7 @@ private:
     std::size_t rows_ = 0;
     LockManager locks_{open_store(url())};
 };
-INSTANTIATE_TEST_SUITE_P(, ForeignRows, ::testing::Values(on_mariadb()), by_store());
+INSTANTIATE_TEST_SUITE_P(, ForeignRows, ::testing::Values(on_mysql(), on_mariadb()), by_store());
 
 TEST_P(ForeignRows, AreNotListedAndHideNoOther) {
     std::vector<std::string> ids{"1", "12", "13", "2"};

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <future>
 
@@ -103,9 +104,11 @@ struct Making {
 
 Making making_on(std::string_view store) {
     if (store == "sqlite") return {{"pragma journal_mode = wal", "begin immediate"}, "commit"};
-    if (store == "mariadb") {
-        return {{"select get_lock(concat('leasehold/', md5(database())), 0)"},
-                "select release_lock(concat('leasehold/', md5(database())))"};
+    if (store == "mariadb" || store == "mysql") {
+        const std::string name = store == "mariadb"
+                                     ? "concat('leasehold/', md5(database()))"
+                                     : "concat('leasehold/', left(sha2(database(), 256), 48))";
+        return {{"select get_lock(" + name + ", 0)"}, "select release_lock(" + name + ")"};
     }
     return {{"begin", "select pg_advisory_xact_lock(hashtext('leasehold schema'))"}, "commit"};
 }
@@ -193,8 +196,8 @@ Unsafe postgres_off(const std::string& setting) {
             {"alter system reset " + setting, "select pg_reload_conf()"}};
 }
 
-Unsafe mariadb_flushing(const std::string& value) {
-    return {on_mariadb(),
+Unsafe flushing(const On<Server>& on, const std::string& value) {
+    return {on,
             "innodb_flush_log_at_trx_commit",
             {"set global innodb_flush_log_at_trx_commit = " + value},
             {"set global innodb_flush_log_at_trx_commit = 1"}};
@@ -219,10 +222,21 @@ private:
 INSTANTIATE_TEST_SUITE_P(, UnsafeSetting,
                          ::testing::Values(postgres_off("fsync"), postgres_off("full_page_writes"),
                                            postgres_off("synchronous_commit"),
-                                           mariadb_flushing("0"), mariadb_flushing("2")),
+                                           flushing(on_mariadb(), "0"), flushing(on_mariadb(), "2"),
+                                           flushing(on_mysql(), "0"), flushing(on_mysql(), "2"),
+                                           Unsafe{on_mysql(),
+                                                  "sync_binlog",
+                                                  {"set global sync_binlog = 0"},
+                                                  {"set global sync_binlog = 1"}},
+                                           Unsafe{on_mysql(),
+                                                  "redo log",
+                                                  {"alter instance disable innodb redo_log"},
+                                                  {"alter instance enable innodb redo_log"}}),
                          [](const auto& unsafe) {
-                             return std::string{unsafe.param.on.store} + "_" +
-                                    unsafe.param.setting + "_" + std::to_string(unsafe.index);
+                             std::string setting = unsafe.param.setting;
+                             std::ranges::replace(setting, ' ', '_');
+                             return std::string{unsafe.param.on.store} + "_" + setting + "_" +
+                                    std::to_string(unsafe.index);
                          });
 
 TEST_P(UnsafeSetting, IsNamedInAWarningAndRefusedByTheStrict) {
@@ -238,6 +252,84 @@ TEST_P(UnsafeSetting, IsNamedInAWarningAndRefusedByTheStrict) {
     const StoreFault fault = fault_of_opening(url() + "?durability=strict");
     EXPECT_EQ(fault.cause(), Cause::configuration);
     EXPECT_TRUE(mentions(fault.what(), GetParam().setting));
+}
+
+class OpeningMariadbOrMysql : public ServerTest {};
+INSTANTIATE_TEST_SUITE_P(, OpeningMariadbOrMysql, ::testing::Values(on_mysql(), on_mariadb()),
+                         by_store());
+
+TEST_P(OpeningMariadbOrMysql, AsTheOtherIsRefusedAndNamesTheRightUrl) {
+    const std::string store = GetParam().store;
+    const std::string other = store == "mysql" ? "mariadb" : "mysql";
+    const StoreFault fault = fault_of_opening(other + url().substr(url().find(':')));
+    EXPECT_EQ(fault.cause(), Cause::configuration);
+    EXPECT_TRUE(mentions(fault.what(), store + "://"));
+}
+
+// The clock that judges leases must be one that no session can set.
+TEST_P(OpeningMariadbOrMysql, OfAServerWithSysdateIsNowIsRefused) {
+    const auto server = GetParam().make({.settings = {"--sysdate-is-now"}});
+    const StoreFault fault = fault_of_opening(server->url("locks"));
+    EXPECT_EQ(fault.cause(), Cause::configuration) << fault.what();
+    EXPECT_EQ(fault.effect(), Effect::none);
+    EXPECT_TRUE(mentions(fault.what(), "sysdate-is-now"));
+}
+
+// The steps of docs/decisions/pattern-programs.md.
+TEST_P(OpeningMariadbOrMysql, InAnotherZoneIsPossibleOnceTheTableWasMoved) {
+    const auto program = connect();
+    const LockId theirs = LockId::random();
+    auto before = std::make_unique<LockManager>(open_store(url()), Limits{.allow_endless = true});
+    const Lease ours = before->try_lock({"Order", "1"}, {.owner = "alice", .ttl = 1h}).value();
+    const Lease endless =
+        before->try_lock({"Order", "2"}, {.owner = "alice", .ttl = until_released}).value();
+    before.reset();
+    // The program writes dates of +09:00, for five minutes.
+    program->run("insert into locks values ('Order', '3', '" + theirs.to_string() +
+                 "', utc_timestamp(6) + interval 545 minute)");
+    const StoreFault fault = fault_of_opening(url("time_zone=+09:00"));
+    EXPECT_EQ(fault.cause(), Cause::configuration);
+    EXPECT_TRUE(mentions(fault.what(), "docs/decisions/pattern-programs.md"));
+
+    program->run("start transaction");
+    program->run(
+        "update locks set expiration_time = expiration_time + interval 540 - (select value from "
+        "leasehold where name = 'zone') / 60000000 minute where touched_at > 0 and "
+        "expiration_time < '9999-12-31'");
+    program->run("update leasehold set value = 540 * 60000000 where name = 'zone'");
+    program->run("commit");
+
+    LockManager locks{open_store(url("time_zone=+09:00"))};
+    EXPECT_EQ(locks.check({"Order", "1"}, ours.lock_id).value().expires_at, ours.expires_at);
+    EXPECT_EQ(locks.check({"Order", "2"}, endless.lock_id).value().expires_at, endless.expires_at);
+    const Lease lease = locks.check({"Order", "3"}, theirs).value();
+    EXPECT_LT(std::chrono::abs(lease.expires_at - lease.store_now - 5min), 1min);
+    EXPECT_EQ(fault_of_opening(url("time_zone=+00:00")).cause(), Cause::configuration);
+    EXPECT_TRUE(open_store(url()));
+}
+
+class OpeningMariadb : public ServerTest {};
+INSTANTIATE_TEST_SUITE_P(, OpeningMariadb, ::testing::Values(on_mariadb()), by_store());
+
+// A program that writes the dates of a zone five hours behind makes locks that ended before it took
+// them. A lock that was adopted, or that the program left behind, is not such a lock.
+TEST_P(OpeningMariadb, WarnsOfLocksThatEndedBeforeTheyWereTaken) {
+    const auto program = connect();
+    program->run(
+        "create table locks (type varchar(50), id varchar(50), lockid varchar(50), "
+        "expiration_time datetime, primary key (type, id))");
+    program->run("insert into locks values ('Order', '1', 'old', '2001-01-01')");
+    (void)open_store(url("adopt=locks"));
+    program->run(
+        "insert into locks (type, id, lockid, expiration_time, granted_at) values ('Order', '2', "
+        "'left', utc_timestamp() - interval 1 hour, (unix_timestamp() - 7200) * 1000000)");
+    EXPECT_EQ(open_store(url())->status().warnings, std::vector<std::string>{});
+    program->run(
+        "insert into locks values ('Order', '3', 'dead', utc_timestamp() - interval 295 minute)");
+    const StoreStatus status = open_store(url("durability=strict"))->status();
+    EXPECT_EQ(status.durability, Durability::strong);
+    ASSERT_EQ(status.warnings.size(), 1U);
+    EXPECT_TRUE(mentions(status.warnings.front(), "another program took the lock Order/3 when"));
 }
 
 class OpeningPostgres : public ServerTest {};
@@ -267,6 +359,222 @@ TEST_P(OpeningPostgres, TakesOverThePatternsTableWithItsRows) {
     EXPECT_TRUE(locks.try_lock({"Order", "2"}));
     EXPECT_TRUE(locks.release({"Order", "1"}, held));
     EXPECT_TRUE(locks.try_lock({"Order", "1"}));
+}
+
+// A table of the pattern's programs, with the type of its times and how one is written.
+struct Adopted {
+    On<Server> on;
+    std::string name;
+    std::string type;
+    // A time some hours from now, in the zone +09:00, by an expression of the database.
+    std::string in_hours;
+};
+
+void PrintTo(const Adopted& adopted, std::ostream* out) {
+    *out << adopted.name;
+}
+
+constexpr const char* a_date = "utc_timestamp(6) + interval 9 + {hours} hour";
+
+std::vector<Adopted> every_table() {
+    std::vector<Adopted> all;
+    for (const On<Server>& on : {on_mysql(), on_mariadb()}) {
+        all.push_back({on, "datetime", "datetime", a_date});
+        all.push_back({on, "datetime6", "datetime(6)", a_date});
+        // The session of the test writes UTC.
+        all.push_back({on, "timestamp", "timestamp", "now() + interval {hours} hour"});
+        all.push_back({on, "timestamp6", "timestamp(6)", "now(6) + interval {hours} hour"});
+    }
+    all.push_back({on_postgres(), "timestamp", "timestamp",
+                   "(now() at time zone 'UTC') + (9 + {hours}) * interval '1 hour'"});
+    all.push_back({on_postgres(), "bigint", "bigint",
+                   "((extract(epoch from now()) + {hours} * 3600) * 1000)::bigint"});
+    return all;
+}
+
+class Adoption : public ::testing::TestWithParam<Adopted> {
+protected:
+    void make_table(const std::string& keys = "primary key (type, id)") {
+        session().run(
+            "create table locks (type varchar(50), id varchar(50), lockid varchar(50), "
+            "expiration_time " +
+            GetParam().type + ", " + keys + ")");
+    }
+    void insert(const std::string& id, const std::string& lock_id, int hours) {
+        std::string time = GetParam().in_hours;
+        const std::string hole = "{hours}";
+        time.replace(time.find(hole), hole.size(), "(" + std::to_string(hours) + ")");
+        session().run("insert into locks values ('Order', '" + id + "', '" + lock_id + "', " +
+                      time + ")");
+    }
+    Session& session() { return *session_; }
+    std::string url(const std::string& parameters = "") const {
+        return database_.url(name_) + "?" + parameters;
+    }
+
+private:
+    Server& database_ = GetParam().on.database();
+    std::string name_ = database_.make();
+    std::unique_ptr<Session> session_ = database_.connect(name_);
+};
+INSTANTIATE_TEST_SUITE_P(, Adoption, ::testing::ValuesIn(every_table()), [](const auto& adopted) {
+    return std::string{adopted.param.on.store} + "_" + adopted.param.name;
+});
+
+TEST_P(Adoption, OfThePatternsTableKeepsItsLocksAndHappensOnlyIfToldTo) {
+    make_table();
+    const LockId held = LockId::random();
+    insert("1", held.to_string(), 1);
+    insert("2", "long ago", -1);
+    const Rows before = session().run("select * from locks order by id");
+
+    const StoreFault fault = fault_of_opening(url("time_zone=+09:00"));
+    EXPECT_EQ(fault.cause(), Cause::configuration);
+    EXPECT_TRUE(mentions(fault.what(), "adopt=locks"));
+    EXPECT_EQ(session().run("select * from locks order by id"), before);
+
+    LockManager locks{open_store(url("adopt=locks&time_zone=+09:00"))};
+    const auto alive = locks.check({"Order", "1"}, held);
+    ASSERT_TRUE(alive);
+    EXPECT_LT(std::chrono::abs(alive->expires_at - alive->store_now - 1h), 1min);
+    EXPECT_FALSE(locks.try_lock({"Order", "1"}));
+    EXPECT_TRUE(locks.try_lock({"Order", "2"}));
+    EXPECT_TRUE(locks.release({"Order", "1"}, held));
+    EXPECT_TRUE(locks.try_lock({"Order", "1"}));
+
+    // From now on the table is Leasehold's.
+    LockManager later{open_store(url())};
+    EXPECT_FALSE(later.try_lock({"Order", "1"}));
+}
+
+TEST_P(Adoption, OfWhatDoesNotFitIsRefusedWithTheReasonAndLeavesTheTable) {
+    make_table("unique (type, id)");
+    insert("1", "once", 1);
+    session().run("insert into locks (type, id, lockid) values ('Order', '2', 'twice')");
+    const Rows before = session().run("select * from locks order by id");
+    const StoreFault fault = fault_of_opening(url("adopt=locks"));
+    EXPECT_EQ(fault.cause(), Cause::configuration) << fault.what();
+    EXPECT_FALSE(mentions(fault.what(), "it was opened"));
+    EXPECT_EQ(session().run("select * from locks order by id"), before);
+}
+
+TEST_P(Adoption, GivesThePatternsIndexOfLockIdsToLeasehold) {
+    for (const std::string name : {"locks_lockid", "locks_uk"}) {
+        session().run("drop table if exists locks, lock_shares, lock_history, leasehold");
+        make_table();
+        session().run("create unique index " + name + " on locks (lockid)");
+        insert("1", "held", 1);
+        LockManager locks{open_store(url("adopt=locks&time_zone=+09:00"))};
+        EXPECT_FALSE(locks.try_lock({"Order", "1"}));
+        const Lease lease = locks.try_lock({"Order", "2"}).value();
+        EXPECT_TRUE(locks.check(lease.lock_id));
+    }
+}
+
+class AdoptionByInnodb : public Adoption {};
+INSTANTIATE_TEST_SUITE_P(, AdoptionByInnodb,
+                         ::testing::Values(Adopted{on_mysql(), "mysql", "datetime", a_date},
+                                           Adopted{on_mariadb(), "mariadb", "datetime", a_date}),
+                         [](const auto& adopted) { return adopted.param.name; });
+
+TEST_P(AdoptionByInnodb, TakesATableOfAnotherEngineAndCharacterSet) {
+    make_table();
+    session().run("alter table locks engine = MyISAM, convert to character set latin1");
+    insert("\u00e4", "held", 1);
+    LockManager locks{open_store(url("adopt=locks&time_zone=+09:00"))};
+    EXPECT_FALSE(locks.try_lock({"Order", "\u00e4"}));
+    EXPECT_TRUE(locks.try_lock({"Order", "a"}));
+}
+
+TEST_P(AdoptionByInnodb, SaysWhatDoesNotFit) {
+    const auto refused_for = [&](const std::string& reason) -> ::testing::AssertionResult {
+        const Rows before = session().run("show create table locks");
+        const StoreFault fault = fault_of_opening(url("adopt=locks"));
+        if (session().run("show create table locks") != before) {
+            return ::testing::AssertionFailure() << "the table was changed";
+        }
+        if (const auto said = mentions(fault.what(), reason); !said) return said;
+        return mentions(fault.what(), "nothing was changed");
+    };
+    make_table("unique (type, id)");
+    EXPECT_TRUE(refused_for("its primary key is (), not (type, id)"));
+    session().run("alter table locks add primary key (type, id)");
+    insert("1", "once", 1);
+    insert("2", "once", 1);
+    EXPECT_TRUE(refused_for("some rows have the same lockid"));
+    session().run("update locks set lockid = null where id = 2");
+    EXPECT_TRUE(refused_for("`lockid` is null in some rows"));
+    session().run("update locks set lockid = 'twice', expiration_time = null where id = 2");
+    EXPECT_TRUE(refused_for("`expiration_time` has no date in some rows"));
+    session().run("delete from locks");
+    session().run("alter table locks modify id varchar(600) character set latin1");
+    insert(std::string(513, 'x'), "long", 1);
+    EXPECT_TRUE(refused_for("`id` has values of more than 512 bytes"));
+    session().run("delete from locks");
+    session().run("alter table locks modify expiration_time date");
+    EXPECT_TRUE(refused_for("`expiration_time` is date, not a datetime or a timestamp"));
+}
+
+class AdoptionByPostgres : public Adoption {};
+INSTANTIATE_TEST_SUITE_P(
+    , AdoptionByPostgres,
+    ::testing::Values(Adopted{on_postgres(), "timestamp", "timestamp",
+                              "(now() at time zone 'UTC') + {hours} * interval '1 hour'"},
+                      Adopted{on_postgres(), "timestamptz", "timestamptz",
+                              "now() + {hours} * interval '1 hour'"}),
+    [](const auto& adopted) { return "postgres_" + adopted.param.name; });
+
+TEST_P(AdoptionByPostgres, SaysWhatDoesNotFit) {
+    const auto columns = [&] {
+        return session().run(
+            "select attname, format_type(atttypid, atttypmod), attnotnull from pg_attribute where "
+            "attrelid = 'locks'::regclass and attnum > 0 order by attnum");
+    };
+    const auto refused_for = [&](const std::string& reason) -> ::testing::AssertionResult {
+        const Rows before = columns();
+        const StoreFault fault = fault_of_opening(url("adopt=locks"));
+        if (columns() != before) return ::testing::AssertionFailure() << "the table was changed";
+        if (const auto said = mentions(fault.what(), reason); !said) return said;
+        return mentions(fault.what(), "nothing was changed");
+    };
+    make_table("unique (type, id)");
+    EXPECT_TRUE(refused_for("its primary key is (), not (type, id)"));
+    session().run("alter table locks add primary key (id, type)");
+    EXPECT_TRUE(refused_for("its primary key is (id,type), not (type, id)"));
+    session().run("alter table locks drop constraint locks_pkey, add primary key (type, id)");
+    insert("1", "once", 1);
+    insert("2", "once", 1);
+    EXPECT_TRUE(refused_for("some rows have the same lockid"));
+    session().run("update locks set lockid = null where id = '2'");
+    EXPECT_TRUE(refused_for("`lockid` is null in some rows"));
+    session().run("update locks set lockid = 'twice', expiration_time = null where id = '2'");
+    EXPECT_TRUE(refused_for("`expiration_time` has no date in some rows"));
+    session().run("delete from locks");
+    session().run("alter table locks alter id type varchar(600)");
+    insert(std::string(513, 'x'), "long", 1);
+    EXPECT_TRUE(refused_for("`id` has values of more than 512 bytes"));
+    session().run("delete from locks");
+    session().run("alter table locks alter id type bigint using 1");
+    EXPECT_TRUE(refused_for("`id` is bigint, not a text or a varchar"));
+    session().run("alter table locks alter expiration_time type date");
+    EXPECT_TRUE(refused_for("`expiration_time` is date, not a timestamp"));
+}
+
+TEST_P(OpeningPostgres, RefusesToAdoptNumbersThatAreNoMilliseconds) {
+    const auto session = connect();
+    session->run(
+        "create table locks (type text, id text, lockid text, expiration_time bigint, "
+        "primary key (type, id))");
+    for (const std::string unit : {"1", "1000000"}) {
+        session->run("delete from locks");
+        session->run("insert into locks values ('Order', '1', 'x', extract(epoch from now()) * " +
+                     unit + ")");
+        const Rows before = session->run("select * from locks");
+        const StoreFault fault = fault_of_opening(url("adopt=locks"));
+        EXPECT_EQ(fault.cause(), Cause::configuration);
+        EXPECT_TRUE(mentions(fault.what(), "not in milliseconds since 1970"));
+        EXPECT_EQ(session->run("select * from locks"), before);
+    }
 }
 
 }  // namespace

@@ -81,6 +81,9 @@ class PowerCut : public ::testing::TestWithParam<On<Server>> {
 protected:
     void SetUp() override {
         if (!disk_.is_there()) GTEST_SKIP() << "no file system can be mounted here";
+        if (std::string_view{GetParam().store} == "mysql" && !testing::PrivateMysql::is_there()) {
+            GTEST_SKIP() << "no MySQL, see tests/mysql";
+        }
     }
 
     std::vector<std::string> violations(testing::PrivateServerOptions options) {

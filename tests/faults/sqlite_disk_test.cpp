@@ -24,11 +24,11 @@ constexpr std::size_t keys_in_file = 3;
 // recorded, until the disk is dead.
 void ask_much(const std::filesystem::path& folder, std::size_t operations, std::uint64_t seed,
               const std::filesystem::path& record) {
-    struct Asking {
+    struct RecordedClient {
         lab::Client client;
         std::unique_ptr<Store> store;
     };
-    std::vector<Asking> both;
+    std::vector<RecordedClient> both;
     const auto recorder = std::make_shared<lab::Recorder>(record);
     try {
         for (const std::string name : {"client 1", "client 2"}) {

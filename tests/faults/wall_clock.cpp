@@ -1,5 +1,6 @@
 #include "faults/wall_clock.hpp"
 
+#include <cstdint>
 #include <fstream>
 #include <stdexcept>
 
@@ -14,17 +15,18 @@ std::string WallClock::library() {
 }
 
 std::vector<std::string> WallClock::environment() const {
-    return {"LD_PRELOAD=" + library(), "FAKETIME_TIMESTAMP_FILE=" + file_.string(),
-            "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"};
+    return {"LD_PRELOAD=" LEASEHOLD_WALL_CLOCK_LIBRARY, "LEASEHOLD_WALL_CLOCK=" + file_.string()};
 }
 
 void WallClock::set(std::chrono::seconds offset) {
-    // It is read at any moment: nobody must ever see half of it.
-    const auto written = folder_.path() / "new";
-    std::ofstream{written} << (offset < std::chrono::seconds{0} ? "" : "+") << offset.count()
-                           << '\n';
-    std::filesystem::permissions(written, std::filesystem::perms{0644});
-    std::filesystem::rename(written, file_);
+    const std::int64_t seconds = offset.count();
+    // In place: programs have the file in their memory.
+    const bool is_new = !std::filesystem::exists(file_);
+    std::fstream file{file_, is_new ? std::ios::out | std::ios::binary
+                                    : std::ios::in | std::ios::out | std::ios::binary};
+    file.write(reinterpret_cast<const char*>(&seconds), sizeof seconds).flush();
+    if (!file) throw std::runtime_error{"cannot write " + file_.string()};
+    std::filesystem::permissions(file_, std::filesystem::perms{0644});
 }
 
 }  // namespace leasehold::faults

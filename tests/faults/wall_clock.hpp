@@ -14,8 +14,9 @@ class WallClock {
 public:
     WallClock() { set(std::chrono::seconds{0}); }
 
-    // "NAME=value" for those processes. Throws std::runtime_error where libfaketime is missing.
+    // "NAME=value" for those processes.
     [[nodiscard]] std::vector<std::string> environment() const;
+    // libfaketime. Throws std::runtime_error where it is missing.
     [[nodiscard]] static std::string library();
     // The offset from the true time.
     void set(std::chrono::seconds offset);

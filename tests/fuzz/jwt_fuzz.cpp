@@ -1,4 +1,4 @@
-// JWTs and key sets, made up by whoever reaches the port or the file. The first byte chooses:
+// JWTs and key sets, made up by anybody who reaches the port or the file. The first byte chooses:
 //
 // - a JWT as it is: nothing is accepted, because nobody here has the private key;
 // - claims, which are signed: what is accepted names an owner, and has not expired;

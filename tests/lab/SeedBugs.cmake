@@ -181,6 +181,6 @@ insert_after("if (BUG) break;")
 
 bug("release-all does not find shares" stores/sqlite/rows.cpp)
 at(owned-shares)
-swap("from lock_shares where" "from lock_shares where \" + std::string{BUG ? \"false and\" : \"\"} + \"")
+swap("where owner = ?1" "where \" + std::string{BUG ? \"false and \" : \"\"} + \"owner = ?1")
 
 write_copies()

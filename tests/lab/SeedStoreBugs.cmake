@@ -61,7 +61,7 @@ bug("the end of one share ends all shares of its key" stores/postgres)
 at(delete-shares)
 swap_sql("and s.lockid = v.lockid" "")
 
-# MariaDB
+# MariaDB and MySQL
 bug("the take-over does not ask whether the key is free" stores/mariadb)
 at(take-if-free)
 swap_sql("locks.ended in ({endings})" "true")
@@ -69,6 +69,8 @@ swap_sql("locks.ended in ({endings})" "true")
 bug("release does not compare the lock id" stores/mariadb)
 at(end)
 swap_sql("lockid = ?" "lockid in (?, lockid)")
+at(mysql-end)
+swap_sql("lockid = ?3" "lockid in (?3, lockid)")
 
 bug("rows that are to be changed are not locked" stores/mariadb)
 at(lock-rows)
@@ -88,7 +90,7 @@ swap_sql("greatest(locks.fence + 1, @now)" "locks.fence")
 
 bug("release-all does not find shares" stores/mariadb)
 at(owned-shares)
-swap_sql("(lock_shares_owner) where" "(lock_shares_owner) where false and")
+swap_sql("select type, id, 1" "select 'none', id, 1")
 
 bug("a batch is answered before it is committed" stores/mariadb)
 at(commit)

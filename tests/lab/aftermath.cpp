@@ -24,7 +24,7 @@ Aftermath read_aftermath(Store& store, std::span<const LockKey> keys) {
         const auto holders = ask<Holder>(store, List{.after = after, .limit = page});
         std::ranges::copy(holders, std::back_inserter(aftermath.holders));
         if (!holders.may_continue(page)) break;
-        after = holders.back();
+        after = holders.last();
     }
     std::set<std::pair<LockKey, Fence>> expired;
     for (const LockKey& key : keys) {
@@ -36,7 +36,7 @@ Aftermath read_aftermath(Store& store, std::span<const LockKey> keys) {
                 if (one.how == Gone::expired) expired.emplace(key, one.lease.fence);
             }
             if (!past.may_continue(page)) break;
-            before = past.back().sequence;
+            before = past.last().sequence;
         }
     }
     // A lease that was alive a moment before may have expired since.

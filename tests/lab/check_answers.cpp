@@ -20,7 +20,7 @@ void contradicts_itself(const Evidence& evidence, const Report& report) {
             if (lease.expires_at <= lease.store_now)
                 report("shown alive after its expiry", {&operation});
             if (lease.granted_at > lease.store_now) report("granted in the future", {&operation});
-            if (lease.fence <= 0) report("a fence that is none", {&operation});
+            if (lease.fence <= 0) report("a fence that is not positive", {&operation});
         }
         if (const auto* wanted = std::get_if<TryLock>(&operation.request)) {
             if (const auto* lease = std::get_if<Lease>(&operation.outcome)) {

@@ -101,6 +101,7 @@ private:
 std::unique_ptr<RealStore> start_real_store(const std::string& name) {
     if (name == "postgres") return std::make_unique<OnADatabase<testing::PrivatePostgres>>();
     if (name == "mariadb") return std::make_unique<OnADatabase<testing::PrivateMariadb>>();
+    if (name == "mysql") return std::make_unique<OnADatabase<testing::PrivateMysql>>();
     if (name == "etcd") return std::make_unique<OnEtcd>();
     if (name == "http") return std::make_unique<OnHttp>();
     throw std::logic_error{"no store is called " + name};

@@ -30,7 +30,7 @@ public:
     }
 };
 
-// "postgres", "mariadb", "etcd" or "http".
+// "postgres", "mysql", "mariadb", "etcd" or "http".
 [[nodiscard]] std::unique_ptr<RealStore> start_real_store(const std::string& name);
 
 }  // namespace leasehold::lab

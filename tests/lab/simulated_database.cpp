@@ -86,16 +86,17 @@ protected:
         return keys;
     }
 
-    std::vector<LockKey> keys_of(const std::string& owner, OwnerScope scope) override {
-        std::vector<LockKey> keys;
+    OwnedKeys keys_of(const std::string& owner, OwnerScope scope, std::size_t /*most*/) override {
+        OwnedKeys owned;
         for (const auto& [key, row] : tables_.rows_) {
             const Cell cell = cell_of(row.row, row.shares);
             const bool any = std::ranges::any_of(cell.grants, [&](const Grant& grant) {
                 return owner_matches(grant.owner, owner, scope);
             });
-            if (any) keys.push_back(key);
+            if (any) owned.keys.push_back(key);
         }
-        return keys;
+        owned.rows = owned.keys.size();
+        return owned;
     }
 
     std::vector<Candidate> scan(const std::optional<LockKey>&, std::size_t, Time) override {
@@ -109,7 +110,8 @@ protected:
     }
 
     // Everything at once: the simulation reads a page as long as it likes.
-    std::vector<Holder> list(const List&, Time now) override {
+    std::optional<KeyPlace> place_behind(const KeyPlace&, std::size_t) override { return {}; }
+    std::vector<Holder> list(const List&, Time now, const KeyPlace&) override {
         std::vector<Holder> holders;
         for (const auto& [key, row] : tables_.rows_) {
             for (const Grant& grant : cell_of(row.row, row.shares).grants) {
@@ -119,7 +121,7 @@ protected:
         return holders;
     }
 
-    std::vector<PastLease> history(const History& request, Time) override {
+    std::vector<PastLease> history(const History& request) override {
         std::vector<PastLease> page;
         for (std::size_t i = tables_.history_.size(); i-- > 0 && page.size() < request.limit;) {
             const Ended& ended = tables_.history_[i];

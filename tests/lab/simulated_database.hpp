@@ -10,7 +10,7 @@
 
 namespace leasehold::lab {
 
-// Of a thousand transactions: those that conflict with another, those that never reach the
+// Of a thousand transactions: the ones that conflict with another, the ones that never reach the
 // database, those whose commit is lost on the way there, and on the way back.
 struct Troubles {
     unsigned conflicts = 60;

@@ -21,7 +21,7 @@ struct SimulationOptions {
     unsigned lost_requests = 15;
     unsigned lost_answers = 15;
     unsigned late_requests = 15;
-    // Of a thousand batches, those that kill their server.
+    // Of a thousand batches, the number that kill their server.
     unsigned deadly_batches = 10;
 };
 

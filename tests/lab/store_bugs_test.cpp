@@ -94,8 +94,14 @@ protected:
     std::unique_ptr<RealStore> store_ = start_real_store(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(, StoreBugs, ::testing::Values("postgres", "mariadb", "etcd", "http"),
+INSTANTIATE_TEST_SUITE_P(, StoreBugs,
+                         ::testing::Values("postgres", "mysql", "mariadb", "etcd", "http"),
                          [](const auto& store) { return std::string{store.param}; });
+
+// The folder that has the store's code.
+std::string code_of(const std::string& store) {
+    return store == "mysql" ? "mariadb" : store;
+}
 
 TEST_P(StoreBugs, AreCaughtAndTheStoreWithoutThemIsClean) {
     const Expectations expected = store_->expectations();
@@ -108,7 +114,7 @@ TEST_P(StoreBugs, AreCaughtAndTheStoreWithoutThemIsClean) {
     std::size_t bugs = 0, caught = 0;
     for (std::size_t bug = 1; bug <= seeded_bugs.size(); ++bug) {
         const auto& [name, folder] = seeded_bugs[bug - 1];
-        if (folder != std::string{"stores/"} + GetParam()) continue;
+        if (folder != "stores/" + code_of(GetParam())) continue;
         Catches found;
         seeded_bug = bug;
         while (!found.any() && found.runs() < most_runs) {

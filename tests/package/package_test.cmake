@@ -1,5 +1,5 @@
 # Installs a build tree into a temporary prefix, and builds and runs a project against it.
-#   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb,etcd -DWORK=<folder> -DCOMPILER=<c++>
+#   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb,mysql,etcd -DWORK=<folder> -DCOMPILER=<c++>
 #         -DFLAGS=<its flags> -P package_test.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" STORES "${STORES}")
@@ -122,6 +122,9 @@ expect("${targets}" "leasehold::sqlite")
 expect_no("${targets}" "leasehold::postgres")
 expect_no("${targets}" "PostgreSQL::PostgreSQL")
 expect_no("${targets}" "MariaDB::Client")
+
+use(asio "memory;asio")
+expect("${output}" "asio: locked")
 
 # Linking open_store() without asking for it says what is missing.
 configure(not-asked-for "sqlite")

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -123,6 +124,38 @@ fs::path mariadb_program(const std::string& name) {
         if (fs::exists(folder / name)) return folder / name;
     }
     throw std::runtime_error("no program " + name + ": install the Debian package mariadb-server");
+}
+
+// As tests/mysql has it.
+fs::path mysql_root() {
+    const auto set = [](const char* name) -> fs::path {
+        const char* value = std::getenv(name);
+        return value == nullptr ? "" : value;
+    };
+    if (const fs::path root = set("LEASEHOLD_MYSQL_ROOT"); !root.empty()) return root;
+    const fs::path cache = set("XDG_CACHE_HOME");
+    return (cache.empty() ? set("HOME") / ".cache" : cache) / "leasehold" / "mysql";
+}
+
+fs::path find_below(const fs::path& folder, std::string_view begin) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.path().filename().string().starts_with(begin)) return entry.path();
+    }
+    throw std::runtime_error("no " + std::string(begin) + " in " + folder.string());
+}
+
+// Another Debian's program, with the loader and the libraries that came with it.
+std::vector<std::string> mysqld() {
+    if (!PrivateMysql::is_there()) {
+        throw std::runtime_error("no MySQL in " + mysql_root().string() +
+                                 ": run tests/mysql fetch");
+    }
+    const fs::path usr = mysql_root() / "usr";
+    const fs::path loader = fs::exists(usr / "lib64") ? find_below(usr / "lib64", "ld-linux")
+                                                      : find_below(usr / "lib", "ld-linux");
+    const fs::path libraries = find_below(usr / "lib", "libc.so.6").parent_path();
+    return {loader,          "--library-path",           libraries, usr / "sbin" / "mysqld",
+            "--no-defaults", "--basedir=" + usr.string()};
 }
 
 using PostgresConnection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
@@ -277,23 +310,39 @@ void PrivatePostgres::execute(const std::string& database, const std::string& sq
 }
 
 PrivateMariadb::PrivateMariadb(PrivateServerOptions options)
-    : options_(std::move(options)), folder_("leasehold-mariadb") {
-    const fs::path install = mariadb_program("mariadb-install-db");
-    folder_.give_to("mysql");
-    run_setup(
-        folder_, "mysql",
-        {install, "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db",
-         "--datadir=" + (folder_.path() / "data").string(), "--innodb-log-file-size=16M"});
+    : PrivateMariadb(Product::mariadb, std::move(options)) {}
+
+PrivateMariadb::PrivateMariadb(Product product, PrivateServerOptions options)
+    : product_(product),
+      options_(std::move(options)),
+      folder_(product == Product::mariadb ? "leasehold-mariadb" : "leasehold-mysql") {
+    make_data();
     launch_on_some_port(port_, [this] { launch(); });
-    execute("CREATE USER 'app'@'%' IDENTIFIED BY 'secret'");
-    execute("GRANT ALL PRIVILEGES ON *.* TO 'app'@'%' WITH GRANT OPTION");
-    create_database("locks");
+    if (product_ == Product::mariadb) {
+        execute("CREATE USER 'app'@'%' IDENTIFIED BY 'secret'");
+        execute("GRANT ALL PRIVILEGES ON *.* TO 'app'@'%' WITH GRANT OPTION");
+        create_database("locks");
+    }
     connect_mariadb(
         {.host = "127.0.0.1", .user = "app", .password = "secret", .port = port_, .socket = {}});
 }
 
+void PrivateMariadb::make_data() const {
+    const std::string data = folder_.path() / "data";
+    if (product_ == Product::mysql) {
+        (void)mysqld();
+        run_setup(folder_, "", {"cp", "-r", "--sparse=always", mysql_root() / "empty", data});
+        return;
+    }
+    folder_.give_to("mysql");
+    run_setup(folder_, "mysql",
+              {mariadb_program("mariadb-install-db"), "--no-defaults",
+               "--auth-root-authentication-method=normal", "--skip-test-db", "--datadir=" + data,
+               "--innodb-log-file-size=16M"});
+}
+
 PrivateMariadb::PrivateMariadb(Joins /*joins*/, PrivateServerOptions options)
-    : options_(std::move(options)), folder_("leasehold-mariadb") {
+    : product_(Product::mariadb), options_(std::move(options)), folder_("leasehold-mariadb") {
     fs::create_directory(folder_.path() / "data");
     folder_.give_to("mysql");
     run_setup(folder_, "", {"chown", "mysql", folder_.path() / "data"});
@@ -301,7 +350,8 @@ PrivateMariadb::PrivateMariadb(Joins /*joins*/, PrivateServerOptions options)
 }
 
 std::string PrivateMariadb::url(std::string_view database, std::uint16_t port) const {
-    return "mariadb://app:secret@127.0.0.1:" + std::to_string(port) + "/" + std::string(database);
+    return (product_ == Product::mariadb ? "mariadb" : "mysql") +
+           ("://app:secret@127.0.0.1:" + std::to_string(port)) + "/" + std::string(database);
 }
 
 void PrivateMariadb::create_database(const std::string& name) {
@@ -327,20 +377,34 @@ void PrivateMariadb::resume() {
     started(server_).resume();
 }
 
-void PrivateMariadb::launch() {
+Command PrivateMariadb::command() const {
     const fs::path& folder = folder_.path();
-    const fs::path log = folder / "log";
-    Command command{.arguments = {mariadb_program("mariadbd"), "--no-defaults",
-                                  "--datadir=" + (folder / "data").string(),
-                                  "--socket=" + (folder / "socket").string(),
-                                  "--pid-file=" + (folder / "pid").string(),
-                                  "--tmpdir=" + folder.string(), "--port=" + std::to_string(port_),
-                                  "--bind-address=127.0.0.1", "--skip-name-resolve",
-                                  "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M"},
-                    .user = "mysql",
-                    .folder = folder,
-                    .environment = options_.environment,
-                    .log = log};
+    std::vector<std::string> arguments{mariadb_program("mariadbd"), "--no-defaults"};
+    std::vector<std::string> own{"--innodb-log-file-size=16M"};
+    if (product_ == Product::mysql) {
+        arguments = mysqld();
+        // Without native I/O every write passes the C library, where tests make disks fail.
+        own = {"--user=root", "--mysqlx=OFF", "--secure-file-priv=NULL",
+               "--innodb-redo-log-capacity=16M", "--innodb-use-native-aio=OFF"};
+    }
+    for (const std::string& option :
+         {"--datadir=" + (folder / "data").string(), "--socket=" + (folder / "socket").string(),
+          "--pid-file=" + (folder / "pid").string(), "--tmpdir=" + folder.string(),
+          "--port=" + std::to_string(port_), std::string("--bind-address=127.0.0.1"),
+          std::string("--skip-name-resolve"), std::string("--innodb-buffer-pool-size=64M")}) {
+        arguments.push_back(option);
+    }
+    arguments.insert(arguments.end(), own.begin(), own.end());
+    return {.arguments = arguments,
+            .user = product_ == Product::mariadb ? "mysql" : "",
+            .folder = folder,
+            .environment = options_.environment,
+            .log = folder / "log"};
+}
+
+void PrivateMariadb::launch() {
+    Command command = this->command();
+    const fs::path log = command.log;
     command.arguments.insert(command.arguments.end(), options_.settings.begin(),
                              options_.settings.end());
     const auto first = std::exchange(options_.first_settings, {});
@@ -367,6 +431,13 @@ void PrivateMariadb::execute(const std::string& sql) const {
     mysql_free_result(mysql_store_result(server));
 }
 
+PrivateMysql::PrivateMysql(PrivateServerOptions options)
+    : PrivateMariadb(Product::mysql, std::move(options)) {}
+
+bool PrivateMysql::is_there() {
+    return fs::exists(mysql_root() / "complete");
+}
+
 PrivatePostgres& shared_postgres() {
     static PrivatePostgres server;
     return server;
@@ -374,6 +445,11 @@ PrivatePostgres& shared_postgres() {
 
 PrivateMariadb& shared_mariadb() {
     static PrivateMariadb server;
+    return server;
+}
+
+PrivateMysql& shared_mysql() {
+    static PrivateMysql server;
     return server;
 }
 

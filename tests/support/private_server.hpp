@@ -85,18 +85,34 @@ public:
     void pause();
     void resume();
 
+protected:
+    enum class Product : std::uint8_t { mariadb, mysql };
+    PrivateMariadb(Product product, PrivateServerOptions options);
+
 private:
+    void make_data() const;
     void launch();
+    [[nodiscard]] Command command() const;
     void execute(const std::string& sql) const;
 
+    const Product product_;
     PrivateServerOptions options_;
     TemporaryFolder folder_;
     std::uint16_t port_ = 0;
     std::optional<ChildProcess> server_;
 };
 
+// The same with the MySQL that `tests/mysql fetch` has fetched. It runs as we do.
+class PrivateMysql : public PrivateMariadb {
+public:
+    explicit PrivateMysql(PrivateServerOptions options = {});
+    // Whether it was fetched.
+    [[nodiscard]] static bool is_there();
+};
+
 // One server for the whole process, started at the first call, ended at exit.
 PrivatePostgres& shared_postgres();
 PrivateMariadb& shared_mariadb();
+PrivateMysql& shared_mysql();
 
 }  // namespace leasehold::testing

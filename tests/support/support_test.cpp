@@ -246,6 +246,20 @@ TEST(PrivateMariadb, KeepsItsDataWhenKilledAndStarted) {
     }
 }
 
+TEST(PrivateMysql, KeepsItsDataWhenKilledAndStarted) {
+    if (!PrivateMysql::is_there()) GTEST_SKIP() << "no MySQL, see tests/mysql";
+    PrivateMysql server;
+    EXPECT_EQ(server.url(),
+              "mysql://app:secret@127.0.0.1:" + std::to_string(server.port()) + "/locks");
+    EXPECT_EQ(ask_mariadb(server.port(), "SELECT @@innodb_flush_log_at_trx_commit"), "1");
+    ask_mariadb(server.port(), "CREATE TABLE kept (n int)");
+    ask_mariadb(server.port(), "INSERT INTO kept VALUES (1)");
+    server.kill();
+    EXPECT_THROW(ask_mariadb(server.port(), "SELECT 1"), std::runtime_error);
+    server.start();
+    EXPECT_EQ(ask_mariadb(server.port(), "SELECT count(*) FROM kept"), "1");
+}
+
 TEST(PrivateMariadb, StandsStillWhilePaused) {
     auto& server = shared_mariadb();
     server.pause();

@@ -43,7 +43,7 @@ public:
     void hold();
     // The client's bytes pass, the server's wait.
     void hold_answers();
-    // The server's bytes pass; the clients' bytes wait, even those of clients that have left.
+    // The server's bytes pass; the clients' bytes wait, even the bytes of clients that have left.
     void hold_requests();
     // Nothing passes on those connections whose client began by saying something with this in it;
     // on the others everything.

@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] EchoStore::AnswerOne answer_one() {
         return [this](const Request& request) -> Outcome {
-            const std::string id{std::get<Holders>(request).key.id()};
+            const std::string id{std::get<History>(request).key->id()};
             const std::lock_guard lock{mutex_};
             if (!id.starts_with("busy") || ++asked_[id] > times_)
                 return EchoStore::echo_one(request);
@@ -116,7 +116,7 @@ TEST(BatcherBusy, OnlyTheBusyRequestsOfABatchAreAskedAgain) {
     std::map<std::string, int> times;
     for (const auto& batch : bench.gate.batches()) {
         for (const Request& request : batch)
-            ++times[std::string{std::get<Holders>(request).key.id()}];
+            ++times[std::string{std::get<History>(request).key->id()}];
     }
     EXPECT_EQ(times, (std::map<std::string, int>{{"first", 1},
                                                  {"asked", 1},

@@ -62,9 +62,9 @@ TEST(Batcher, SubmittedRequestsThatArriveWhileTheStoreWorksTravelInOneBatchInThe
 
     const auto batches = bench.gate.batches();
     ASSERT_EQ(bench.gate.batch_sizes(), (Sizes{1, 3}));
-    EXPECT_EQ(std::get<Holders>(batches[1][0]).key.id(), "a");
-    EXPECT_EQ(std::get<Holders>(batches[1][1]).key.id(), "b");
-    EXPECT_EQ(std::get<Holders>(batches[1][2]).key.id(), "c");
+    EXPECT_EQ(std::get<History>(batches[1][0]).key->id(), "a");
+    EXPECT_EQ(std::get<History>(batches[1][1]).key->id(), "b");
+    EXPECT_EQ(std::get<History>(batches[1][2]).key->id(), "c");
 }
 
 TEST(Batcher, BlockingAndSubmittedRequestsTravelTogether) {
@@ -120,7 +120,7 @@ TEST(Batcher, AFullQueueAnswersAFaultThatHadNoEffect) {
 
 TEST(Batcher, AFaultReachesEveryRequestOfItsBatchThatHasNoAnswerAndNoOther) {
     GatedBatcher bench{batches_of(4), 1, [](const Request& request) {
-                           if (std::get<Holders>(request).key.id() == "c") {
+                           if (std::get<History>(request).key->id() == "c") {
                                throw StoreFault{StoreFault::Effect::unknown,
                                                 StoreFault::Cause::unavailable, "cut"};
                            }
@@ -153,7 +153,7 @@ TEST(Batcher, AFaultReachesBlockingCallersAsAnOutcome) {
 
 TEST(Batcher, AnExceptionNobodyExpectedIsAFaultOfUnknownEffect) {
     GatedBatcher bench{{}, 1, [](const Request& request) -> Outcome {
-                           if (std::get<Holders>(request).key.id() == "good") {
+                           if (std::get<History>(request).key->id() == "good") {
                                return EchoStore::echo_one(request);
                            }
                            throw std::logic_error{"a bug in the store"};

@@ -44,6 +44,18 @@ TEST_F(CoarseGrainedTest, OtherAggregatesAreFree) {
     EXPECT_TRUE(aggregates.try_lock({"Order", "7"}, {.owner = "bob"}));
 }
 
+TEST_F(CoarseGrainedTest, ALeaseIsProlongedThroughAnyMember) {
+    const auto lease = aggregates.try_lock({"Address", "7/home"}, {.owner = "alice", .ttl = 5min});
+    ASSERT_TRUE(lease);
+    const auto extended = aggregates.extend({"Address", "7/work"}, lease->lock_id, 1min);
+    ASSERT_TRUE(extended);
+    EXPECT_EQ(extended->expires_at, lease->expires_at + 1min);
+    const auto renewed = aggregates.renew({"Customer", "7"}, lease->lock_id, 10min);
+    ASSERT_TRUE(renewed);
+    EXPECT_EQ(renewed->remaining(), 10min);
+    EXPECT_FALSE(aggregates.renew({"Address", "8/home"}, lease->lock_id, 10min));
+}
+
 TEST_F(CoarseGrainedTest, ALeaseIsCheckedAndReleasedThroughAnyMember) {
     const auto lease = aggregates.try_lock({"Address", "7/home"}, {.owner = "alice"});
     ASSERT_TRUE(lease);

@@ -10,9 +10,9 @@
 
 namespace leasehold::testing {
 
-// A request that an EchoStore answers with its own key.
+// A request that an EchoStore answers with its own key. It weighs as much as a try.
 [[nodiscard]] inline Request echo(const std::string& id) {
-    return Holders{{"Echo", id}};
+    return History{.key = LockKey{"Echo", id}, .limit = 1};
 }
 
 // The id that was echoed, or what came instead.
@@ -27,7 +27,7 @@ namespace leasehold::testing {
     return "nothing";
 }
 
-// Answers each Holders request with its key, and notices when more callers are inside than it
+// Answers each request of echo() with its key, and notices when more callers are inside than it
 // allows. Thread-safe.
 class EchoStore final : public Store {
 public:
@@ -38,7 +38,7 @@ public:
         : concurrency_{concurrency}, answer_one_{std::move(answer_one)} {}
 
     [[nodiscard]] static Outcome echo_one(const Request& request) {
-        return HolderPage{.items = {Holder{.key = std::get<Holders>(request).key}}};
+        return HolderPage{.items = {Holder{.key = *std::get<History>(request).key}}};
     }
 
     [[nodiscard]] bool was_overrun() const noexcept { return overrun_; }

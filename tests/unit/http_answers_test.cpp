@@ -41,6 +41,12 @@ TEST(HttpAnswers, WhatMayPassIsUnavailable) {
     EXPECT_EQ(fault_of(503, R"({"code":"fault","effect":"none"})").effect(), Effect::none);
 }
 
+TEST(HttpAnswers, AnInterimAnswerSaysNothingAboutTheEffect) {
+    for (const unsigned status : {100U, 102U, 103U}) {
+        EXPECT_EQ(fault_of(status, "").effect(), Effect::unknown) << status;
+    }
+}
+
 TEST(HttpAnswers, AProxyThatAnswersInItsOwnWordsIsUnderstoodByItsStatus) {
     const std::string page = "<html><h1>Sorry</h1></html>";
     EXPECT_STREQ(fault_of(504, page).what(), "the Leasehold server at here:7470 says 504");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <leasehold/limits.hpp>
+
 #include <chrono>
 #include <set>
 #include <string>
@@ -89,6 +91,15 @@ TEST(RequestTraits, OnlyListsAndHistoriesAskForRows) {
     std::size_t rows = 0;
     for (const Request& request : one_of_each_kind()) rows += rows_asked_for(request);
     EXPECT_EQ(rows, 7U);
+}
+
+TEST(RequestTraits, AListOrAReleaseOfAnOwnerFillsABatchWithFewOthers) {
+    // They may look through very many rows, however few they return.
+    const std::size_t most = Limits{}.batch_requests;
+    EXPECT_GE(3 * weight_of(List{.limit = 1}), most);
+    EXPECT_GE(3 * weight_of(ReleaseAll{.owner = "alice"}), most);
+    EXPECT_EQ(weight_of(Check{LockKey{"Order", "1"}, LockId::random()}), 1U);
+    EXPECT_EQ(weight_of(Holders{one}), weight_of(History{.limit = Limits::shared_holders}));
 }
 
 TEST(RequestTraits, AKnownLockIdIsLookedUpToo) {

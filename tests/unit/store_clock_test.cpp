@@ -175,6 +175,15 @@ TEST_F(StoreClockTest, ASlowAnswerIsNoLeap) {
     EXPECT_EQ(clock.leapt_since(before), 0s);
 }
 
+TEST_F(StoreClockTest, ALeapThatSlowAnswersBlurIsCountedAtItsMost) {
+    StoreClock slow{5s};
+    const SteadyClock::time_point begin{};
+    (void)slow.observe(start, begin, begin + 4ms);
+    const Time after = slow.observe(start + 1h, begin + 1s, begin + 1s + 4ms);
+    // Between the readings passed 996 ms at least.
+    EXPECT_EQ(slow.leapt_since(after - 1us), 1h - 996ms);
+}
+
 TEST_F(StoreClockTest, LeapsAddUpAndEachCountsOnlyForWhatIsOlder) {
     answer_takes = 0ms;
     const Time first = observe();

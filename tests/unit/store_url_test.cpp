@@ -103,7 +103,8 @@ TEST(StoreUrl, RefusesParametersNobodyKnows) {
         "retention_s, max_clock_leap_ms, io_timeout_ms";
     EXPECT_EQ(problem_of("memory:?colour=red"), known);
     EXPECT_EQ(problem_of("sqlite:a.db?colour=red"), known);
-    EXPECT_EQ(problem_of("mariadb://host/db?colour=red"), known + ", socket, tls, ca_file");
+    EXPECT_EQ(problem_of("mariadb://host/db?colour=red"),
+              known + ", socket, tls, ca_file, adopt, time_zone");
     EXPECT_EQ(problem_of("etcd://host?colour=red"), known + ", tls, ca_file, cert_file, key_file");
     EXPECT_EQ(problem_of("http://host?colour=red"),
               known + ", token_file, ca_file, cert_file, key_file");
@@ -127,6 +128,22 @@ TEST(StoreUrl, AMariadbUrlHasItsParts) {
     EXPECT_EQ(url.database(), "shop");
     EXPECT_EQ(url.parameter("socket"), "/run/a b");
     EXPECT_EQ(url.parameter("none"), "");
+}
+
+TEST(StoreUrl, TheDatabasesOfThePatternTakeItsTableAndItsZone) {
+    for (const std::string scheme : {"postgres", "mysql", "mariadb"}) {
+        const StoreUrl url = parse(scheme + "://app@db/shop?adopt=locks&time_zone=-03:30");
+        EXPECT_EQ(url.options.adopt, StoreOptions::Adopt::pattern_table);
+        EXPECT_EQ(url.options.time_zone, -std::chrono::minutes{210});
+        EXPECT_EQ(url.without_our_options(), scheme + "://app@db/shop");
+        EXPECT_EQ(parse(scheme + "://db/shop").options.time_zone, std::nullopt);
+        for (const std::string wrong :
+             {"9", "+9:00", "+09-00", "+15:00", "+09:60", "09:00", "UTC", "+-9:00", "+09:0x"}) {
+            EXPECT_NE(problem_of(scheme + "://db/shop?time_zone=" + wrong), "") << wrong;
+        }
+        EXPECT_NE(problem_of(scheme + "://db/shop?adopt=tables"), "");
+    }
+    EXPECT_NE(problem_of("sqlite:a.db?adopt=locks"), "");
 }
 
 TEST(StoreUrl, BothNamesOfMariadbTakeTheSameParameters) {

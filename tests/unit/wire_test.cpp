@@ -2,6 +2,7 @@
 
 #include <leasehold/errors.hpp>
 
+#include "core/sizes.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::wire {
@@ -158,6 +159,10 @@ TEST(Wire, PrintsWhatItReads) {
         EXPECT_EQ(print(parse(text)), text);
     }
     EXPECT_EQ(print(parse(R"("\t\r\/\u00fc")")), "\"\\u0009\\u000d/ü\"");
+    for (int c = 0; c < 128; ++c) {
+        const std::string text(3, static_cast<char>(c));
+        EXPECT_EQ(bytes_in_json(text) + 2, print(json::value(text)).size()) << c;
+    }
     EXPECT_EQ(print(parse("[1e3,1.0]")), "[1000,1]");
 }
 

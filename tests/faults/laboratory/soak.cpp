@@ -18,7 +18,7 @@ using namespace leasehold::faults;
 struct Options {
     double minutes = 10;
     std::uint64_t seed = 1;
-    std::vector<std::string> stores{"sqlite", "postgres", "mariadb", "etcd"};
+    std::vector<std::string> stores{"sqlite", "postgres", "mysql", "mariadb", "etcd"};
     std::vector<std::string> faults;
     std::filesystem::path into = "build/soak";
     double round_seconds = 60;
@@ -87,7 +87,8 @@ int main(int argc, char** argv) {
         "soak"};
     app.add_option("--minutes", options.minutes, "how long")->capture_default_str();
     app.add_option("--seed", options.seed, "what everything is drawn from")->capture_default_str();
-    app.add_option("--store", options.stores, "sqlite, postgres, mariadb, etcd; may be given again")
+    app.add_option("--store", options.stores,
+                   "sqlite, postgres, mysql, mariadb, etcd; may be given again")
         ->capture_default_str();
     app.add_option("--fault", options.faults, "only faults with this in their name");
     app.add_option("--into", options.into, "a folder for plots and histories")

@@ -43,6 +43,7 @@ std::unique_ptr<Server> start_server_of(const std::string& store,
                                         std::vector<std::string> environment) {
     if (store == "postgres") return start_postgres({.environment = std::move(environment)});
     if (store == "mariadb") return start_mariadb({.environment = std::move(environment)});
+    if (store == "mysql") return start_mysql({.environment = std::move(environment)});
     throw std::runtime_error{"no store is called " + store};
 }
 

@@ -24,7 +24,7 @@ enum class Wired : std::uint8_t { disk, clocks };
 // A database for many rounds, in which each gets an empty one.
 class Ground {
 public:
-    // "sqlite", "postgres", "mariadb" or "etcd", which has three members.
+    // "sqlite", "postgres", "mysql", "mariadb" or "etcd", which has three members.
     Ground(std::string store, Wired wired);
 
     [[nodiscard]] const std::string& store() const { return store_; }

@@ -20,13 +20,25 @@
 #ifdef WITH_MARIADB
 #include <leasehold/stores/mariadb.hpp>
 #endif
+#ifdef WITH_MYSQL
+#include <leasehold/stores/mysql.hpp>
+#endif
 #ifdef WITH_ETCD
 #include <leasehold/stores/etcd.hpp>
+#endif
+#ifdef WITH_ASIO
+#include <leasehold/asio.hpp>
+#include <leasehold/stores/memory.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #endif
 
 namespace {
 
-void use(const char* name, std::unique_ptr<leasehold::Store> store) {
+[[maybe_unused]] void use(const char* name, std::unique_ptr<leasehold::Store> store) {
     leasehold::LockManager locks{std::move(store)};
     const auto lease = locks.try_lock({"Order", "1"}, {.owner = "consumer"});
     if (!lease) throw std::runtime_error{lease.error().message()};
@@ -46,6 +58,26 @@ template <class Open>
     throw std::runtime_error{std::string{name} + " found a server"};
 }
 
+#ifdef WITH_ASIO
+void use_asio() {
+    leasehold::LockManager locks{leasehold::memory::open()};
+    boost::asio::io_context context;
+    bool taken = false;
+    boost::asio::co_spawn(
+        context,
+        [&]() -> boost::asio::awaitable<void> {
+            const leasehold::LockOptions options{.owner = "consumer"};
+            const auto lease = co_await leasehold::async_try_lock(locks, {"Order", "1"}, options,
+                                                                  boost::asio::use_awaitable);
+            taken = lease.has_value();
+        },
+        boost::asio::detached);
+    context.run();
+    if (!taken) throw std::runtime_error{"not locked"};
+    std::printf("asio: locked\n");
+}
+#endif
+
 }  // namespace
 
 int main() {
@@ -59,6 +91,8 @@ int main() {
             "postgres", [] { return leasehold::open_store("postgres://nobody@127.0.0.1:1/none"); });
         expect_no_server("mariadb",
                          [] { return leasehold::open_store("mariadb://nobody@127.0.0.1:1/none"); });
+        expect_no_server("mysql",
+                         [] { return leasehold::open_store("mysql://nobody@127.0.0.1:1/none"); });
         expect_no_server("etcd", [] { return leasehold::open_store("etcd://127.0.0.1:1/none"); });
 #endif
 #ifdef WITH_SQLITE
@@ -73,6 +107,14 @@ int main() {
         expect_no_server("mariadb", [] {
             return leasehold::mariadb::open({.port = 1, .user = "nobody", .database = "none"});
         });
+#endif
+#ifdef WITH_MYSQL
+        expect_no_server("mysql", [] {
+            return leasehold::mysql::open({.port = 1, .user = "nobody", .database = "none"});
+        });
+#endif
+#ifdef WITH_ASIO
+        use_asio();
 #endif
 #ifdef WITH_ETCD
         expect_no_server("etcd",

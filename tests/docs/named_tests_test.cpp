@@ -1,0 +1,64 @@
+// The guides name a test beside each promise: the test exists.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace leasehold::docs {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path source_folder = LEASEHOLD_SOURCES;
+
+std::string text_of(const fs::path& path) {
+    std::ifstream file{path};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+// Calls the function with the two groups of each match, "Suite" and "Test".
+template <class Function>
+void for_each_match(const std::string& text, const std::regex& pattern, Function function) {
+    for (std::sregex_iterator at{text.begin(), text.end(), pattern}, end; at != end; ++at) {
+        function((*at)[1].str(), (*at)[2].str());
+    }
+}
+
+// "Suite.Test" and "Suite.*" of every test in C++.
+std::set<std::string> tests_that_exist() {
+    const std::regex test{R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))"};
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator{source_folder / "tests"}) {
+        if (entry.path().extension() != ".cpp") continue;
+        for_each_match(text_of(entry.path()), test,
+                       [&](const std::string& suite, const std::string& name) {
+                           names.insert(suite + '.' + name);
+                           names.insert(suite + ".*");
+                       });
+    }
+    return names;
+}
+
+TEST(NamedTests, OfTheGuidesExist) {
+    const std::regex named{R"(`([A-Z]\w*[a-z]\w*)\.(\w+|\*)`)"};
+    const std::set<std::string> known = tests_that_exist();
+    for (const char* const guide :
+         {"docs/security.md", "docs/reliability.md", "tests/hostile/README.md"}) {
+        std::size_t found = 0;
+        for_each_match(text_of(source_folder / guide), named,
+                       [&](const std::string& suite, const std::string& name) {
+                           if (name == "txt" || name == "md") return;
+                           ++found;
+                           EXPECT_TRUE(known.contains(suite + '.' + name))
+                               << guide << " names " << suite << '.' << name;
+                       });
+        EXPECT_GT(found, 0U) << guide;
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::docs
