@@ -15,8 +15,19 @@ Application::Application(const ApplicationOptions& options)
     make_tables(*connection);
     add_sample_data(*connection);
     pool_.give_back(std::move(connection));
+    if (options.protection == ApplicationOptions::Protection::on) protect(options.database);
     if (!options.static_files.empty()) files_.add("/static", options.static_files);
     if (!options.client_files.empty()) files_.add("/client", options.client_files);
+}
+
+void Application::protect(const std::string& database) {
+    try {
+        protect_tables(*leasehold::open_protection(database));
+        desk_.database_enforces = true;
+    } catch (const leasehold::StoreFault& fault) {
+        if (fault.cause() != leasehold::StoreFault::Cause::configuration) throw;
+        unprotected_because_ = fault.what();
+    }
 }
 
 }  // namespace customers

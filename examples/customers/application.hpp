@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ namespace customers {
 struct ApplicationOptions {
     // One database for the data and the locks: a save and the end of its lock commit together.
     std::string database = "sqlite:customers.db";
+    // on: the database itself refuses a write to an object that is being edited, by any program, if
+    // the user of the database has the rights to install that.
+    enum class Protection : std::uint8_t { off, on };
+    Protection protection = Protection::off;
     leasehold::Duration ttl = std::chrono::minutes{2};
     leasehold::Duration session_timeout = std::chrono::minutes{30};
     AppSessions::Clock clock = leasehold::SteadyClock::now;
@@ -38,11 +43,17 @@ public:
     // Ends every wait for a lock, before the application ends.
     void stop_waiting() { desk_.line.close(); }
 
+    // Why the database does not refuse such writes although the options ask for it; else empty.
+    [[nodiscard]] const std::string& unprotected_because() const { return unprotected_because_; }
+
     [[nodiscard]] LockDesk& desk() { return desk_; }
     [[nodiscard]] database::Pool& pool() { return pool_; }
     [[nodiscard]] AppSessions& sessions() { return sessions_; }
 
 private:
+    void protect(const std::string& database);
+
+    std::string unprotected_because_{};
     database::Pool pool_;
     LockDesk desk_;
     AppSessions sessions_;

@@ -27,7 +27,7 @@ leasehold::Duration seconds(double number) {
 
 void add_options(CLI::App& app, Settings& settings) {
     app.add_option("--database", settings.application.database,
-                   "sqlite:FILE, postgres://... or mariadb://...; data and locks")
+                   "sqlite:FILE, postgres://..., mysql://... or mariadb://...; data and locks")
         ->envname("CUSTOMERS_DATABASE")
         ->capture_default_str();
     app.add_option("--address", settings.address, "Where to listen")->capture_default_str();
@@ -46,12 +46,27 @@ void add_options(CLI::App& app, Settings& settings) {
         ->capture_default_str();
 }
 
-void greet(const Settings& settings, std::uint16_t port) {
+// Without a password.
+std::string shown(const std::string& database) {
+    return database.starts_with("sqlite:") ? database : database.substr(0, database.find(':'));
+}
+
+void greet(const Settings& settings, std::uint16_t port, const std::string& unprotected_because) {
     const std::string url = "http://" + settings.address + ':' + std::to_string(port) + '/';
     std::cout << "\n  Customers, an application on Leasehold\n\n"
               << "    open   " << url << "\n\n"
               << "  Sign in with any name. Then open the page again in a private window as\n"
-              << "  somebody else, and edit the same customer. Ctrl-C ends it.\n"
+              << "  somebody else, and edit the same customer. Ctrl-C ends it.\n\n";
+    if (!unprotected_because.empty()) {
+        std::cout << "  Programs that do not ask for the lock can change a customer whose form\n"
+                  << "  somebody has open. The database cannot refuse that (docs/protect.md says\n"
+                  << "  which rights its user needs):\n"
+                  << "  " << unprotected_because << "\n"
+                  << std::endl;
+        return;
+    }
+    std::cout << "  The database refuses to write a customer whose form somebody has open:\n"
+              << "  try it in a database shell on " << shown(settings.application.database) << "\n"
               << std::endl;
 }
 
@@ -74,12 +89,13 @@ void run(Settings& settings) {
     settings.application.hosts = {"localhost", "127.0.0.1", "[::1]", settings.address};
     for (const std::string& host : settings.hosts) settings.application.hosts.push_back(host);
     settings.application.ttl = seconds(settings.ttl_s);
+    settings.application.protection = customers::ApplicationOptions::Protection::on;
     settings.application.session_timeout = seconds(settings.session_timeout_s);
     customers::Application application{settings.application};
     customers::web::HttpServer server{
         [&](customers::web::Request request) { return application.handle(std::move(request)); }};
     const std::uint16_t port = server.bind(settings.address, settings.port);
-    greet(settings, port);
+    greet(settings, port, application.unprotected_because());
     const std::jthread stopper{[&] { stop_at_signal(signals, server, application); }};
     server.serve();
     // For the stopper, if it was not a signal that ended it.

@@ -32,7 +32,7 @@ export class LeaseholdGuard extends HTMLElement {
   /** The EditGuard; null before start(). */
   get guard() { return this.#guard; }
 
-  /** Texts of this element that differ from those of its language: {held: '…'}. */
+  /** Texts of this element that differ from the texts of its language: {held: '…'}. */
   get texts() { return this.#ownTexts; }
   set texts(own) {
     this.#ownTexts = own;

@@ -43,7 +43,9 @@ export interface Lease extends Holder {
   /** The time left when the store answered; null for a lease without end. */
   remaining_ms: number | null;
   store_now: string;
+  /** The latest knocks; `knocks_in_all` counts all that the server remembers. */
   knocks?: Knock[];
+  knocks_in_all?: number;
   /** `left`: milliseconds for which the lease is certainly valid, counted from before the request. */
   validFor: { readonly left: number };
 }
@@ -111,6 +113,8 @@ export interface RequestOptions {
 export interface TryOptions extends RequestOptions {
   owner?: string;
   mode?: Mode;
+  /** How many can share the key at most. */
+  places?: number;
   ttl?: number;
   note?: string;
   /** Grants the lock only if nobody was granted the key after this fence. */

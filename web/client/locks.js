@@ -38,8 +38,8 @@ export class Locks {
     this.#timeout = timeout;
   }
 
-  tryLock(key, { owner, mode, ttl, note, since, maxHold, wait = 0, ...options } = {}) {
-    const body = { owner, mode, ttl_ms: ttl, note, since, max_hold_ms: maxHold };
+  tryLock(key, { owner, mode, places, ttl, note, since, maxHold, wait = 0, ...options } = {}) {
+    const body = { owner, mode, places, ttl_ms: ttl, note, since, max_hold_ms: maxHold };
     if (wait > 0) body.wait_ms = wait;
     return this.#ask('POST', key, { body, timeout: this.#timeout + wait, ...options });
   }

@@ -66,8 +66,8 @@ export const texts = {
     somebody: '다른 사용자',
     asking: '편집할 수 있는지 확인하고 있습니다.',
     unreachable: '서버에 연결할 수 없습니다. 다시 시도하고 있습니다.',
-    held: '편집 중입니다. 다른 사람은 변경할 수 없습니다.',
-    heldStale: '잠금을 다시 선점했지만 그사이 다른 사람이 편집했습니다. 저장하기 전에 최신 내용과 비교하세요.',
+    held: '편집 중입니다. 다른 사용자는 변경할 수 없습니다.',
+    heldStale: '잠금을 다시 선점했지만 그사이 다른 사용자가 편집했습니다. 저장하기 전에 최신 내용과 비교하세요.',
     expiringUnconfirmed: '서버가 응답하지 않습니다. 잠금은 앞으로 {left} 동안 유효합니다.',
     expiringIdle: '자리를 비우신 것 같습니다. {left} 뒤에 잠금이 해제됩니다. 입력한 내용은 그대로 남습니다.',
     expiringCap: '잠금을 오래 선점하고 있습니다. {left} 뒤에 잠금이 해제됩니다. 지금까지 작업한 내용을 저장하세요.',
@@ -78,11 +78,11 @@ export const texts = {
     lostBroken: '{name} 님이 잠금을 강제 해제했습니다.',
     lostBrokenWhy: '{name} 님이 잠금을 강제 해제했습니다: “{why}”',
     lostIdle: '자리를 비우셔서 잠금이 해제되었습니다.',
-    lostCap: '잠금의 최대 선점 시간이 지나 해제되었습니다.',
+    lostCap: '최대 선점 시간이 지나 잠금이 해제되었습니다.',
     lostUnconfirmed: '서버에 연결할 수 없고 잠금이 만료되었습니다.',
     lostUnauthorized: '로그아웃되었습니다.',
-    lostForbidden: '편집 권한이 없어졌습니다.',
-    lostUnknown: '잠금을 잃었습니다.',
+    lostForbidden: '더 이상 편집 권한이 없습니다.',
+    lostUnknown: '잠금이 더 이상 유효하지 않습니다.',
     draftKept: '입력한 내용은 그대로 있습니다. 잠금을 다시 선점하면 저장할 수 있습니다.',
     nowHeldBy: '지금은 {name} 님이 편집하고 있습니다.',
     refused: '{name} 님이 {since}부터 편집하고 있습니다.',
@@ -120,7 +120,7 @@ export const texts = {
   },
 };
 
-/** The texts in the language of `element`; in English if there are none in that language. */
+/** The texts in the language of `element`; in English if that language has no texts. */
 export function textsFor(element, own = {}) {
   const language = (element.closest('[lang]')?.lang || navigator.language || 'en').toLowerCase().split('-')[0];
   const known = { ...texts.en, ...texts[language], ...own };

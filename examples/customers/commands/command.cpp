@@ -19,7 +19,8 @@ web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string
             .mode = lease.mode,
             .ttl = desk.ttl,
             .held_text = {},
-            .address = std::move(address)};
+            .address = std::move(address),
+            .database_enforces = desk.database_enforces};
 }
 
 }  // namespace customers

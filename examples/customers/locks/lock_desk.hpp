@@ -25,6 +25,8 @@ struct LockDesk {
     DelayedReleases delayed_releases{locks, [this] { line.wake(); }};
     Knocks knocks{};
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
+    // Whether the database refuses to write an object without its lock. Set before the first visit.
+    bool database_enforces = false;
 
     // Waits in line for the lock. If the page does not renew the lock soon after the grant, it was
     // closed while it waited, and the lock is released. Nothing if too many requests are waiting.

@@ -3,6 +3,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "domain/lock_rules.hpp"
 
 namespace customers {
 namespace {
@@ -102,6 +105,18 @@ void add_sample_data(database::Connection& connection) {
         "values (?, 1001, 1, ?, ?)",
         {invoice_numbers, by, at});
     connection.commit();
+}
+
+void protect_tables(leasehold::TableProtection& protection) {
+    const auto protect = [&](std::string table, std::string_view type, std::string_view id) {
+        (void)protection.protect({.name = std::move(table),
+                                  .key = std::string{type}.append("/{").append(id).append("}")});
+    };
+    protect("customers", LockRule<Customer>::name, "id");
+    protect("addresses", LockRule<Customer>::name, "customer_id");
+    protect("price_lists", LockRule<PriceList>::name, "id");
+    protect("prices", LockRule<PriceList>::name, "list_id");
+    protect("counters", LockRule<Counter>::name, "id");
 }
 
 }  // namespace customers

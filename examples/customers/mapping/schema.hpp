@@ -1,5 +1,7 @@
 #pragma once
 
+#include <leasehold/protection.hpp>
+
 #include "database/connection.hpp"
 
 namespace customers {
@@ -13,5 +15,8 @@ void make_tables(database::Connection& connection);
 
 // Something to look at, where there is nothing yet.
 void add_sample_data(database::Connection& connection);
+
+// Lets the database demand the lock of an object, and of the object that a row is a part of.
+void protect_tables(leasehold::TableProtection& protection);
 
 }  // namespace customers

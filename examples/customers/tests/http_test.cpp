@@ -186,6 +186,14 @@ TEST_F(HttpTest, SpeaksKoreanToThoseWhoDo) {
     EXPECT_TRUE(chosen->get_header_value("Set-Cookie").starts_with("lang=ko"));
     const auto kim = sign_in("Kim");
     EXPECT_TRUE(client().Get("/customers/1/save?lang=ko", kim)->body.contains("처리할 수 없음"));
+    // Also where the request does not reach the application.
+    const httplib::Headers korean{{"Accept-Language", "ko"}};
+    const std::string far(web::HttpServer::longest_target + 1, 'x');
+    EXPECT_EQ(client().Get("/" + far, korean)->body, "주소가 너무 깁니다.\n");
+    EXPECT_EQ(client().Post("/sign-in", korean, "name=%FF", form_type)->body,
+              "요청을 해석할 수 없습니다.\n");
+    const std::string huge(web::HttpServer::largest_body + 1, 'x');
+    EXPECT_EQ(client().Post("/sign-in", korean, huge, form_type)->body, "요청이 너무 큽니다.\n");
 }
 
 TEST_F(HttpTest, ServesItsOwnFiles) {

@@ -20,6 +20,10 @@ std::string new_database(const std::string& kind, const std::filesystem::path& f
         leasehold::testing::shared_postgres().create_database(name);
         return leasehold::testing::shared_postgres().url(name);
     }
+    if (kind == "mysql") {
+        leasehold::testing::shared_mysql().create_database(name);
+        return leasehold::testing::shared_mysql().url(name);
+    }
     leasehold::testing::shared_mariadb().create_database(name);
     return leasehold::testing::shared_mariadb().url(name);
 }

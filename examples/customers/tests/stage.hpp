@@ -47,6 +47,7 @@ private:
 
 }  // namespace customers::testing
 
-#define ON_EVERY_DATABASE(Suite)                                                            \
-    INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::Values("sqlite", "postgres", "mariadb"), \
+#define ON_EVERY_DATABASE(Suite)                                                          \
+    INSTANTIATE_TEST_SUITE_P(On, Suite,                                                   \
+                             ::testing::Values("sqlite", "postgres", "mysql", "mariadb"), \
                              customers::testing::by_name())

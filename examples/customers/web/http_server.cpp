@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "domain/text.hpp"
+#include "web/language.hpp"
 #include "web/percent.hpp"
 
 namespace customers::web {
@@ -19,6 +20,8 @@ constexpr std::time_t idle_seconds = 5;
 // libstdc++ matches a regular expression with a stack frame for every character: the pattern is
 // short, and longest_target bounds the rest.
 constexpr const char* any_path = "[\\s\\S]*";
+
+constexpr std::string_view unreadable = "The application cannot read this request.";
 
 // No scripts, styles or frames from other sites, and no inline ones.
 constexpr const char* content_policy =
@@ -48,7 +51,10 @@ void reply(httplib::Response& to, const Response& response) {
     to.set_content(response.body, response.content_type);
 }
 
-void reply_plainly(httplib::Response& to, int status, const std::string& text) {
+// Refuses a request that the application does not see.
+void refuse(const httplib::Request& from, httplib::Response& to, int status,
+            std::string_view english) {
+    const std::string text{in(language_of(from.get_header_value("Accept-Language")), english)};
     reply(to, {.status = status, .body = text + '\n', .content_type = "text/plain; charset=utf-8"});
 }
 
@@ -98,13 +104,13 @@ HttpServer::HttpServer(Handler handler)
     using Handled = httplib::Server::HandlerResponse;
     server_->set_pre_routing_handler([](const httplib::Request& from, httplib::Response& to) {
         if (from.target.size() <= longest_target) return Handled::Unhandled;
-        reply_plainly(to, 414, "The address is too long.");
+        refuse(from, to, 414, "The address is too long.");
         return Handled::Handled;
     });
     const auto handle = [this](const httplib::Request& from, httplib::Response& to,
                                std::string body) {
         auto request = read(from, std::move(body));
-        if (!request) return reply_plainly(to, 400, "That is not a request we understand.");
+        if (!request) return refuse(from, to, 400, unreadable);
         reply(to, handler_(*std::move(request)));
     };
     const auto plain = [handle](const httplib::Request& from, httplib::Response& to) {
@@ -118,7 +124,7 @@ HttpServer::HttpServer(Handler handler)
             body.append(data, size);
             return body.size() <= largest_body;
         });
-        if (!whole) return reply_plainly(to, 413, "That is too much.");
+        if (!whole) return refuse(from, to, 413, "The request is too large.");
         handle(from, to, std::move(body));
     };
     server_->Get(any_path, plain);
@@ -127,9 +133,9 @@ HttpServer::HttpServer(Handler handler)
     server_->Put(any_path, with_body);
     server_->Patch(any_path, with_body);
     server_->Delete(any_path, with_body);
-    server_->set_error_handler([](const httplib::Request&, httplib::Response& to) {
+    server_->set_error_handler([](const httplib::Request& from, httplib::Response& to) {
         // What the library refused by itself.
-        if (to.body.empty() && to.headers.empty()) reply_plainly(to, to.status, "Not like this.");
+        if (to.body.empty() && to.headers.empty()) refuse(from, to, to.status, unreadable);
     });
 }
 

@@ -34,6 +34,7 @@ struct PageLock {
     leasehold::Duration ttl{};
     std::string_view held_text{};  // what the guard says, where "you are editing this" is not true
     std::string address{};         // where a reload of the page asks; none: where it was posted to
+    bool database_enforces = false;  // the database refuses changes without this lock
 };
 
 // Work that was not saved: what was typed is in the form again.

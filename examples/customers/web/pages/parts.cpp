@@ -116,13 +116,20 @@ std::int64_t milliseconds(leasehold::Duration duration) {
 }
 
 Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
+    const Html enforced =
+        lock.database_enforces
+            ? html("<p class=\"small\">{}</p>\n",
+                   in(viewer.language,
+                      "While you have the lock, the database itself refuses changes by others, "
+                      "even in a database shell."))
+            : Html{};
     return html(
         R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" latest="{}" data-held="{}" data-address="{}" data-tab="{}" manual>
-{}</leasehold-guard>
+{}{}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
         leasehold::to_string(lock.mode), milliseconds(lock.ttl), page_of(lock.key),
-        in(viewer.language, lock.held_text), lock.address, lock.holding_tab, content);
+        in(viewer.language, lock.held_text), lock.address, lock.holding_tab, content, enforced);
 }
 
 Html signed_out(const Viewer& viewer) {
