@@ -58,8 +58,9 @@ endfunction()
 function(leasehold_install_pkgconfig)
     set(libraries leasehold ${ARGN})
     list(REMOVE_DUPLICATES libraries)
-    # A static library comes before the libraries it needs; all need core.
-    list(REMOVE_ITEM libraries leasehold core)
+    # A static library comes before the libraries it needs: mysql before mariadb. All need core.
+    list(REMOVE_ITEM libraries leasehold core asio)
+    list(REVERSE libraries)
     list(TRANSFORM libraries PREPEND "-lleasehold_")
     list(PREPEND libraries "-lleasehold")
     list(APPEND libraries "-lleasehold_core")
