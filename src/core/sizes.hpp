@@ -67,16 +67,18 @@ void cut_to_size(Page<T>& page) {
     }
 }
 
-// Collects the holders that a refusal names, and counts the others.
+// Collects the holders that a refusal names, and counts the others: names the first ones, up to one
+// that does not fit. The sizes of the holders after that one are not computed, because a thousand
+// may share a key.
 class NamedHolders {
 public:
     void add(const LockKey& key, const Grant& grant) {
         ++in_all_;
-        if (has_room_for(size_of(key, grant))) named_.push_back(to_holder(key, grant));
+        if (!full_ && has_room_for(size_of(key, grant))) named_.push_back(to_holder(key, grant));
     }
     void add(Holder holder) {
         ++in_all_;
-        if (has_room_for(size_of(holder))) named_.push_back(std::move(holder));
+        if (!full_ && has_room_for(size_of(holder))) named_.push_back(std::move(holder));
     }
     // The holders of another refusal.
     void add(Refusal refusal) {
@@ -99,15 +101,16 @@ public:
 
 private:
     [[nodiscard]] bool has_room_for(std::size_t bytes) {
-        if (named_.size() == Limits::named_holders) return false;
-        if (!named_.empty() && bytes_ + bytes > Limits::named_holders_bytes) return false;
-        bytes_ += bytes;
-        return true;
+        full_ = named_.size() == Limits::named_holders ||
+                (!named_.empty() && bytes_ + bytes > Limits::named_holders_bytes);
+        if (!full_) bytes_ += bytes;
+        return !full_;
     }
 
     std::vector<Holder> named_;
     std::size_t bytes_ = 0;
     std::size_t in_all_ = 0;
+    bool full_ = false;
 };
 
 }  // namespace leasehold

@@ -185,6 +185,25 @@ TEST(Rules, AKeyIsSharedByNoMoreThanTheLimit) {
     EXPECT_TRUE(is_granted(bench.try_lock("late", Mode::shared)));
 }
 
+TEST(Rules, ARefusalNamesTheFirstHoldersUpToOneThatDoesNotFit) {
+    RulesBench bench;
+    const auto share = [&](const std::string& owner, std::size_t note_bytes) {
+        TryLock request{.key = bench.key, .lock_id = LockId::random()};
+        request.owner = owner;
+        request.mode = Mode::shared;
+        request.ttl = 1min;
+        request.note = std::string(note_bytes, 'n');
+        ASSERT_TRUE(is_granted(bench.decide(request)));
+    };
+    share("first", 1);
+    share("large", Limits::named_holders_bytes);
+    share("small", 1);
+    const Refusal no = refused(bench.try_lock("late"));
+    ASSERT_EQ(no.holders.size(), 1U);
+    EXPECT_EQ(no.holders[0].owner, "first");
+    EXPECT_EQ(no.holders_in_all, 3U);
+}
+
 TEST(Rules, LeasesThatRanOutDoNotCountTowardsTheLimit) {
     RulesBench bench;
     for (std::size_t i = 0; i < Limits::shared_holders; ++i) {
