@@ -20,7 +20,7 @@ namespace json = boost::json;
 constexpr std::size_t ops_of_a_txn = 128;
 constexpr std::size_t ops_beside = 4;  // our own operations, in addition to the caller's
 
-std::string quoted(std::string_view bytes) {
+std::string base64_string(std::string_view bytes) {
     return '"' + base64(bytes) + '"';
 }
 
@@ -29,8 +29,8 @@ std::string number(Revision revision) {
 }
 
 std::string printed(const KeyRange& range) {
-    std::string text = R"("key":)" + quoted(range.first);
-    if (!range.end.empty()) text += R"(,"range_end":)" + quoted(range.end);
+    std::string text = R"("key":)" + base64_string(range.first);
+    if (!range.end.empty()) text += R"(,"range_end":)" + base64_string(range.end);
     return text;
 }
 
@@ -40,11 +40,12 @@ std::string compare_changed(const KeyRange& range, std::string_view result, Revi
 }
 
 std::string put_op(std::string_view key, std::string_view value) {
-    return R"({"request_put":{"key":)" + quoted(key) + R"(,"value":)" + quoted(value) + "}}";
+    return R"({"request_put":{"key":)" + base64_string(key) + R"(,"value":)" +
+           base64_string(value) + "}}";
 }
 
 std::string erase_op(std::string_view key) {
-    return R"({"request_delete_range":{"key":)" + quoted(key) + "}}";
+    return R"({"request_delete_range":{"key":)" + base64_string(key) + "}}";
 }
 
 std::string read_op(const KeyRange& range, std::size_t limit) {
@@ -52,8 +53,8 @@ std::string read_op(const KeyRange& range, std::size_t limit) {
 }
 
 std::string compare_value(std::string_view key, std::string_view result, std::string_view value) {
-    return R"({"target":"VALUE","result":")" + std::string{result} + R"(","key":)" + quoted(key) +
-           R"(,"value":)" + quoted(value) + '}';
+    return R"({"target":"VALUE","result":")" + std::string{result} + R"(","key":)" +
+           base64_string(key) + R"(,"value":)" + base64_string(value) + '}';
 }
 
 std::string joined(std::span<const std::string> parts) {
