@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 #include <mysql.h>
 #include <sys/shm.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -126,15 +128,55 @@ fs::path mariadb_program(const std::string& name) {
     throw std::runtime_error("no program " + name + ": install the Debian package mariadb-server");
 }
 
+fs::path path_in_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+// Where tests keep what is costly to make. All clones of this user share it.
+fs::path cache_folder() {
+    const fs::path cache = path_in_environment("XDG_CACHE_HOME");
+    return (cache.empty() ? path_in_environment("HOME") / ".cache" : cache) / "leasehold";
+}
+
 // As tests/mysql has it.
 fs::path mysql_root() {
-    const auto set = [](const char* name) -> fs::path {
-        const char* value = std::getenv(name);
-        return value == nullptr ? "" : value;
-    };
-    if (const fs::path root = set("LEASEHOLD_MYSQL_ROOT"); !root.empty()) return root;
-    const fs::path cache = set("XDG_CACHE_HOME");
-    return (cache.empty() ? set("HOME") / ".cache" : cache) / "leasehold" / "mysql";
+    const fs::path root = path_in_environment("LEASEHOLD_MYSQL_ROOT");
+    return root.empty() ? cache_folder() / "mysql" : root;
+}
+
+// The name of the data folder that `arguments` make: another one after an update of the program.
+std::string template_name(const std::vector<std::string>& arguments) {
+    std::string made_by;
+    for (const std::string& argument : arguments) made_by += argument + '\n';
+    const fs::path& program = arguments[0];
+    made_by += std::to_string(fs::last_write_time(program).time_since_epoch().count());
+    return program.filename().string() + "-" +
+           std::to_string(std::hash<std::string>{}(made_by) % 1'000'000'000);
+}
+
+// Makes a server's data folder, `folder`/data, with a program that takes seconds of processor time:
+// 1. If an earlier test kept a copy of what the same command had made, copy that.
+// 2. Otherwise run the command, and keep a copy for the next test. It appears under its name in one
+//    step, so that tests can do this at the same time. If it cannot be kept, nothing is lost.
+void make_data_folder(const TemporaryFolder& folder, const std::string& user,
+                      std::vector<std::string> arguments, const std::string& data_option) {
+    const std::string data = folder.path() / "data";
+    const fs::path kept = cache_folder() / template_name(arguments);
+    if (fs::exists(kept)) {
+        run_setup(folder, "", {"/bin/cp", "-a", "--sparse=always", kept, data});
+        return;
+    }
+    arguments.push_back(data_option + data);
+    run_setup(folder, user, arguments);
+    std::error_code failed;
+    fs::create_directories(kept.parent_path(), failed);
+    const std::string unfinished = kept.string() + "." + std::to_string(::getpid());
+    if (run({.arguments = {"/bin/cp", "-a", "--sparse=always", data, unfinished}}, setup_timeout)
+            .exit_code == 0) {
+        fs::rename(unfinished, kept, failed);  // fails if another test was faster
+    }
+    fs::remove_all(unfinished, failed);
 }
 
 fs::path find_below(const fs::path& folder, std::string_view begin) {
@@ -214,11 +256,11 @@ MariadbConnection connect_mariadb(const MariadbLogin& login) {
 
 PrivatePostgres::PrivatePostgres(PrivateServerOptions options)
     : options_(std::move(options)), folder_("leasehold-postgres") {
-    const fs::path initdb = postgres_program("initdb");
     folder_.give_to("postgres");
-    run_setup(folder_, "postgres",
-              {initdb, "-D", folder_.path() / "data", "-U", "postgres", "--auth=trust", "-E",
-               "UTF8", "--locale=C.UTF-8", "--no-sync"});
+    make_data_folder(folder_, "postgres",
+                     {postgres_program("initdb"), "-U", "postgres", "--auth=trust", "-E", "UTF8",
+                      "--locale=C.UTF-8", "--no-sync"},
+                     "--pgdata=");
     launch_on_some_port(port_, [this] { launch(); });
     create_database("locks");
 }
@@ -328,17 +370,18 @@ PrivateMariadb::PrivateMariadb(Product product, PrivateServerOptions options)
 }
 
 void PrivateMariadb::make_data() const {
-    const std::string data = folder_.path() / "data";
     if (product_ == Product::mysql) {
         (void)mysqld();
-        run_setup(folder_, "", {"cp", "-r", "--sparse=always", mysql_root() / "empty", data});
+        run_setup(folder_, "",
+                  {"cp", "-r", "--sparse=always", mysql_root() / "empty", folder_.path() / "data"});
         return;
     }
     folder_.give_to("mysql");
-    run_setup(folder_, "mysql",
-              {mariadb_program("mariadb-install-db"), "--no-defaults",
-               "--auth-root-authentication-method=normal", "--skip-test-db", "--datadir=" + data,
-               "--innodb-log-file-size=16M"});
+    make_data_folder(folder_, "mysql",
+                     {mariadb_program("mariadb-install-db"), "--no-defaults",
+                      "--auth-root-authentication-method=normal", "--skip-test-db",
+                      "--innodb-log-file-size=16M"},
+                     "--datadir=");
 }
 
 PrivateMariadb::PrivateMariadb(Joins /*joins*/, PrivateServerOptions options)
