@@ -430,11 +430,16 @@ TEST_P(InnodbProtection, IsNotDeceivedByTemporaryTables) {
     }
 }
 
-// While a statement is at order 2, somebody leases order 3, which was leased before.
+// While a statement is at order 2, somebody leases order 3, which was leased before or never.
 TEST_P(InnodbProtection, JudgesALaterRowOfAStatementByLeasesGrantedMeanwhile) {
     run("set session transaction isolation level read committed");
-    for (const Mode mode : {Mode::exclusive, Mode::shared}) {
+    for (const auto& [mode, leased_before] : {std::pair{Mode::exclusive, true},
+                                              {Mode::shared, true},
+                                              {Mode::exclusive, false},
+                                              {Mode::shared, false}}) {
+        SCOPED_TRACE(leased_before ? "leased before" : "never leased");
         (void)must(locks().release({"Order", "3"}, lease("3").lock_id));
+        if (!leased_before) run("delete from locks where type = 'Order'");
         const auto other = harness().connect();
         other->run("select get_lock('order 2', 0)");
         std::thread statement{[&] {

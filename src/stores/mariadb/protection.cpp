@@ -456,16 +456,24 @@ private:
             return sql_text(
                 "if {required} or {fixed_snapshot} then call leasehold_admit({type}, {id}, "
                 "{required}); else set key_type = {type}, key_id = {id}; open looked; fetch looked "
-                "into known; close looked; if known > 0 then call leasehold_admit({type}, {id}, "
-                "{required}); end if; end if; ",
+                "into known; close looked; "
+                // The key may have been leased for the first time since the statement began.
+                "if known = 0 and {isolation} = 'READ-COMMITTED' then {not_waiting} call "
+                "leasehold_share({type}, {id}, known, ended, mode, expires, touched, owner); "
+                "end if; "
+                "if known > 0 then call leasehold_admit({type}, {id}, {required}); end if; end "
+                "if; ",
                 {{"required", required},
                  {"fixed_snapshot", words_.fixed_snapshot},
+                 {"isolation", words_.isolation},
+                 {"not_waiting", words_.not_waiting},
                  {"type", type},
                  {"id", id}});
         };
         std::string text =
             "begin declare old_type, old_id, new_type, new_id, key_type, key_id varbinary(1024); "
-            "declare known bigint; declare looked cursor for select count(*) from " +
+            "declare known, expires, touched bigint; declare ended, mode tinyint; "
+            "declare owner varbinary(512); declare looked cursor for select count(*) from " +
             view_names_.at("locks") + " as looked where type = key_type and id = key_id; ";
         if (event.has_old) {
             text += "set old_type = " + expression(key.type(), "old") +

@@ -285,14 +285,16 @@ end
 )sql";
 
 // Called for a row that is being written, if its key may be leased.
-//  1. Read the key's row. If there is none, nobody has leased the key.
+//  1. Read the key's row. If there is none, nobody had leased the key when the statement began.
 //  2. Refuse if the row is a live lease that this transaction has not presented, or a presented
 //     lease that is not alive any more.
 //  3. Lock the row, so that nobody can take the key before this transaction ends, and judge it
 //  again.
-// A transaction that repeats its reads does not see a row that was inserted after its snapshot, and
-// a locking read would lock the gap where it sees none, which keeps others from taking new keys. So
-// it looks for such a row by an insert, see RoutineWords::look_for_unseen.
+// Under READ COMMITTED, step 3 also finds a row that was inserted since the statement began. It
+// locks nothing where there is none. A transaction that repeats its reads does not see a row that
+// was inserted after its snapshot, and a locking read would lock the gap where it sees none, which
+// keeps others from taking new keys. So it looks for such a row by an insert, see
+// RoutineWords::look_for_unseen.
 inline constexpr std::string_view admit_procedure = R"sql(
 create procedure leasehold_admit(
     in key_type varbinary(1024), in key_id varbinary(1024), in required boolean)
@@ -325,7 +327,9 @@ admitting: begin
         call leasehold_judge(key_type, key_id, required, row_ended, row_mode, row_expires,
                              row_touched, row_owner);
     elseif {fixed_snapshot} and length(key_type) <= 128 and length(key_id) <= 512 then
-{look_for_unseen}    end if;
+{look_for_unseen}    elseif {isolation} = 'READ-COMMITTED' then
+        set found = true;
+    end if;
     if found then
         {not_waiting}
         call leasehold_share(key_type, key_id, found, row_ended, row_mode, row_expires,
