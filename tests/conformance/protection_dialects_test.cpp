@@ -234,7 +234,8 @@ TEST_P(PostgresProtection, JudgesTruncateCopyCascadesAndPartitions) {
     const Lease alice = lease("1");
     EXPECT_TRUE(refuses("truncate orders"));
     (void)lease("4");
-    EXPECT_TRUE(refuses("copy orders from program 'echo 4,x' with (format csv)"));
+    EXPECT_TRUE(refuses("copy orders from program 'echo 5,x; echo 4,x' with (format csv)"));
+    EXPECT_TRUE(run("select * from orders where id > 3").empty());
     run("copy orders from program 'echo 5,x' with (format csv)");
     EXPECT_TRUE(
         refuses("merge into orders o using (values (1)) v (id) on o.id = v.id when matched "
@@ -512,6 +513,27 @@ TEST_P(InnodbProtection, JudgesEveryWayOfWritingButCascades) {
     EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
     run("create table mine (id integer primary key) engine = MyISAM");
     EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
+}
+
+// The file is on the server's machine. The client never sends one, because LOCAL is switched off.
+TEST_P(InnodbProtection, JudgesLoadData) {
+    (void)lease("5");
+    const std::string file = run("select concat(@@tmpdir, '/', uuid())").front().front();
+    const auto make_file = [&](const std::string& name, const std::string& ids) {
+        run("select id, 'loaded' into outfile '" + file + name + "' from (" + ids +
+            ") rows_to_load");
+    };
+    make_file("free", "select 3 as id union select 4");
+    make_file("leased", "select 6 as id union select 5");
+    for (const std::string way : {"", "ignore ", "replace "}) {
+        EXPECT_TRUE(refuses("load data infile '" + file + "leased' " + way + "into table orders"))
+            << way;
+        EXPECT_EQ(run("select group_concat(id order by id) from orders").front().front(), "1,2,3")
+            << way;
+    }
+    run("load data infile '" + file + "free' replace into table orders");
+    EXPECT_EQ(run("select group_concat(id order by id) from orders where text = 'loaded'"),
+              (CallerTransaction::Rows{{"3,4"}}));
 }
 
 TEST_P(InnodbProtection, SearchesTheLocksAtMostTwiceForARowThatNobodyHasLeased) {

@@ -427,7 +427,7 @@ Command PrivateMariadb::command() const {
     if (product_ == Product::mysql) {
         arguments = mysqld();
         // Without native I/O every write passes the C library, where tests make disks fail.
-        own = {"--user=root", "--mysqlx=OFF", "--secure-file-priv=NULL",
+        own = {"--user=root", "--mysqlx=OFF", "--secure-file-priv=" + folder.string(),
                "--innodb-redo-log-capacity=16M", "--innodb-use-native-aio=OFF"};
     }
     for (const std::string& option :
