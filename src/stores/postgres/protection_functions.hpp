@@ -49,8 +49,8 @@ revoke all on function {schema}.leasehold_holder(text, text) from public;
 //  1. Read the key's row. If there is none, nobody has leased the key.
 //  2. Refuse if the row is a live lease that this transaction has not presented, or a presented
 //     lease that is not alive any more.
-//  3. Lock the row, so that nobody can take the key before this transaction ends. If the row is
-//     locked or has changed meanwhile, begin again.
+//  3. Lock the row at its place, without another search of an index, so that nobody can take the
+//     key before this transaction ends. If the row is locked or has changed since, begin again.
 // A transaction above READ COMMITTED does not see a row that was inserted after its snapshot. If it
 // sees none, it tries to insert one: that fails if there is such a row, and is undone if not.
 // Nobody can lease a key that is longer than Limits allow.
@@ -60,8 +60,8 @@ returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $function$
 declare
     present constant text := 'Present it in this transaction: select leasehold_guard(type, id, lock id).';
-    seen {schema}.locks%rowtype;
-    kept {schema}.locks%rowtype;
+    seen record;
+    kept record;
     presented boolean := false;
     alive boolean := false;
 begin
@@ -74,7 +74,7 @@ begin
     end if;
     for attempt in 1..{attempts} loop
         if attempt > 1 then perform pg_sleep({pause_s}); end if;
-        select * into seen from {schema}.locks where type = key_type and id = key_id;
+        select l.ctid as place, l.* into seen from {schema}.locks l where type = key_type and id = key_id;
         if not found then
             if current_setting('transaction_isolation') <> 'read committed'
                and octet_length(key_type) <= {type_bytes} and octet_length(key_id) <= {id_bytes} then
@@ -109,7 +109,8 @@ begin
                       hint = case when seen.mode = {shared}
                                   then 'A write needs an exclusive lease.' else present end;
         end if;
-        select * into kept from {schema}.locks where type = key_type and id = key_id for share skip locked;
+        select l.ctid as place, l.* into kept from {schema}.locks l where l.ctid = seen.place
+        for share skip locked;
         exit when found and kept is not distinct from seen;
         if attempt = {attempts} then
             raise exception 'leasehold: another transaction is using the lock of %/%; try again in a moment',
