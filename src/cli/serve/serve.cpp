@@ -322,7 +322,10 @@ private:
 
     void audit(std::string_view action, std::string_view outcome, json::object facts) {
         if (!audit_) return;
-        audit_->record({.action = action, .outcome = outcome, .facts = std::move(facts)});
+        audit_->record({.action = action,
+                        .outcome = outcome,
+                        .by_administrator = true,
+                        .facts = std::move(facts)});
     }
 
     void reload() {

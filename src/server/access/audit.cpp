@@ -79,7 +79,8 @@ Audit::Audit(std::string path, Observer& observer, Limits limits)
       observer_{observer},
       limits_{limits},
       name_{random_prefix()},
-      buckets_{limits.clients},
+      clients_{limits.clients},
+      administrators_{limits.clients},
       file_{opened(path_)},
       thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
@@ -115,9 +116,11 @@ void Audit::record(AuditEvent event) noexcept try {
                            std::to_string(event.status) + ' ';
         const Rate& rate = event.action == "access" ? limits_.refusals : limits_.acts;
         const std::string& who = event.token_id.empty() ? event.address : event.token_id;
-        if (buckets_.take(kind + who, rate, 1, now)) {
+        Buckets& buckets = event.by_administrator ? administrators_ : clients_;
+        if (buckets.take(kind + who, rate, 1, now)) {
             const bool known = left_out_.contains(kind + who);
-            if (!known && left_out_.size() >= limits_.clients) {
+            const std::size_t room = (event.by_administrator ? 2 : 1) * limits_.clients;
+            if (!known && left_out_.size() >= room) {
                 event.token = event.token_id = event.address = {};
             } else {
                 kind += who;
@@ -140,9 +143,9 @@ void Audit::record(AuditEvent event) noexcept try {
 }
 
 std::size_t Audit::most_pending_for(const AuditEvent& event) const {
-    const std::size_t quarter = limits_.pending_bytes / 4;
-    if (!event.changed_leases) return 2 * quarter;
-    return event.action == "release_all" ? 3 * quarter : 4 * quarter;
+    const std::size_t eighth = limits_.pending_bytes / 8;
+    if (event.by_administrator) return (event.changed_leases ? 8 : 7) * eighth;
+    return (event.changed_leases ? 6 : 4) * eighth;
 }
 
 void Audit::add_line(const AuditEvent& event) {

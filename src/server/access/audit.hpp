@@ -32,6 +32,8 @@ struct AuditEvent {
     unsigned status = 0;  // of the reply, for a refused access
     // The event ended leases or forgot some, or may have. Never left out.
     bool changed_leases = false;
+    // An administrator's act, such as a break or a reload. Clients cannot hide it.
+    bool by_administrator = false;
     boost::json::object facts{};
 };
 
@@ -45,7 +47,9 @@ struct AuditEvent {
 //    its outcome and its status.
 // 3. A line with "left_out" tells their number a few seconds later. So the lines and the numbers
 //    together are the number of all events, and no client can fill the disk.
-// 4. If the file cannot be written, the lines are counted as lost, the observer learns of it, and
+// 4. Administrators have rates, counts and room of their own, so that no other client's lines push
+//    theirs out.
+// 5. If the file cannot be written, the lines are counted as lost, the observer learns of it, and
 //    the server continues. The first line that can be written afterwards tells how many were lost.
 class Audit {
 public:
@@ -56,8 +60,8 @@ public:
         std::chrono::milliseconds between_counts = std::chrono::seconds{5};
         std::size_t clients = 10'000;  // more clients share one count
         // That wait to be written; more are lost. The last half is for what changed leases, and the
-        // last quarter only for breaks and purges: a client can release its own leases as often as
-        // it takes them, and must not hide a break behind them.
+        // last quarter only for administrators: a client can release its own leases as often as it
+        // takes them, and must not hide a break behind them.
         std::size_t pending_bytes = 8 * 1024 * 1024;
     };
 
@@ -106,7 +110,8 @@ private:
     Observer& observer_;
     const Limits limits_;
     const std::string name_;  // begins every request id
-    Buckets buckets_;
+    Buckets clients_;
+    Buckets administrators_;
     mutable std::mutex mutex_;
     int file_;                                              // guarded by mutex_
     std::string pending_;                                   // guarded by mutex_

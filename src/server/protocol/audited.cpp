@@ -79,6 +79,12 @@ bool changed_leases(const Outcome& outcome) noexcept {
            (fault != nullptr && fault->effect() == StoreFault::Effect::unknown);
 }
 
+bool is_by_administrator(const Request& request, const Token* token) noexcept {
+    const auto* const all = std::get_if<ReleaseAll>(&request);
+    if (all == nullptr) return is_audited(request);
+    return token != nullptr && all->token_id.empty();
+}
+
 json::object facts_of(const Request& request, const Outcome& outcome) {
     json::object facts;
     if (const auto* broken = std::get_if<Break>(&request)) put(facts, *broken);

@@ -12,6 +12,8 @@
 // What the audit records of requests.
 namespace leasehold::server {
 
+struct Token;
+
 // Whether the request may end leases that its client does not hold.
 [[nodiscard]] bool is_audited(const Request& request) noexcept;
 // "break", "release_all", "purge"
@@ -20,6 +22,10 @@ namespace leasehold::server {
 [[nodiscard]] std::string_view outcome_name(const Outcome& outcome) noexcept;
 // Whether leases ended or were forgotten, or may have been: the effect of a fault can be unknown.
 [[nodiscard]] bool changed_leases(const Outcome& outcome) noexcept;
+// Whether it needs the role of an administrator: a break, a purge, or a release of leases that
+// other tokens have taken. The request is signed with the token; nullptr on a server without
+// tokens.
+[[nodiscard]] bool is_by_administrator(const Request& request, const Token* token) noexcept;
 // The key, the owner and the reason that the request names, and what it ended.
 [[nodiscard]] boost::json::object facts_of(const Request& request, const Outcome& outcome);
 

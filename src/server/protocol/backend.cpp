@@ -120,6 +120,7 @@ void Backend::audit(RoutedRequest& request, const Request& asked, const Outcome&
     AuditEvent event = event_of(action_of(asked), outcome_name(outcome), request.http,
                                 request.connection, *options_.audit);
     event.changed_leases = changed_leases(outcome);
+    event.by_administrator = is_by_administrator(asked, request.http.token.get());
     event.facts = facts_of(asked, outcome);
     options_.audit->record(std::move(event));
 }
