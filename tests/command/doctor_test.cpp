@@ -130,5 +130,19 @@ TEST_P(DoctorOfAServer, WarnsOfLocksThatLookHoursLong) {
     EXPECT_TRUE(contains(ill.output, "time_zone=+09:00")) << ill.output;
 }
 
+// A program that writes the dates of a zone five hours behind makes locks that nobody respects.
+TEST_P(DoctorOfAServer, WarnsOfLocksThatEndedHoursAgo) {
+    const std::vector<std::string> call{"doctor", "--store", url()};
+    EXPECT_FALSE(contains(leasehold(call).output, "zone"));
+    connect()->run(
+        "insert into locks values ('Order', '1', 'program-1', utc_timestamp() - interval 295 "
+        "minute)");
+    const auto ill = leasehold(call);
+    EXPECT_EQ(ill.exit_code, 0) << ill.output;
+    EXPECT_TRUE(contains(ill.output, "warning  store        the lock Order/1 of another program"))
+        << ill.output;
+    EXPECT_TRUE(contains(ill.output, "a zone west of the store's")) << ill.output;
+}
+
 }  // namespace
 }  // namespace leasehold::command

@@ -47,6 +47,12 @@ struct Dialect {
     std::string_view new_value_begin;
     std::string_view new_value_end;
 
+    // Which rows of the pattern's programs show that such a program writes dates of a zone west of
+    // the store's, and what a warning says of such a lock. {expires} is the expiry, {now} the
+    // clock, in microseconds.
+    std::string_view is_in_the_west;
+    std::string_view says_of_the_west;
+
     // The name of the lock that a process has while it makes or migrates the tables; at most 64
     // characters. MySQL 9.6 and later have no md5().
     std::string_view schema_lock;

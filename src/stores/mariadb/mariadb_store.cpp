@@ -5,6 +5,7 @@
 
 #include "core/cell_store.hpp"
 #include "core/columns.hpp"
+#include "core/sql_text.hpp"
 #include "stores/mariadb/connection.hpp"
 #include "stores/mariadb/loading.hpp"
 #include "stores/mariadb/parts.hpp"
@@ -322,20 +323,20 @@ private:
     }
 
     // A program that shares table `locks` and writes dates of a zone west of the store's makes
-    // locks that have ended already. MySQL does not know when such a program made a row.
+    // locks that have ended already.
     void warn_of_a_zone_in_the_west() {
-        auto rows = query(
+        auto rows = query(sql_text(
             "select type, id from (select type, id, expiration_time, granted_at, touched_at from "
-            "locks where owner = '' limit 1000) rows_of_programs where touched_at = 0 and "
-            "granted_at > 0 and " +
-            micros_of("expiration_time", own_zone) + " < granted_at limit 1");
+            "locks where owner = '' limit 1000) rows_of_programs where touched_at = 0 and " +
+                std::string{dialect_.is_in_the_west} + " limit 1",
+            {{"expires", micros_of("expiration_time", own_zone)}, {"now", std::string{clock_us}}}));
         if (!rows.next()) return;
         const auto key = key_at(rows, 0U);
         StoreStatus warned = status();
-        warned.warnings.push_back(
-            "another program took the lock " + (key ? key->to_string() : "of a key") +
-            " when its time was over already: that program writes dates of a zone west of the "
-            "store's, so nobody respects its locks; see docs/decisions/pattern-programs.md");
+        warned.warnings.push_back("the lock " + (key ? key->to_string() + ' ' : "") +
+                                  "of another program " + std::string{dialect_.says_of_the_west} +
+                                  ", so nobody respects its locks; see "
+                                  "docs/decisions/pattern-programs.md");
         set_status(std::move(warned));
     }
 

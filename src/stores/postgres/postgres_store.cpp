@@ -318,6 +318,7 @@ private:
         if (pooled) status.warnings.push_back(*std::move(pooled));
         require_durability(options_, status);
         migrate(talk, steps_, options_);
+        warn_of_a_zone_in_the_west(talk, status);
         talk.execute(working_settings);  // lab: settings
         talk.execute("set leasehold.schema = " + std::to_string(steps_.size()));
         set_status(std::move(status));

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/sql_text.hpp"
 #include "stores/postgres/adoption.hpp"
 
 namespace leasehold::postgres {
@@ -37,6 +38,8 @@ alter table locks
     add column ended_by   text not null default '',
     add column ended_why  text not null default '',
     set (fillfactor = 50);
+-- Nobody takes a lock that is over already, see warn_of_a_zone_in_the_west.
+update locks set granted_at = least(granted_at, expiration_time);
 create unique index if not exists locks_lockid on locks (lockid);
 create index locks_owner on locks (owner) where owner <> '';
 
@@ -228,6 +231,21 @@ StoreStatus read_status(Conversation& talk) {
                                   ": a promoted standby lacks the latest grants");
     }
     return status;
+}
+
+void warn_of_a_zone_in_the_west(Conversation& talk, StoreStatus& status) {
+    const auto rows = talk.rows_of(sql_text(R"(
+select type, id from (
+    select type, id, owner, mode, ended, expiration_time, granted_at
+    from locks order by type, id limit 1000) l
+where owner = '' and mode = {exclusive} and ended = {not_ended} and expiration_time < granted_at
+limit 1)"));
+    if (rows.empty()) return;
+    status.warnings.push_back(
+        "the lock " + rows.front()[0] + '/' + rows.front()[1] +
+        " of another program was over when it was taken: that program writes times without a "
+        "zone, and means a zone west of its session's, so nobody respects its locks; see "
+        "docs/decisions/pattern-programs.md");
 }
 
 }  // namespace leasehold::postgres
