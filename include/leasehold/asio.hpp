@@ -207,8 +207,10 @@ auto async_release(LockManager& locks, LockKey key, LockId lock_id, Token&& toke
                                             std::forward<Token>(token));
 }
 
-// Ends up to Limits::released_at_once leases. For an owner with more, the answer is a StoreFault of
-// cause too_large, and nothing has ended: LockManager::release_all ends them in parts.
+// Ends up to Limits::released_at_once leases. For an owner with more, and for one that
+// LockManager::release_all would end key by key because of its ended leases, the answer is a
+// StoreFault of cause too_large, and nothing has ended: LockManager::release_all ends them in
+// parts.
 template <class Token>
 auto async_release_all(LockManager& locks, std::string owner, OwnerScope scope, Token&& token) {
     return asio_support::ask<Result<std::vector<Lease>>>(

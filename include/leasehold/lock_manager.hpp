@@ -111,9 +111,12 @@ public:
     // while a transaction guards one of them. More leases end key by key, and other requests are
     // answered in between. Then a lease that the owner is granted during the call may or may not
     // end, and if some leases cannot be ended, the StoreFault says how many have ended; asking
-    // again ends the rest. (The same holds for an owner with more than Limits::rows_looked_through
-    // leases that live or have ended within the retention.) A Leasehold server that has ended more
-    // leases than fit into its answer names some of them.
+    // again ends the rest. A Leasehold server that has ended more leases than fit into its answer
+    // names some of them.
+    //
+    // On SQLite, PostgreSQL, MySQL and MariaDB, leases that have ended within the retention count,
+    // too: the leases of an owner that has taken more than Limits::rows_looked_through keys since
+    // then end key by key, even if few of them are alive.
     Result<std::vector<Lease>> release_all(std::string owner, OwnerScope scope = OwnerScope::exact,
                                            std::optional<LockKey> key = {});
 

@@ -387,6 +387,19 @@ TEST_P(ManyRows, OfWhichFewMatchAreLookedThroughPageByPage) {
     EXPECT_TRUE(listed({.type = "Dead", .limit = 10}).first.empty());
     EXPECT_TRUE(listed({.owner = "alice", .limit = 10}).first.empty());
     EXPECT_TRUE(must(locks().release_all("alice")).empty());
+
+    // Leases that have ended make the owner too large for one transaction as well.
+    take(*store, tries("Later", 2, "alice"));
+    const Request all_of_alice = ReleaseAll{.owner = "alice"};
+    Outcome outcome;
+    store->apply({&all_of_alice, 1}, {&outcome, 1});
+    const auto* fault = std::get_if<StoreFault>(&outcome);
+    ASSERT_NE(fault, nullptr);
+    EXPECT_EQ(fault->cause(), StoreFault::Cause::too_large);
+    EXPECT_EQ(fault->effect(), StoreFault::Effect::none);
+    EXPECT_EQ(listed({.owner = "alice", .limit = 10}).first.size(), 2U);
+    EXPECT_EQ(must(locks().release_all("alice")).size(), 2U);
+    EXPECT_TRUE(listed({.owner = "alice", .limit = 10}).first.empty());
     EXPECT_EQ(must(locks().release_all("bob")).size(), 1U);
 }
 
