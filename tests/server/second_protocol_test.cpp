@@ -284,9 +284,14 @@ TEST_F(ASecondProtocol, IsCountedByItsRoutesAndMethods) {
     EXPECT_EQ(lock("alice", user).status, 200);
     EXPECT_EQ(lock("bob", user).status, 423);
     EXPECT_EQ(client_.ask("UNLOCK", "/doors", {}, user).status, 404);
+    Client unclear = server_.connect();
+    unclear.expect_another_protocol();
+    unclear.send("LOCK /doors/front HTTP/1.1\r\nHost: localhost\r\nContent-Length: ten\r\n\r\n");
+    EXPECT_EQ(unclear.receive().status, 400);  // refused before it reached a route
     const std::string text = client_.ask("GET", "/metrics", {}, shows("watch")).body;
     for (const std::string counted : {R"({method="LOCK",route="/doors/{door}",status="200"} 1)",
                                       R"({method="LOCK",route="/doors/{door}",status="423"} 1)",
+                                      R"({method="LOCK",route="other",status="400"} 1)",
                                       R"({method="UNLOCK",route="other",status="404"} 1)"}) {
         EXPECT_NE(text.find("leasehold_requests_total" + counted), std::string::npos) << text;
     }

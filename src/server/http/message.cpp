@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -17,13 +16,6 @@ void HttpRequest::drop_body() {
     body.clear();
     if (body.capacity() > kept_body_bytes) body.shrink_to_fit();
     body_share.give_back();
-}
-
-std::string_view label_of_method(std::string_view method) noexcept {
-    static constexpr std::array<std::string_view, 7> labels{"GET",   "HEAD",   "POST",   "PUT",
-                                                            "PATCH", "DELETE", "OPTIONS"};
-    const auto* const label = std::ranges::find(labels, method);
-    return label == labels.end() ? "other" : *label;
 }
 
 Reply json_reply(unsigned status, const json::object& body) {

@@ -19,9 +19,6 @@ namespace leasehold::server {
 class BodyStream;
 struct Token;  // access/tokens.hpp
 
-// The method as the log and the metrics name it: one of a few standard methods, or "other".
-[[nodiscard]] std::string_view label_of_method(std::string_view method) noexcept;
-
 struct HttpRequest {
     // A connection keeps the memory of a body up to this size for the next request.
     static constexpr std::size_t kept_body_bytes = 16 * 1024;
@@ -61,7 +58,7 @@ struct Reply {
     std::string fields{};               // further header fields, each a whole line
     unsigned retry_after_s = 0;         // 0: the reply has no Retry-After
     std::string_view route{};           // the pattern of the URL; empty: no route has this URL
-    std::string_view method{};          // as the routes write it; empty: none of them has it
+    std::string_view method = "other";  // as the routes write it, if one of them has it
     bool waited = false;                // the request waited for its key
     bool last = false;                  // the connection ends with this reply
     std::function<void()> if_unsent{};  // called if the client did not receive the reply

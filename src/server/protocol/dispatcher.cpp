@@ -34,7 +34,8 @@ Problem wrong_method(const Protocol& protocol, const PathPattern& path) {
             .fields = "Allow: " + allowed + "\r\n"};
 }
 
-// The problem in the protocol's own form. What HTTP itself needs of it is not left to the protocol.
+// Writes the problem in the protocol's form, and adds the header fields that HTTP requires, in case
+// the protocol left them out.
 Reply error_of(const Protocol& protocol, const Problem& problem) {
     Reply reply = protocol.error(problem);
     if (!reply.fields.contains(problem.fields)) reply.fields += problem.fields;
@@ -140,21 +141,22 @@ std::string_view Dispatcher::without_memory(const HttpRequest& request,
 }
 
 Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {
-    return error_of(protocol_of(request.target), problem);
+    Reply reply = error_of(protocol_of(request.target), problem);
+    reply.method = label_of_method(request.method);
+    return reply;
 }
 
-std::string_view Dispatcher::known_method(std::string_view method) const noexcept {
+std::string_view Dispatcher::label_of_method(std::string_view method) const noexcept {
     for (const auto& protocol : protocols_) {
         for (const Route& route : protocol->routes()) {
             if (answers(route, method)) return method == "HEAD" ? "HEAD" : route.method;
         }
     }
-    return {};
+    return "other";
 }
 
 Dispatcher::Match Dispatcher::find_route(const Protocol& protocol, const HttpRequest& request,
-                                         Reply& reply) const {
-    reply.method = known_method(request.method);
+                                         Reply& reply) {
     const Target target = read_target(request.target);
     if (!target.path) throw Refused{not_found()};
     const PathPattern* pattern = nullptr;
@@ -181,7 +183,8 @@ void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Ro
     if (!options_.tokens) {
         connection.identified(nullptr);
     } else if (request.token) {
-        // Beyond its quota a token is served, but its connections remain those of strangers.
+        // A token beyond its connection quota is served, but its connections can be evicted like
+        // those of clients without a token.
         auto place = backend_.quotas_.enter(*request.token, Quota::connections);
         if (place) connection.identified(*std::move(place));
     }
@@ -191,7 +194,7 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
                                                      HttpRequest& request,
                                                      ClientConnection& connection) {
     const Protocol& protocol = protocol_of(request.target);
-    Reply reply;
+    Reply reply{.method = label_of_method(request.method)};
     try {
         check_site(request, options_);
         const Match match = find_route(protocol, request, reply);
@@ -215,8 +218,7 @@ void Dispatcher::audit(HttpRequest& request, const ClientConnection& connection,
             std::string_view{request.target}.substr(0, request.target.find('?'));
         AuditEvent event = event_of("access", "refused", request, connection, *options_.audit);
         event.status = reply.status;
-        event.facts["method"] =
-            reply.method.empty() ? label_of_method(request.method) : reply.method;
+        event.facts["method"] = reply.method;
         event.facts["route"] = reply.route;
         event.facts["path"] = path.substr(0, most_path_bytes);
         options_.audit->record(std::move(event));
@@ -228,12 +230,13 @@ void Dispatcher::audit(HttpRequest& request, const ClientConnection& connection,
 Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connection) {
     const Counted counted{backend_.under_way_};
     Protocol& protocol = protocol_of(request.target);
-    Reply reply;
+    Reply reply{.method = label_of_method(request.method)};
     std::optional<RoutedRequest> routed;
     try {
         check_site(request, options_);
         if (is_preflight(request, options_)) {
             reply = preflight_reply(methods_of(protocol.routes()), protocol.cors_fields());
+            reply.method = "OPTIONS";
         } else {
             const Match match = find_route(protocol, request, reply);
             const Route& route = *match.route;

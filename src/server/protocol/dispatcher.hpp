@@ -65,12 +65,11 @@ private:
 
     [[nodiscard]] std::size_t index_of_protocol(std::string_view target) const noexcept;
     [[nodiscard]] Protocol& protocol_of(std::string_view target) const noexcept;
-    // The method as the routes write it; empty if none of them has it.
-    [[nodiscard]] std::string_view known_method(std::string_view method) const noexcept;
-    // Step 3. Notes the method and the route in the reply, and the path even if the method is
-    // wrong.
-    [[nodiscard]] Match find_route(const Protocol& protocol, const HttpRequest& request,
-                                   Reply& reply) const;
+    // The method as the log and the metrics name it: as the routes write it, or "other".
+    [[nodiscard]] std::string_view label_of_method(std::string_view method) const noexcept;
+    // Step 3. Notes the route in the reply, also if the method is wrong.
+    [[nodiscard]] static Match find_route(const Protocol& protocol, const HttpRequest& request,
+                                          Reply& reply);
     // Records a refused access in the audit, and names the request in its reply.
     void audit(HttpRequest& request, const ClientConnection& connection, Reply& reply) const;
     // Step 4.

@@ -181,7 +181,7 @@ void Session::happened(ConnectionEvent event) {
 void Session::tell_observer(const Reply& reply) {
     const auto& token = reader_.request().token;
     worker_.options().observer->served(
-        {.method = reply.method.empty() ? label_of_method(reader_.request().method) : reply.method,
+        {.method = reply.method,
          .route = reply.route,
          .token = token ? std::string_view{token->name} : std::string_view{},
          .status = reply.status,
