@@ -42,7 +42,7 @@ struct ServerOptions {
     // slowest body if others need the room; a body without room is answered 429 or 503. A body is
     // large if it exceeds the buffer that each connection keeps. One large body always fits.
     std::size_t bodies_bytes = 64 * 1024 * 1024;
-    // The most requests in one POST /v1/batch.
+    // The most requests that one HTTP request may bring as a batch.
     std::size_t batch_requests = 1024;
     // The most bytes of all large batches that are being answered, where a request counts as 4 KiB.
     // A token gets at most half of them; a further batch is answered 429 or 503, but one batch of
@@ -156,7 +156,7 @@ struct ServerOptions {
     Observer* observer = nullptr;
     // Records who broke leases and who was refused. Outlives the server.
     Audit* audit = nullptr;
-    // Answers GET /v1/server: what is open in this installation. Called on any thread.
+    // What is open in this installation, for protocols that report it. Called on any thread.
     std::function<std::vector<Finding>()> findings{};
     // Answers GET /metrics. Outlives the server. Without it GET /metrics is answered 404.
     const Metrics* metrics = nullptr;

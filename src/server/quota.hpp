@@ -39,11 +39,11 @@ inline constexpr EnumTable<Quota, QuotaTraits> quota_traits{{
       "wait as Retry-After says, or write shorter notes"}},
     {Quota::waiters,
      {"waiters", 2'000, "tries that wait for a key at once",
-      "try without wait_ms, or when another wait has ended"}},
+      "try without waiting, or when another wait has ended"}},
     {Quota::event_streams,
      {"event_streams", 200, "event streams at once", "close one of the streams"}},
     {Quota::delayed_releases,
-     {"delayed_releases", 4'000, "delayed releases at once", "release without after_ms"}},
+     {"delayed_releases", 4'000, "delayed releases at once", "release without a delay"}},
     // Further connections are served like connections of strangers.
     {Quota::connections, {"connections", 5'000, "connections at once", "close some of them"}},
 }};
