@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "cli/input.hpp"
+#include "core/grant.hpp"
 #include "core/retry.hpp"
 
 namespace leasehold::cli {
@@ -185,6 +187,20 @@ Subcommand& Subcommand::json(Invocation& call) {
 
 Subcommand& Subcommand::type(std::string& value) {
     return text("--type", "TYPE", value, "the key's type; the argument is then the whole id");
+}
+
+Subcommand& Subcommand::requested_texts(LockOptions& lock,
+                                        std::initializer_list<Default> defaults) {
+    for_each_field(leasehold::requested_texts, [&](const auto& field) {
+        std::string name = "--" + std::string{field.name};
+        std::ranges::replace(name, '_', '-');
+        std::string help{field.help};
+        for (const Default& one : defaults) {
+            if (one.field == field.name) help.append(" (").append(one.text).append(")");
+        }
+        text(name.c_str(), "TEXT", field.of(lock), help.c_str());
+    });
+    return *this;
 }
 
 void Subcommand::does(Invocation& call, std::function<int()> action) {

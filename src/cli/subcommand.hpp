@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,13 @@ public:
     Subcommand& json(Invocation& call);
     // --type
     Subcommand& type(std::string& value);
+    // The texts that a try brings besides the owner, such as --note. `defaults` are shown with
+    // the help: what the text of a field is if it is not given.
+    struct Default {
+        std::string_view field;
+        std::string_view text;
+    };
+    Subcommand& requested_texts(LockOptions& lock, std::initializer_list<Default> defaults = {});
 
     // The action returns the exit code.
     void does(Invocation& call, std::function<int()> action);

@@ -15,7 +15,8 @@
 // Grant, Lease and Holder, and a line of a list here. If it is a line of `requested_texts`, it is
 // also a member of TryLock, TryLockAll, LockOptions and HoldOptions; if it is a line of
 // `private_fields`, it is a member of Grant, TryLock and TryLockAll only. Everything else comes
-// from the lists: the columns and the schema steps of every store, JSON, and what a try brings.
+// from the lists: the columns and the schema steps of every store, JSON, what a try brings, and the
+// options of the command.
 namespace leasehold {
 
 struct Grant {
@@ -40,6 +41,7 @@ struct LeaseField {
     std::string_view record = name;  // in etcd
     std::size_t since = 1;           // the first schema version that has it
     std::size_t max_bytes = 0;       // of a text
+    std::string_view help{};         // of the command's option, for a text that a try brings
 };
 
 // The fields that a grant decides.
@@ -63,7 +65,8 @@ inline constexpr std::tuple granted_fields{
 inline constexpr std::tuple requested_texts{
     LeaseField{.name = "note",
                .of = [](auto& lease) -> auto& { return lease.note; },
-               .max_bytes = Limits::note_bytes},
+               .max_bytes = Limits::note_bytes,
+               .help = "shown to others who want the lock"},
 };
 
 // All fields that everybody may see, besides the key.

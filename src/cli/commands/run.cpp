@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 constexpr Duration shortest_ttl = 1s;
 
 struct RunFlags {
-    std::string name, type, owner, note;
+    LockOptions lock;  // as the options say it; the rest of it is filled in from the others
+    std::string name, type;
     std::optional<Duration> wait, ttl, at_least_for, grace;
     std::optional<std::int64_t> places;
     bool shared = false, pass_lock_id = false, pass_store = false, quiet = false;
@@ -42,13 +43,14 @@ RunOptions checked(Invocation& call, const RunFlags& options) {
         throw BadRequest{"--grace " + in_words(grace) + " is more than half of the ttl, " +
                          in_words(ttl) + ": too little time is left to renew it"};
     }
+    LockOptions lock = options.lock;
+    lock.owner = owner_from(call, lock.owner);
+    lock.mode = options.shared ? Mode::shared : Mode::exclusive;
+    lock.places = places_from(options.places);
+    if (lock.note.empty()) lock.note = file_name(call.after_dashes.front());
     return {.key = key_from(options.name, options.type),
             .command = call.after_dashes,
-            .lock = {.owner = owner_from(call, options.owner),
-                     .mode = options.shared ? Mode::shared : Mode::exclusive,
-                     .places = places_from(options.places),
-                     .note = options.note.empty() ? file_name(call.after_dashes.front())
-                                                  : options.note},
+            .lock = std::move(lock),
             .ttl = ttl,
             .wait = options.wait.value_or(Duration::zero()),
             .at_least_for = options.at_least_for.value_or(Duration::zero()),
@@ -82,10 +84,9 @@ void add_run(CLI::App& app, Invocation& call) {
         .duration("--grace", options->grace,
                   "time from SIGTERM to SIGKILL when the lease is lost (a sixth of the ttl, at "
                   "most 10s)")
-        .text("--owner", "OWNER", options->owner,
+        .text("--owner", "OWNER", options->lock.owner,
               "shown to others, followed by /run-... (USER@HOST)")
-        .text("--note", "TEXT", options->note,
-              "shown to others who want the lock (the program's name)")
+        .requested_texts(options->lock, {{"note", "the program's name"}})
         .flag("--shared", options->shared, "share the lock with others who share it")
         .number("--places", "N", options->places,
                 "let N of these commands run at the same time, on all hosts together")

@@ -11,9 +11,10 @@ namespace {
 
 struct TryOptions {
     std::vector<std::string> keys;
-    std::string type, owner, note, lock_id_file;
-    std::optional<Duration> ttl, wait;
-    std::optional<std::int64_t> since, places;
+    LockOptions lock;  // as the options say it; the rest of it is filled in from the others
+    std::string type, lock_id_file;
+    std::optional<Duration> wait;
+    std::optional<std::int64_t> places;
     bool shared = false;
     bool quiet = false;
 };
@@ -48,17 +49,13 @@ int take(Invocation& call, const TryOptions& options) {
     if (several && !options.lock_id_file.empty()) {
         throw BadRequest{"--lock-id-file takes one key: several keys have several lock ids"};
     }
-    if (several && options.since) throw BadRequest{"--since takes one key"};
+    if (several && options.lock.since) throw BadRequest{"--since takes one key"};
     const SecretFile secret{{.what = "the lock id file", .path = options.lock_id_file}};
-    const auto leases = take(
-        call, keys,
-        {.owner = options.owner.empty() ? unique_owner(owner_from(call, {}), "try") : options.owner,
-         .mode = options.shared ? Mode::shared : Mode::exclusive,
-         .places = places_from(options.places),
-         .ttl = options.ttl,
-         .note = options.note,
-         .since = options.since},
-        options.wait.value_or(Duration::zero()));
+    LockOptions lock = options.lock;
+    if (lock.owner.empty()) lock.owner = unique_owner(owner_from(call, {}), "try");
+    lock.mode = options.shared ? Mode::shared : Mode::exclusive;
+    lock.places = places_from(options.places);
+    const auto leases = take(call, keys, lock, options.wait.value_or(Duration::zero()));
     if (!leases) return refuse(call, leases.error());
     if (!options.lock_id_file.empty()) secret.write(leases->front().lock_id.to_string());
     if (!call.json)
@@ -82,14 +79,14 @@ void add_try(CLI::App& app, Invocation& call) {
     command
         .required_texts("KEY", options->keys,
                         "what to lock, TYPE/ID or a name; of several keys all or none")
-        .text("--owner", "OWNER", options->owner, "who holds the lease (USER@HOST/try-...)")
-        .duration("--ttl", options->ttl, "how long the lease lives unless it is renewed (5m)")
+        .text("--owner", "OWNER", options->lock.owner, "who holds the lease (USER@HOST/try-...)")
+        .duration("--ttl", options->lock.ttl, "how long the lease lives unless it is renewed (5m)")
         .duration("--wait", options->wait,
                   "how long to wait for the lock, in a server's line or by asking again (0s)")
         .flag("--shared", options->shared, "share the key with others who share it")
         .number("--places", "N", options->places, "share the key with at most N - 1 others")
-        .text("--note", "TEXT", options->note, "shown to others who want the lock")
-        .number("--since", "FENCE", options->since,
+        .requested_texts(options->lock)
+        .number("--since", "FENCE", options->lock.since,
                 "only if nobody was granted the key after this fence")
         .text("--lock-id-file", "FILE", options->lock_id_file,
               "write the lock id to this file (mode 0600) instead of printing it")
