@@ -19,50 +19,50 @@ Heartbeat& Heartbeat::of_process() {
     return heartbeat;
 }
 
-void Heartbeat::add(std::shared_ptr<Pulse> pulse, time_point first) {
+void Heartbeat::add(std::shared_ptr<RenewedLease> lease, time_point first) {
     const std::lock_guard lock{mutex_};
     if (thread_ == std::thread::id{}) {
         std::thread thread{[this] { run(); }};
         thread_ = thread.get_id();
         thread.detach();
     }
-    pulse->wakes_at_ = first;
-    pulse->added_ = true;
-    agenda_.emplace(first, std::move(pulse));
+    lease->wakes_at_ = first;
+    lease->added_ = true;
+    agenda_.emplace(first, std::move(lease));
     wakes_.notify_one();
 }
 
-void Heartbeat::remove(const std::shared_ptr<Pulse>& pulse) {
+void Heartbeat::remove(const std::shared_ptr<RenewedLease>& lease) {
     std::unique_lock lock{mutex_};
-    pulse->added_ = false;
-    agenda_.erase({pulse->wakes_at_, pulse});
+    lease->added_ = false;
+    agenda_.erase({lease->wakes_at_, lease});
     if (std::this_thread::get_id() == thread_) return;
     ++removing_;
-    called_.wait(lock, [&] { return calling_ != pulse.get(); });
+    called_.wait(lock, [&] { return calling_ != lease.get(); });
     --removing_;
 }
 
-void Heartbeat::answer(std::shared_ptr<Pulse> pulse, Outcome outcome) {
+void Heartbeat::answer(std::shared_ptr<RenewedLease> lease, Outcome outcome) {
     const std::lock_guard lock{mutex_};
-    if (!pulse->added_) return;
+    if (!lease->added_) return;
     do_for_certain([&] { answers_.emplace_back(); });
-    answers_.back() = {std::move(pulse), std::move(outcome)};
+    answers_.back() = {std::move(lease), std::move(outcome)};
     wakes_.notify_one();
 }
 
 template <class Function>
-void Heartbeat::call(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Pulse>& pulse,
+void Heartbeat::call(std::unique_lock<std::mutex>& lock, const std::shared_ptr<RenewedLease>& lease,
                      Function function) {
-    calling_ = pulse.get();
+    calling_ = lease.get();
     lock.unlock();
-    const time_point next = function(*pulse);
+    const time_point next = function(*lease);
     lock.lock();
     calling_ = nullptr;
     if (removing_ > 0) called_.notify_all();
-    if (!pulse->added_) return;
+    if (!lease->added_) return;
     // Moving the node needs no memory.
-    auto node = agenda_.extract({pulse->wakes_at_, pulse});
-    node.value().first = pulse->wakes_at_ = next;
+    auto node = agenda_.extract({lease->wakes_at_, lease});
+    node.value().first = lease->wakes_at_ = next;
     agenda_.insert(std::move(node));
 }
 
@@ -70,17 +70,17 @@ void Heartbeat::run() {
     std::unique_lock lock{mutex_};
     for (;;) {
         if (!answers_.empty()) {
-            const std::shared_ptr<Pulse> pulse = std::move(answers_.front().first);
+            const std::shared_ptr<RenewedLease> lease = std::move(answers_.front().first);
             Outcome outcome = std::move(answers_.front().second);
             answers_.pop_front();
-            if (!pulse->added_) continue;
-            call(lock, pulse, [&](Pulse& one) { return one.on_answer(std::move(outcome)); });
+            if (!lease->added_) continue;
+            call(lock, lease, [&](RenewedLease& one) { return one.on_answer(std::move(outcome)); });
             continue;
         }
         const time_point now = SteadyClock::now();
         if (!agenda_.empty() && agenda_.begin()->first <= now) {
-            const std::shared_ptr<Pulse> pulse = agenda_.begin()->second;
-            call(lock, pulse, [](Pulse& one) { return one.on_time(); });
+            const std::shared_ptr<RenewedLease> lease = agenda_.begin()->second;
+            call(lock, lease, [](RenewedLease& one) { return one.on_time(); });
         } else if (agenda_.empty()) {
             wakes_.wait(lock);
         } else {

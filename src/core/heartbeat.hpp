@@ -23,12 +23,12 @@ public:
 
     // What is renewed. Both functions are called on the heartbeat's thread, return soon, and say
     // when on_time() is to be called next.
-    class Pulse {
+    class RenewedLease {
     public:
-        Pulse() = default;
-        Pulse(const Pulse&) = delete;
-        Pulse& operator=(const Pulse&) = delete;
-        virtual ~Pulse() = default;
+        RenewedLease() = default;
+        RenewedLease(const RenewedLease&) = delete;
+        RenewedLease& operator=(const RenewedLease&) = delete;
+        virtual ~RenewedLease() = default;
 
         [[nodiscard]] virtual time_point on_time() = 0;
         [[nodiscard]] virtual time_point on_answer(Outcome outcome) = 0;
@@ -47,29 +47,29 @@ public:
         return time_point{(now.time_since_epoch() / period + 1) * period};
     }
 
-    void add(std::shared_ptr<Pulse> pulse, time_point first);
+    void add(std::shared_ptr<RenewedLease> lease, time_point first);
     // From now on, none of its functions is called, and none is running. On the heartbeat's own
     // thread: except for the one that calls this.
-    void remove(const std::shared_ptr<Pulse>& pulse);
+    void remove(const std::shared_ptr<RenewedLease>& lease);
 
-    // Calls pulse->on_answer() soon, unless the pulse is removed before.
-    void answer(std::shared_ptr<Pulse> pulse, Outcome outcome);
+    // Calls lease->on_answer() soon, unless the lease is removed before.
+    void answer(std::shared_ptr<RenewedLease> lease, Outcome outcome);
 
 private:
     Heartbeat() = default;
 
     [[noreturn]] void run();
     template <class Function>
-    void call(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Pulse>& pulse,
+    void call(std::unique_lock<std::mutex>& lock, const std::shared_ptr<RenewedLease>& lease,
               Function function);
 
     std::mutex mutex_;
     std::condition_variable wakes_;
     std::condition_variable called_;
     // All guarded by mutex_:
-    std::set<std::pair<time_point, std::shared_ptr<Pulse>>> agenda_;
-    std::deque<std::pair<std::shared_ptr<Pulse>, Outcome>> answers_;
-    const Pulse* calling_ = nullptr;
+    std::set<std::pair<time_point, std::shared_ptr<RenewedLease>>> agenda_;
+    std::deque<std::pair<std::shared_ptr<RenewedLease>, Outcome>> answers_;
+    const RenewedLease* calling_ = nullptr;
     std::size_t removing_ = 0;
     std::thread::id thread_{};
 };

@@ -65,7 +65,7 @@ struct KeepAlive::State : std::enable_shared_from_this<State> {
 };
 
 // One lease of a set. Until it is removed from the heartbeat, the set lives.
-class KeepAlive::State::KeptLease final : public Heartbeat::Pulse,
+class KeepAlive::State::KeptLease final : public Heartbeat::RenewedLease,
                                           public std::enable_shared_from_this<KeptLease> {
 public:
     KeptLease(State& set, const Lease& lease)

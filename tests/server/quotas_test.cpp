@@ -51,30 +51,30 @@ std::uint64_t used(Quotas& quotas, Quota quota, const server::Token& token = sho
 }
 
 void take(Quotas& quotas, const std::string& id, Duration ttl = 1h) {
-    auto advance = quotas.advance(shop, try_for(id));
-    ASSERT_TRUE(advance.has_value());
-    advance->settle(granted(id, ttl));
+    auto reservation = quotas.reserve(shop, try_for(id));
+    ASSERT_TRUE(reservation.has_value());
+    reservation->settle(granted(id, ttl));
 }
 
 TEST(Quotas, CountATryBeforeItIsAnswered) {
     const auto options = limited(Quota::leases, 2);
     Quotas quotas{options};
     take(quotas, "1");
-    auto under_way = quotas.advance(shop, try_for("2"));
+    auto under_way = quotas.reserve(shop, try_for("2"));
     ASSERT_TRUE(under_way.has_value());
-    const auto third = quotas.advance(shop, try_for("3"));
+    const auto third = quotas.reserve(shop, try_for("3"));
     ASSERT_FALSE(third.has_value());
     EXPECT_EQ(third.error().status, 429U);
     EXPECT_EQ(third.error().code, "quota_exceeded");
     EXPECT_EQ(third.error().facts.at("quota"), "leases");
     EXPECT_EQ(third.error().facts.at("limit"), 2U);
-    EXPECT_TRUE(quotas.advance(other, try_for("3", "other")).has_value());
+    EXPECT_TRUE(quotas.reserve(other, try_for("3", "other")).has_value());
     // What was refused, or has failed, is given back.
     under_way->settle(Refusal{.kind = Refusal::Kind::held});
     EXPECT_EQ(used(quotas, Quota::leases), 1U);
     EXPECT_EQ(used(quotas, Quota::grants_per_day), 1U);
     {
-        const auto forgotten = quotas.advance(shop, try_for("2"));
+        const auto forgotten = quotas.reserve(shop, try_for("2"));
     }
     EXPECT_EQ(used(quotas, Quota::leases), 1U);
     EXPECT_EQ(quotas.levels()[Quota::leases].refusals, 1U);
@@ -85,7 +85,7 @@ TEST(Quotas, CountALeaseUntilItEnds) {
     const auto options = limited(Quota::leases, 3);
     Quotas quotas{options};
     for (const char* id : {"1", "2", "3"}) take(quotas, id);
-    EXPECT_FALSE(quotas.advance(shop, try_for("4")).has_value());
+    EXPECT_FALSE(quotas.reserve(shop, try_for("4")).has_value());
     const Outcome released = granted("1", 1h);
     quotas.answered({RequestKind::release, {}, released});
     quotas.answered({RequestKind::release, {}, released});
@@ -102,7 +102,7 @@ TEST(Quotas, CountALeaseUntilItEnds) {
 TEST(Quotas, DoNotCountALeaseThatHasEndedBeforeItsGrantIsAnswered) {
     const auto options = limited(Quota::leases, 3);
     Quotas quotas{options};
-    auto under_way = quotas.advance(shop, try_for("1"));
+    auto under_way = quotas.reserve(shop, try_for("1"));
     const Outcome released = granted("1", 1h);
     quotas.answered({RequestKind::release, {}, released});
     under_way->settle(granted("1", 1h));
@@ -120,8 +120,8 @@ TEST(Quotas, CountALeaseUntilItExpires) {
     take(quotas, "2", 1min);
     const auto now = Quotas::Moment::clock::now();
     quotas.prolonged(shop, granted("2", 1h), now);
-    EXPECT_FALSE(quotas.advance(shop, try_for("3"), now + 59s).has_value());
-    EXPECT_TRUE(quotas.advance(shop, try_for("3"), now + 61s).has_value());
+    EXPECT_FALSE(quotas.reserve(shop, try_for("3"), now + 59s).has_value());
+    EXPECT_TRUE(quotas.reserve(shop, try_for("3"), now + 61s).has_value());
     EXPECT_EQ(quotas.use_of(shop, now + 61s)[Quota::leases].used, 1U);
     EXPECT_EQ(quotas.use_of(shop, now + 2h)[Quota::leases].used, 0U);
 }
@@ -129,11 +129,11 @@ TEST(Quotas, CountALeaseUntilItExpires) {
 TEST(Quotas, CountALeaseThatWasRenewedBeforeItsGrantIsAnswered) {
     const auto options = limited(Quota::leases, 2);
     Quotas quotas{options};
-    auto advance = quotas.advance(shop, try_for("1"));
-    ASSERT_TRUE(advance.has_value());
+    auto reservation = quotas.reserve(shop, try_for("1"));
+    ASSERT_TRUE(reservation.has_value());
     const auto now = Quotas::Moment::clock::now();
     quotas.prolonged(shop, granted("1", 1h), now);
-    advance->settle(granted("1", 1s));
+    reservation->settle(granted("1", 1s));
     EXPECT_EQ(quotas.use_of(shop, now + 1min)[Quota::leases].used, 1U);
 }
 
@@ -143,14 +143,14 @@ TEST(Quotas, CountALeaseFromBeforeTheStartWhenItIsRenewed) {
     quotas.prolonged(shop, granted("1", 1h));
     quotas.prolonged(shop, granted("1", 1h));
     EXPECT_EQ(used(quotas, Quota::leases), 1U);
-    EXPECT_FALSE(quotas.advance(shop, try_for("2")).has_value());
+    EXPECT_FALSE(quotas.reserve(shop, try_for("2")).has_value());
 }
 
 TEST(Quotas, DoNotCountALeaseThatItsOwnerHadAlready) {
     const auto options = limited(Quota::leases, 10);
     Quotas quotas{options};
     take(quotas, "1");
-    auto again = quotas.advance(shop, try_for("1"));
+    auto again = quotas.reserve(shop, try_for("1"));
     Lease same = granted("1", 1h);
     same.store_now += 5s;
     again->settle(same);
@@ -165,9 +165,9 @@ TEST(Quotas, CountGrantsAndTheirBytesThroughTheDay) {
     Quotas quotas{options};
     const auto now = Quotas::Moment::clock::now();
     const auto grant = [&](Quotas::Moment at, const std::string& note) {
-        auto advance = quotas.advance(shop, try_for("1", "shop", note), at);
-        if (!advance) return std::string{advance.error().facts.at("quota").as_string()};
-        advance->settle(granted("1", 1min));
+        auto reservation = quotas.reserve(shop, try_for("1", "shop", note), at);
+        if (!reservation) return std::string{reservation.error().facts.at("quota").as_string()};
+        reservation->settle(granted("1", 1min));
         const Outcome released = granted("1", 1min);
         quotas.answered({RequestKind::release, {}, released});
         return std::string{};
@@ -182,7 +182,7 @@ TEST(Quotas, CountGrantsAndTheirBytesThroughTheDay) {
     EXPECT_EQ(notes, 18);  // of 1,270 bytes each
     EXPECT_EQ(grant(tomorrow, std::string(1000, 'n')), "bytes_per_day");
     // After an unknown effect the lease may have been granted.
-    auto unknown = quotas.advance(shop, try_for("2"), tomorrow + 24h);
+    auto unknown = quotas.reserve(shop, try_for("2"), tomorrow + 24h);
     unknown->settle(
         StoreFault{StoreFault::Effect::unknown, StoreFault::Cause::unavailable, "cut off"});
     const auto use = quotas.use_of(shop, tomorrow + 24h);
@@ -194,20 +194,20 @@ TEST(Quotas, LetOneOwnerUseAShare) {
     server::ServerOptions options{.owner_share = 50};
     options.quotas[Quota::leases] = 4;
     Quotas quotas{options};
-    const auto one = quotas.advance(shop, try_for("1", "shop/alice/tab-1"));
-    const auto two = quotas.advance(shop, try_for("2", "shop/alice/tab-2"));
-    const auto three = quotas.advance(shop, try_for("3", "shop/alice/tab-3"));
+    const auto one = quotas.reserve(shop, try_for("1", "shop/alice/tab-1"));
+    const auto two = quotas.reserve(shop, try_for("2", "shop/alice/tab-2"));
+    const auto three = quotas.reserve(shop, try_for("3", "shop/alice/tab-3"));
     ASSERT_TRUE(one.has_value() && two.has_value());
     ASSERT_FALSE(three.has_value());
     EXPECT_TRUE(three.error().detail.starts_with("the owner 'shop/alice' has used up its quota"))
         << three.error().detail;
-    EXPECT_TRUE(quotas.advance(shop, try_for("3", "shop/bob")).has_value());
+    EXPECT_TRUE(quotas.reserve(shop, try_for("3", "shop/bob")).has_value());
     // A token for all owners counts the first name.
     const server::Token all = token("all", {Role::use}, "*");
-    const auto first = quotas.advance(all, try_for("1", "carol/1"));
-    const auto second = quotas.advance(all, try_for("2", "carol/2"));
-    EXPECT_FALSE(quotas.advance(all, try_for("3", "carol")).has_value());
-    EXPECT_TRUE(quotas.advance(all, try_for("3", "dave")).has_value());
+    const auto first = quotas.reserve(all, try_for("1", "carol/1"));
+    const auto second = quotas.reserve(all, try_for("2", "carol/2"));
+    EXPECT_FALSE(quotas.reserve(all, try_for("3", "carol")).has_value());
+    EXPECT_TRUE(quotas.reserve(all, try_for("3", "dave")).has_value());
 }
 
 TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
@@ -215,12 +215,12 @@ TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
     Quotas quotas{options};
     server::Token large = token("large", {Role::use});
     large.quotas[Quota::leases] = 2;
-    const auto one = quotas.advance(large, try_for("1"));
-    EXPECT_TRUE(quotas.advance(large, try_for("2")).has_value());
-    const auto two = quotas.advance(large, try_for("2"));
-    EXPECT_FALSE(quotas.advance(large, try_for("3")).has_value());
+    const auto one = quotas.reserve(large, try_for("1"));
+    EXPECT_TRUE(quotas.reserve(large, try_for("2")).has_value());
+    const auto two = quotas.reserve(large, try_for("2"));
+    EXPECT_FALSE(quotas.reserve(large, try_for("3")).has_value());
     large.quotas[Quota::leases] = 0;
-    EXPECT_TRUE(quotas.advance(large, try_for("3")).has_value());
+    EXPECT_TRUE(quotas.reserve(large, try_for("3")).has_value());
 }
 
 class TokenQuotas : public OnAnyStore {

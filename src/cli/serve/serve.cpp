@@ -23,7 +23,7 @@
 #include "cli/serve/hardening.hpp"
 #include "cli/serve/notify.hpp"
 #include "cli/serve/open_files.hpp"
-#include "cli/serve/posture.hpp"
+#include "cli/serve/security_findings.hpp"
 #include "cli/serve/signal_thread.hpp"
 #include "cli/serve/token_file.hpp"
 #include "cli/subcommand.hpp"
@@ -278,13 +278,13 @@ private:
         options_.observer = &observers_;
         options_.metrics = &metrics_;
         options_.audit = audit_.get();
-        options_.findings = [this] { return posture(); };
+        options_.findings = [this] { return security_findings(); };
         server_ = &server.emplace(locks_, options_);
     }
 
-    [[nodiscard]] std::vector<server::Finding> posture() {
+    [[nodiscard]] std::vector<server::Finding> security_findings() {
         const std::lock_guard lock{mutex_};
-        return posture_of(config_, options_);
+        return security_findings_of(config_, options_);
     }
 
     // Waits until a signal has been handled: its handler uses the server.

@@ -366,7 +366,7 @@ private:
     EnumArray<Quota, std::uint64_t> refusals_{};
 };
 
-struct Quotas::Advance::Counted {
+struct Quotas::Reservation::Counted {
     std::shared_ptr<Accounts> accounts;
     Accounts::Pair pair;
     Amounts amounts;
@@ -380,17 +380,17 @@ struct Quotas::Advance::Counted {
     }
 };
 
-Quotas::Advance::Advance(std::unique_ptr<Counted> counted) : counted_{std::move(counted)} {}
+Quotas::Reservation::Reservation(std::unique_ptr<Counted> counted) : counted_{std::move(counted)} {}
 
-Quotas::Advance::Advance(Advance&& other) noexcept = default;
+Quotas::Reservation::Reservation(Reservation&& other) noexcept = default;
 
-Quotas::Advance::~Advance() {
+Quotas::Reservation::~Reservation() {
     if (!counted_) return;
     const std::lock_guard lock{counted_->accounts->mutex};
     counted_->give_back(of_grants);
 }
 
-void Quotas::Advance::settle(const Outcome& outcome, Faults faults) {
+void Quotas::Reservation::settle(const Outcome& outcome, Faults faults) {
     const std::unique_ptr<Counted> counted = std::move(counted_);
     Accounts& accounts = *counted->accounts;
     const Moment now = steady_clock::now();
@@ -433,12 +433,12 @@ std::expected<Quotas::Place, Problem> Quotas::enter(const Token& token, Quota qu
     return place;
 }
 
-std::expected<Quotas::Advance, Problem> Quotas::advance(const Token& token, const Request& wanted,
-                                                        Moment now) {
+std::expected<Quotas::Reservation, Problem> Quotas::reserve(const Token& token,
+                                                            const Request& wanted, Moment now) {
     const Amounts amounts = amounts_of(wanted);
     const std::string* const named = owner_of(wanted);
     const std::string_view owner = named != nullptr ? std::string_view{*named} : std::string_view{};
-    auto counted = std::make_unique<Advance::Counted>(accounts_, Accounts::Pair{}, amounts);
+    auto counted = std::make_unique<Reservation::Counted>(accounts_, Accounts::Pair{}, amounts);
     const std::lock_guard lock{accounts_->mutex};
     accounts_->forget_expired(now);
     counted->pair = accounts_->pair_of(token, owner, now);
@@ -450,7 +450,7 @@ std::expected<Quotas::Advance, Problem> Quotas::advance(const Token& token, cons
     for (const Quota quota : of_grants) {
         accounts_->add(counted->pair, quota, static_cast<double>(amounts[quota]));
     }
-    return Advance{std::move(counted)};
+    return Reservation{std::move(counted)};
 }
 
 void Quotas::prolonged(const Token& token, const Lease& lease, Moment now) {

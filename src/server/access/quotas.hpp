@@ -44,13 +44,13 @@ public:
     [[nodiscard]] std::expected<Place, Problem> enter(const Token& token, Quota quota,
                                                       std::string_view owner = {});
 
-    // What a try may be granted, counted in advance. If it is destroyed without an outcome,
-    // everything is given back.
-    class Advance {
+    // Counts what a try may be granted, before the try is sent. If it is destroyed without an
+    // outcome, everything is given back.
+    class Reservation {
     public:
-        Advance(Advance&& other) noexcept;
-        Advance& operator=(Advance&&) = delete;
-        ~Advance();
+        Reservation(Reservation&& other) noexcept;
+        Reservation& operator=(Reservation&&) = delete;
+        ~Reservation();
 
         enum class Faults : std::uint8_t {
             say_what_happened,   // by their effect
@@ -62,12 +62,12 @@ public:
     private:
         friend class Quotas;
         struct Counted;
-        explicit Advance(std::unique_ptr<Counted> counted);
+        explicit Reservation(std::unique_ptr<Counted> counted);
 
         std::unique_ptr<Counted> counted_;
     };
     // For a request that takes leases. A problem if a quota is used up.
-    [[nodiscard]] std::expected<Advance, Problem> advance(
+    [[nodiscard]] std::expected<Reservation, Problem> reserve(
         const Token& token, const Request& wanted, Moment now = std::chrono::steady_clock::now());
 
     // The token has prolonged a lease.

@@ -43,7 +43,7 @@ T or_refuse(std::expected<T, Problem> result) {
 struct Sent {
     std::size_t index;  // in the batch
     RequestKind kind;
-    std::optional<Quotas::Advance> advance{};
+    std::optional<Quotas::Reservation> reservation{};
 };
 
 // Refuses a knock that comes too early.
@@ -102,9 +102,9 @@ Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Req
         if (const auto* lease = std::get_if<Lease>(&outcome)) quotas_.prolonged(*token, *lease);
         co_return outcome;
     }
-    Quotas::Advance advance = or_refuse(quotas_.advance(*token, wanted));
+    Quotas::Reservation reservation = or_refuse(quotas_.reserve(*token, wanted));
     Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(*token));
-    advance.settle(outcome);
+    reservation.settle(outcome);
     co_return outcome;
 }
 
@@ -117,7 +117,7 @@ Task<Outcome> Backend::ask_audited(RoutedRequest& request, Request wanted) {
 }
 
 void Backend::audit(RoutedRequest& request, const Request& asked, const Outcome& outcome) const {
-    AuditEvent event = event_of(action_of(asked), outcome_name(outcome), request.http,
+    AuditEvent event = event_of(name_of(kind_of(asked)), outcome_name(outcome), request.http,
                                 request.connection, *options_.audit);
     event.changed_leases = changed_leases(outcome);
     event.by_administrator = is_by_administrator(asked, request.http.token.get());
@@ -192,13 +192,13 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
         }
         Sent one{.index = i, .kind = kind_of(wanted[i])};
         if (takes(one.kind)) {
-            auto advance = quotas_.advance(*token, wanted[i]);
-            if (!advance) {
-                outcomes[i] = not_allowed(advance.error());
-                if (!exceeded) exceeded = std::move(advance.error());
+            auto reservation = quotas_.reserve(*token, wanted[i]);
+            if (!reservation) {
+                outcomes[i] = not_allowed(reservation.error());
+                if (!exceeded) exceeded = std::move(reservation.error());
                 continue;
             }
-            one.advance.emplace(*std::move(advance));
+            one.reservation.emplace(*std::move(reservation));
         }
         sent.push_back(std::move(one));
         allowed.push_back(std::move(wanted[i]));
@@ -209,7 +209,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
         co_await store_.ask_all(std::move(allowed), allowance, Recipient::client, id_of(*token));
     for (std::size_t i = 0; i < sent.size(); ++i) {
         const auto* const lease = std::get_if<Lease>(&answers[i]);
-        if (sent[i].advance) sent[i].advance->settle(answers[i]);
+        if (sent[i].reservation) sent[i].reservation->settle(answers[i]);
         if (lease != nullptr && prolongs(sent[i].kind)) quotas_.prolonged(*token, *lease);
         outcomes[sent[i].index] = std::move(answers[i]);
     }
@@ -293,11 +293,11 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     AccessControl::admit(request.http, question);
     locks_.validate(question);
     Quotas::Place place;
-    std::optional<Quotas::Advance> advance;
+    std::optional<Quotas::Reservation> reservation;
     std::function<bool()> still_allowed;
     if (const auto& token = request.http.token) {
         place = or_refuse(quotas_.enter(*token, Quota::waiters, std::get<TryLock>(question).owner));
-        advance.emplace(or_refuse(quotas_.advance(*token, question)));
+        reservation.emplace(or_refuse(quotas_.reserve(*token, question)));
         still_allowed = [this, &request, &question] {
             return access_.admits(*request.http.token, question);
         };
@@ -310,7 +310,7 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
         co_await waiting_room_.wait(std::move(asked), patience_of(request.http, patience),
                                     request.connection, std::move(still_allowed));
     place.reset();
-    if (advance) advance->settle(outcome, Quotas::Advance::Faults::may_follow_a_grant);
+    if (reservation) reservation->settle(outcome, Quotas::Reservation::Faults::may_follow_a_grant);
     admit_after_wait(request, question, outcome);
     Waited waited{.outcome = std::move(outcome)};
     if (const auto* lease = std::get_if<Lease>(&waited.outcome)) {
@@ -376,7 +376,8 @@ Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& reques
     knock.token = id_of(token.get());
     refuse_until(knocks_.pause_of(key, knock));
     reserve_answer(request, Limits::page_bytes);  // the holders that the store names
-    // The server asks for itself: a client may knock that may not see the holders' leases.
+    // Asked on the server's behalf, because a client may knock on a key whose holders it may not
+    // see.
     Request question = Holders{key};
     Outcome outcome =
         co_await store_.ask(std::move(question), Recipient::nobody, id_of(token.get()));

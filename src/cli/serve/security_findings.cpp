@@ -1,4 +1,4 @@
-#include "cli/serve/posture.hpp"
+#include "cli/serve/security_findings.hpp"
 
 #include <unistd.h>
 
@@ -37,9 +37,9 @@ std::string some_of(const std::vector<std::string>& names) {
     return text;
 }
 
-class Posture {
+class SecurityFindings {
 public:
-    Posture(const Config& config, const server::ServerOptions& options)
+    SecurityFindings(const Config& config, const server::ServerOptions& options)
         : config_{config}, options_{options} {}
 
     [[nodiscard]] std::vector<Finding> examine() && {
@@ -225,8 +225,9 @@ private:
 
 }  // namespace
 
-std::vector<Finding> posture_of(const Config& config, const server::ServerOptions& options) {
-    return Posture{config, options}.examine();
+std::vector<Finding> security_findings_of(const Config& config,
+                                          const server::ServerOptions& options) {
+    return SecurityFindings{config, options}.examine();
 }
 
 }  // namespace leasehold::cli
