@@ -51,12 +51,12 @@ using Names = std::span<const std::string_view>;
 
 // The parameters of one store, in addition to the common ones. PostgreSQL's are its driver's.
 Names parameters_of(std::string_view scheme) {
-    static constexpr std::array<std::string_view, 5> mariadb{"socket", "tls", "ca_file", "adopt",
-                                                             "time_zone"};
-    static constexpr std::array<std::string_view, 4> etcd{"tls", "ca_file", "cert_file",
-                                                          "key_file"};
-    static constexpr std::array<std::string_view, 4> http{"token_file", "ca_file", "cert_file",
-                                                          "key_file"};
+    static constexpr auto mariadb =
+        std::to_array<std::string_view>({"socket", "tls", "ca_file", "adopt", "time_zone"});
+    static constexpr auto etcd =
+        std::to_array<std::string_view>({"tls", "ca_file", "cert_file", "key_file"});
+    static constexpr auto http =
+        std::to_array<std::string_view>({"token_file", "ca_file", "cert_file", "key_file"});
     if (scheme == "mariadb" || scheme == "mysql") return mariadb;
     if (scheme == "etcd") return etcd;
     if (scheme == "http" || scheme == "https") return http;

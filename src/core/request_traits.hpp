@@ -122,6 +122,10 @@ inline constexpr EnumTable<RequestKind, RequestTraits> request_traits{{
 [[nodiscard]] constexpr bool names_own_lease(RequestKind kind) noexcept {
     return request_traits[kind].names_own_lease;
 }
+// check, extend and renew: the lease goes on after them.
+[[nodiscard]] constexpr bool keeps_own_lease(RequestKind kind) noexcept {
+    return names_own_lease(kind) && !ends(kind);
+}
 // All but list, history and purge.
 [[nodiscard]] constexpr bool works_on_cells(RequestKind kind) noexcept {
     return request_traits[kind].works_on_cells;

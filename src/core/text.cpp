@@ -83,16 +83,17 @@ bool acts_on_terminal(char32_t character) noexcept {
     struct Range {
         char32_t first, last;
     };
-    constexpr std::array<Range, 10> ranges{{{0x00, 0x1F},
-                                            {0x7F, 0x9F},
-                                            {0x061C, 0x061C},    // Arabic letter mark
-                                            {0x200E, 0x200F},    // direction marks
-                                            {0x2028, 0x202E},    // line ends, embeddings, overrides
-                                            {0x2060, 0x206F},    // invisible operators, isolates
-                                            {0xFEFF, 0xFEFF},    // byte order mark
-                                            {0xFFF9, 0xFFFB},    // annotations
-                                            {0xE0000, 0xE0FFF},  // tags, variation selectors
-                                            {0xF0000, 0x10FFFF}}};  // private use
+    constexpr auto ranges =
+        std::to_array<Range>({{0x00, 0x1F},
+                              {0x7F, 0x9F},
+                              {0x061C, 0x061C},       // Arabic letter mark
+                              {0x200E, 0x200F},       // direction marks
+                              {0x2028, 0x202E},       // line ends, embeddings, overrides
+                              {0x2060, 0x206F},       // invisible operators, isolates
+                              {0xFEFF, 0xFEFF},       // byte order mark
+                              {0xFFF9, 0xFFFB},       // annotations
+                              {0xE0000, 0xE0FFF},     // tags, variation selectors
+                              {0xF0000, 0x10FFFF}});  // private use
     return std::ranges::any_of(ranges, [character](const Range& range) {
         return character >= range.first && character <= range.last;
     });

@@ -83,8 +83,8 @@ enum class Proof : std::uint8_t {
 
 // How the names in a client's certificate begin: of the subject's common name, and of alternative
 // names.
-inline constexpr std::array<std::string_view, 4> certificate_name_kinds{
-    "CN=", "DNS:", "URI:", "email:"};
+inline constexpr auto certificate_name_kinds =
+    std::to_array<std::string_view>({"CN=", "DNS:", "URI:", "email:"});
 
 struct Token {
     std::string name{};  // shown to people

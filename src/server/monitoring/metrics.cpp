@@ -31,7 +31,7 @@ constexpr std::array durations{50 * us,  100 * us, 250 * us,  500 * us, 1 * ms, 
                                500 * ms, 1 * s,    2500 * ms, 5 * s,    10 * s};
 constexpr std::array waits{10 * ms,   50 * ms, 100 * ms, 250 * ms, 500 * ms, 1 * s,
                            2500 * ms, 5 * s,   10 * s,   20 * s,   30 * s,   60 * s};
-constexpr std::array<std::uint64_t, 11> sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+constexpr auto sizes = std::to_array<std::uint64_t>({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024});
 
 // The route and the method of a request.
 using Call = std::pair<std::string_view, std::string_view>;

@@ -51,16 +51,8 @@ void put(json::object& facts, const std::vector<Lease>& ended) {
 }  // namespace
 
 bool is_audited(const Request& request) noexcept {
-    return !action_of(request).empty();
-}
-
-std::string_view action_of(const Request& request) noexcept {
-    switch (kind_of(request)) {
-        case RequestKind::break_lock: return "break";
-        case RequestKind::release_all: return "release_all";
-        case RequestKind::purge: return "purge";
-        default: return {};
-    }
+    const RequestKind kind = kind_of(request);
+    return !only_reads(kind) && !takes(kind) && !names_own_lease(kind);
 }
 
 std::string_view outcome_name(const Outcome& outcome) noexcept {

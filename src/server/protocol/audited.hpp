@@ -14,10 +14,9 @@ namespace leasehold::server {
 
 struct Token;
 
-// Whether the request may end leases that its client does not hold.
+// Whether the request may end leases that its client does not hold, or forget what is known of
+// them: break, release_all and purge.
 [[nodiscard]] bool is_audited(const Request& request) noexcept;
-// "break", "release_all", "purge"
-[[nodiscard]] std::string_view action_of(const Request& request) noexcept;
 // "done", "refused", "failed"; "unknown" for a fault after which the store may have acted.
 [[nodiscard]] std::string_view outcome_name(const Outcome& outcome) noexcept;
 // Whether leases ended or were forgotten, or may have been: the effect of a fault can be unknown.

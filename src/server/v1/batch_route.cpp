@@ -16,11 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-// Whether a holder asks for its own lease.
-bool is_by_holder(RequestKind kind) {
-    return kind == RequestKind::check || prolongs(kind);
-}
-
 // The refusal of a batch as the native protocol writes it: the detail and the facts name the
 // requests.
 Problem problem_of(const BatchRefused& refused, std::size_t requests) {
@@ -131,7 +126,7 @@ Task<Reply> Native::batch(RoutedRequest& request) {
         if (i > 0) reply.body += ',';
         const Outcome outcome = std::exchange(outcomes[i], {});  // frees its memory soon
         const auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
-        if (is_by_holder(kinds[i])) {
+        if (keeps_own_lease(kinds[i])) {
             print_for_holder(reply.body, outcome, room_for_knocks);
         } else if (kinds[i] == RequestKind::release_all && leases != nullptr) {
             co_await print_ended(reply.body, *leases, room_for_ended);

@@ -15,7 +15,7 @@ constexpr auto no_query = QueryNames{};
 constexpr auto any_query = QueryNames::any();
 
 constexpr Rule asks_to_use{Need::use, Pace::asks};
-constexpr Rule keeps{Need::use, Pace::keeps};
+constexpr Rule keeps_or_ends{Need::use, Pace::keeps};
 constexpr Rule checks{Need::use_or_see, Pace::keeps};
 constexpr Rule sees{Need::see, Pace::asks};
 constexpr Rule breaks{Need::break_, Pace::asks};
@@ -36,9 +36,9 @@ struct Native::Table {
               handler<&Native::show_holders>},
         Route{"POST", "/v1/locks/{type}/{id}", asks_to_use, no_query, TakesBody::yes,
               handler<&Native::try_lock>},
-        Route{"PATCH", "/v1/locks/{type}/{id}", keeps, no_query, TakesBody::yes,
+        Route{"PATCH", "/v1/locks/{type}/{id}", keeps_or_ends, no_query, TakesBody::yes,
               handler<&Native::prolong>},
-        Route{"DELETE", "/v1/locks/{type}/{id}", keeps, query("after_ms"), TakesBody::no,
+        Route{"DELETE", "/v1/locks/{type}/{id}", keeps_or_ends, query("after_ms"), TakesBody::no,
               handler<&Native::release>},
         Route{"POST", "/v1/batch", batches, no_query, TakesBody::yes, handler<&Native::batch>},
         Route{"GET", "/v1/locks", sees,
@@ -48,7 +48,7 @@ struct Native::Table {
               handler<&Native::break_lock>},
         Route{"POST", "/v1/locks/{type}/{id}/knock", asks_to_use, no_query, TakesBody::yes,
               handler<&Native::knock>},
-        Route{"DELETE", "/v1/owners/{owner}/locks", keeps, query("scope"), TakesBody::no,
+        Route{"DELETE", "/v1/owners/{owner}/locks", keeps_or_ends, query("scope"), TakesBody::no,
               handler<&Native::release_all>},
         Route{"GET", "/v1/history", sees, query("type", "id", "before", "limit"), TakesBody::no,
               handler<&Native::history>},

@@ -5,6 +5,7 @@
 
 #include "core/cell_store.hpp"
 #include "core/columns.hpp"
+#include "core/request_traits.hpp"
 #include "core/sql_text.hpp"
 #include "stores/mariadb/connection.hpp"
 #include "stores/mariadb/loading.hpp"
@@ -59,8 +60,8 @@ protected:
             transaction_ = Transaction::none;
         });
         if (!lease) return true;
-        const bool changed = !std::holds_alternative<Check>(requests[index]);
-        note_shortcut(floor, lease->store_now, asked, changed ? Changed::yes : Changed::no);
+        const bool only_read = only_reads(kind_of(requests[index]));
+        note_shortcut(floor, lease->store_now, asked, only_read ? Changed::no : Changed::yes);
         outcomes[index] = *std::move(lease);
         return true;
     }

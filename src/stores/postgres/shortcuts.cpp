@@ -22,7 +22,7 @@ void add_rows(Parameters& parameters, const std::vector<Row>& rows, FieldOf fiel
 }
 
 template <class Row, class RequestOf>
-Parameters names_of(const std::vector<Row>& rows, Time floor, RequestOf request_of) {
+Parameters key_parameters(const std::vector<Row>& rows, Time floor, RequestOf request_of) {
     Parameters parameters;
     parameters.time(floor);
     add_rows(parameters, rows,
@@ -90,7 +90,7 @@ std::vector<Command> Shortcuts::commands() const {
     if (!tries_.empty()) commands.push_back(tries());
     if (!checks_.empty()) {
         commands.push_back({checks_.size() == 1 ? sql::check_one : sql::check_many,
-                            names_of(checks_, floor_, std::identity{})});
+                            key_parameters(checks_, floor_, std::identity{})});
     }
     if (!changes_.empty()) commands.push_back(changes());
     return commands;
@@ -98,7 +98,7 @@ std::vector<Command> Shortcuts::commands() const {
 
 Command Shortcuts::tries() const {
     Parameters parameters =
-        names_of(tries_, floor_, [](const Try& t) -> const TryLock& { return t.request; });
+        key_parameters(tries_, floor_, [](const Try& t) -> const TryLock& { return t.request; });
     add_rows(parameters, tries_, [](const Try& t) { return t.request.ttl.count(); });
     add_rows(parameters, tries_,
              [](const Try& t) { return micros(t.request.max_hold, unbounded); });
@@ -112,7 +112,7 @@ Command Shortcuts::tries() const {
 }
 
 Command Shortcuts::changes() const {
-    Parameters parameters = names_of(changes_, floor_, std::identity{});
+    Parameters parameters = key_parameters(changes_, floor_, std::identity{});
     add_rows(parameters, changes_, &Change::by);
     add_rows(parameters, changes_, &Change::ttl);
     add_rows(parameters, changes_, &Change::max_hold);
