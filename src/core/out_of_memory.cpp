@@ -15,7 +15,8 @@ const StoreFault& out_of_memory(StoreFault::Effect effect) {
 }
 
 void end_for_lack_of_memory() noexcept {
-    (void)std::fputs("leasehold: no memory for 30 seconds: the process ends\n", stderr);
+    (void)std::fprintf(stderr, "leasehold: no memory for %d seconds: the process ends\n",
+                       static_cast<int>(retries::memory_patience.count()));
     std::_Exit(EXIT_FAILURE);
 }
 

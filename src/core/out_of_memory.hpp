@@ -2,9 +2,9 @@
 
 #include <leasehold/errors.hpp>
 
-#include <chrono>
 #include <new>
-#include <thread>
+
+#include "core/retry.hpp"
 
 // What is done if memory runs out: the request that met it is answered with a fault, and everything
 // else goes on.
@@ -14,23 +14,19 @@ namespace leasehold {
 // it has been called before; a Batcher calls it when it is made.
 [[nodiscard]] const StoreFault& out_of_memory(StoreFault::Effect effect);
 
-// Ends the process, and says on stderr that there was no memory for this long.
+// Ends the process, and says on stderr that no memory was free for retries::memory_patience.
 [[noreturn]] void end_for_lack_of_memory() noexcept;
-inline constexpr std::chrono::seconds longest_wait_for_memory{30};
 
 // Does something small that must be done. Waits while no memory is free: other requests end and
-// free theirs. If none is free for longest_wait_for_memory the process cannot go on, and ends.
+// free theirs. If none is free for retries::memory_patience, the process cannot go on, and ends.
 template <class Do>
 void do_for_certain(Do act) {
-    const auto begun = std::chrono::steady_clock::now();
+    Retry retry{retries::no_memory, SteadyClock::now() + retries::memory_patience};
     for (;;) {
         try {
             return act();
         } catch (const std::bad_alloc&) {
-            if (std::chrono::steady_clock::now() > begun + longest_wait_for_memory) {
-                end_for_lack_of_memory();
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            if (!retry.pause()) end_for_lack_of_memory();
         }
     }
 }

@@ -53,6 +53,12 @@ inline constexpr RetryPolicy busy_lease{.first_pause = 1ms, .longest_pause = 4ms
 // The same in the functions of a protected table on PostgreSQL: half a second in all.
 inline constexpr RetryPolicy protected_write{
     .attempts = 51, .first_pause = 10ms, .longest_pause = 10ms};
+// A statement of the PostgreSQL store waits this long for the row of another transaction. Then it
+// has met a conflict.
+inline constexpr Duration postgres_lock_patience = 10ms;
+// `leasehold protect` and `unprotect` wait this long for a table of PostgreSQL. All later writers
+// of the table wait behind them.
+inline constexpr Duration protection_lock_patience = 2s;
 // A database transaction met a conflict; then its requests go one by one.
 inline constexpr RetryPolicy conflict{.attempts = 3};
 // An etcd transaction met a conflict. etcd has no locks, so it meets more of them.
@@ -78,6 +84,13 @@ inline constexpr Duration sqlite_opening_patience = 10s;
 inline constexpr Duration sqlite_writer_patience = 20ms;
 // The server cannot accept a connection, for example because no file descriptor is free.
 inline constexpr Duration accept_pause = 50ms;
+
+// No memory is free; other requests end and free theirs. Something small that must be done is tried
+// again until memory_patience.
+inline constexpr RetryPolicy no_memory{.first_pause = 1ms, .longest_pause = 1ms};
+inline constexpr std::chrono::seconds memory_patience{30};
+// An allocation of the server: fewer attempts, because the request can be answered with a fault.
+inline constexpr RetryPolicy allocation{.attempts = 20, .first_pause = 1ms, .longest_pause = 1ms};
 
 // A renewal failed: KeepAlive asks again sooner than after a renewal that succeeded.
 [[nodiscard]] constexpr RetryPolicy renewal(Duration every) {

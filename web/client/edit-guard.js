@@ -3,12 +3,11 @@ import { HeldLease } from './held-lease.js';
 import { KeyClient } from './key-client.js';
 import { Knocks } from './knocks.js';
 import { NoAnswer } from './locks.js';
-import { second, withDefaults } from './options.js';
+import { retryPause, second, withDefaults } from './options.js';
 import { Page } from './page.js';
 import { Timer } from './timer.js';
 import { WaitingLine } from './waiting-line.js';
 
-const retry = 3 * second;
 const holding = new Set(['held', 'expiring']);
 const resting = new Set(['released', 'failed']);
 const denials = { 401: 'unauthorized', 403: 'forbidden' };
@@ -254,7 +253,7 @@ export class EditGuard extends EventTarget {
     if (!(error instanceof NoAnswer) || !error.passing) return this.#become('failed', { error });
     if (this.#held) return this.#lose({ reason: 'unconfirmed', why: error.message });
     this.#become('asking', { error });
-    this.#lookIn = new Deadline(Math.max(retry, error.retryAfter));
+    this.#lookIn = new Deadline(Math.max(retryPause, error.retryAfter));
     this.#setTimer();
   }
 
@@ -302,7 +301,7 @@ export class EditGuard extends EventTarget {
     if (reason === 'released' && this.#leaving) return this.#become('released');
     this.#stale = true;
     this.#become('lost', { reason, by, why, holders: [] });
-    if (reason === 'unconfirmed') this.#lookIn = new Deadline(retry);
+    if (reason === 'unconfirmed') this.#lookIn = new Deadline(retryPause);
     else if (!unsure.has(reason)) this.#lookIn = over;
     this.#setTimer();
   }

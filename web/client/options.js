@@ -2,6 +2,8 @@
 
 export const second = 1000;
 const minute = 60 * second;
+/** Between two requests while the server does not answer. */
+export const retryPause = 3 * second;
 
 const defaults = {
   mode: 'exclusive',

@@ -1,6 +1,5 @@
+import { retryPause } from './options.js';
 import { Timer } from './timer.js';
-
-const retry = 3000;  // ms between two requests while the server does not answer
 
 /**
  * A place in line for a key:
@@ -34,7 +33,7 @@ export class WaitingLine {
       if (error && !error.passing) throw error;
       if (error) {
         tell(error);
-        await this.#firstOf(this.#left, Math.max(retry, error.retryAfter));
+        await this.#firstOf(this.#left, Math.max(retryPause, error.retryAfter));
       } else if (answer && answer.refused?.code !== 'held') {
         return answer;
       }

@@ -14,6 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/retry.hpp"
+
 namespace leasehold::cli {
 namespace {
 
@@ -33,15 +35,14 @@ std::size_t resident_bytes() {
     return read == 2 ? resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// The free pieces that the process keeps for its next allocations, also those whose pages the
-// system has.
+// The free memory that the process keeps for its next allocations, including pieces whose pages
+// were returned to the system.
 std::size_t free_bytes() {
     return ::mallinfo2().fordblks;
 }
 
-// Memory that is kept for later. Its pieces lie between small ones that stay, so that they remain
-// with the process when they are freed, whatever the system grants it then, and no large request
-// can use them up.
+// Memory kept for later. Small permanent pieces separate the large ones, so that the allocator
+// keeps freed pieces in the process and cannot merge them for a large request.
 template <std::size_t pieces, std::size_t bytes_of_a_piece>
 class Reserve {
 public:
@@ -85,14 +86,14 @@ auto& reserve_for_the_end() {
 // Called by operator new if there is no memory. Others may free some in a moment: waits a little.
 // Every twentieth call of a thread lets the allocation fail, so that none waits for long.
 void wait_for_memory() {
-    constexpr std::chrono::milliseconds pause{1};
-    constexpr unsigned most_pauses = 20;
-    thread_local unsigned calls = 0;
-    if (++calls % most_pauses == 0) {
+    constexpr RetryPolicy policy = retries::allocation;
+    thread_local int calls = 0;
+    if (++calls == policy.attempts) {
+        calls = 0;
         reserve().release();
         throw std::bad_alloc{};
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(policy.first_pause);
 }
 
 }  // namespace

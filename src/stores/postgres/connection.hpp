@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,11 @@ namespace leasehold::postgres {
 
 // libpq's number for PostgreSQL's binary format.
 inline constexpr int binary_format = 1;
+
+// A time as the settings of PostgreSQL have it: "10ms".
+[[nodiscard]] inline std::string setting_of(Duration time) {
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count()) + "ms";
+}
 
 // Values for a statement's parameters, in PostgreSQL's binary format.
 class Parameters {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "core/retry.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
 #include "stores/postgres/pooler.hpp"
@@ -20,7 +21,7 @@ namespace {
 // The plans must use the indexes, whether a table has ten rows or ten million, and whatever its
 // statistics say. No statement waits long for another transaction. If this process is paused, its
 // open transaction does not keep its rows locked for ever.
-constexpr const char* working_settings = R"(
+constexpr std::string_view working_settings = R"(
 set plan_cache_mode = force_generic_plan;
 set enable_seqscan = off;
 set enable_hashjoin = off;
@@ -28,7 +29,7 @@ set enable_mergejoin = off;
 set jit = off;
 set default_transaction_isolation = 'read committed';
 set default_transaction_read_only = off;
-set lock_timeout = '10ms';
+set lock_timeout = '{lock_patience}';
 set idle_in_transaction_session_timeout = '10s')";
 
 // Whether another transaction made this one fail. It is then repeated.
@@ -319,7 +320,9 @@ private:
         require_durability(options_, status);
         migrate(talk, steps_, options_);
         warn_of_a_zone_in_the_west(talk, status);
-        talk.execute(working_settings);  // lab: settings
+        const std::string settings = sql_text(
+            working_settings, {{"lock_patience", setting_of(retries::postgres_lock_patience)}});
+        talk.execute(settings);  // lab: settings
         talk.execute("set leasehold.schema = " + std::to_string(steps_.size()));
         set_status(std::move(status));
     }

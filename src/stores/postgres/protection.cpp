@@ -230,7 +230,8 @@ private:
         talk_.execute("begin");
         try {
             // A statement that waits for the table makes all later writers wait behind it.
-            talk_.execute("set local lock_timeout = '2s'");
+            talk_.execute(sql_text("set local lock_timeout = '{patience}'",
+                                   {{"patience", setting_of(retries::protection_lock_patience)}}));
             work();
             talk_.execute("commit");
         } catch (...) {
