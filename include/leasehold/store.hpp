@@ -82,7 +82,9 @@ public:
 
     // Does a small piece of the store's own work that nobody asked for, such as forgetting old
     // leases, and returns whether there is more to do now. LockManager calls it once in a while,
-    // when no request waits; it counts as a call of apply(). A fault is not reported.
+    // when no request waits; it counts as a call of apply(). A fault is not reported. So no caller
+    // pays for that work, with one exception: a grant of a new key in the memory store looks at
+    // four hash buckets for keys to forget, so that the store cannot grow faster than it forgets.
     [[nodiscard]] virtual bool keep_house() noexcept { return false; }
 
     // The store's own line, which lives as long as the store. nullptr for a store that has none:
