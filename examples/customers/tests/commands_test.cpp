@@ -1,3 +1,5 @@
+#include <regex>
+
 #include "domain/lock_rules.hpp"
 #include "stage.hpp"
 
@@ -101,6 +103,9 @@ TEST_P(CommandTest, RefusesASecondPersonAndNamesTheHolder) {
     const Page refused = lee.post("/customers/1/edit");
     EXPECT_EQ(refused.status, 409);
     EXPECT_TRUE(refused.shows("<strong>Kim</strong>"));
+    // HTML allows at most three digits after the point.
+    static const std::regex time_in_html{R"(<time datetime="[^"]*:\d{2}\.\d{3}Z")"};
+    EXPECT_TRUE(std::regex_search(refused.body, time_in_html)) << refused.body;
     EXPECT_FALSE(refused.form().has("lock_id"));
     EXPECT_EQ(lee.get("/customers/1").status, 200);
     EXPECT_EQ(lee.post("/customers/2/edit").status, 200);

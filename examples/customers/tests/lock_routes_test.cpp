@@ -145,7 +145,7 @@ TEST_P(LockRoutesTest, WaitersAreServedInTheirOrder) {
     EXPECT_LT(lees_turn, parks_turn);
 }
 
-TEST_P(LockRoutesTest, WhoeverLeavesTheLineIsNotServed) {
+TEST_P(LockRoutesTest, AClientThatLeavesTheLineIsNotServed) {
     Person kim = person("Kim");
     const Page form = kim.post("/customers/1/edit");
     const std::string drawn = leasehold::LockId::random().to_string();

@@ -13,7 +13,7 @@ protected:
 };
 ON_EVERY_DATABASE(LockTypesTest);
 
-TEST_P(LockTypesTest, ManyReadThePricesAndNobodyChangesThemMeanwhile) {
+TEST_P(LockTypesTest, ManyReadThePricesAtOnceAndNobodyChangesThem) {
     Person kim = person("Kim");
     Person lee = person("Lee");
     Person park = person("Park");
