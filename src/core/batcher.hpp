@@ -36,8 +36,8 @@ namespace leasehold {
 //   5. A request that another transaction blocks (busy) is sent again after a short pause, until
 //      Limits::busy_patience is over. Then busy is its answer.
 //   6. Each lease in an answer gets Lease::valid_until and Lease::ended.
-//   7. Once in a while, when no request waits, the dispatcher lets the store keep house. No request
-//      waits for that, except for one that arrives during it, and then for one small piece of it.
+//   7. When no request waits, the dispatcher sometimes lets the store do one small piece of
+//      housekeeping. A request that arrives meets at most one piece.
 //
 // Thread-safe. Every request is answered exactly once, also while the batcher is being destroyed.
 class Batcher {

@@ -223,8 +223,8 @@ bool CellStore::shortcut(std::span<const Request> /*requests*/,
 }
 
 void CellStore::take_shortcut(Batch batch, Indices& which) {
-    // Only the first request on each key, and none behind a request whose keys are not known yet:
-    // requests on one key keep their order.
+    // Takes only the first request on each key, and nothing after a request whose keys are unknown,
+    // so that requests on one key keep their order.
     const auto key_of = [&](std::size_t index) -> const LockKey& {
         return *shortcut_key(batch.requests[index]);
     };

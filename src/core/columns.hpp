@@ -23,7 +23,7 @@ namespace leasehold {
     return time.time_since_epoch().count();
 }
 
-// A fault that one request meets. The other requests of its transaction are answered without it.
+// A fault of one request. The other requests of the transaction are answered normally.
 class FaultOfOneRequest : public StoreFault {
 public:
     using StoreFault::StoreFault;

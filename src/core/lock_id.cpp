@@ -63,9 +63,8 @@ constexpr std::size_t uuid_length = 36;
 
 }  // namespace
 
-// 32 bits of time in units of about 4 ms, then 90 random bits: a UUID of version 8. The time comes
-// round again after 200 days, which costs an index a little of its order once and means nothing
-// else.
+// 32 bits of time in units of about 4 ms, then 90 random bits: a UUID of version 8. The time wraps
+// around after 200 days; the only effect is that index entries are less well ordered for a while.
 LockId LockId::random() {
     thread_local RandomWords words;
     constexpr std::uint64_t version_mask = 0xF000, version_8 = 0x8000;

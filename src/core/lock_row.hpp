@@ -10,7 +10,8 @@ namespace leasehold {
 
 // A row of table `locks`: the state of one key. The key is one of
 //   free        `ended` says how the last lease ended; the other columns describe that lease.
-//               The mode `shared` means that the fence, the key's highest, was another lease's.
+//               The mode `shared` means that the stored fence, the key's highest, belonged to
+//               another lease.
 //   exclusive   the columns describe the lease
 //   shared      the leases are rows of `lock_shares`. This row represents all of them: it has the
 //               latest expiry and a lock id that nobody knows, so that a program that reads only

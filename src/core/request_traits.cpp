@@ -113,9 +113,9 @@ std::size_t rows_asked_for(const Request& request) {
 std::size_t weight_of(const Request& request) {
     // Reading this many rows takes a store as long as a try.
     constexpr std::size_t rows_of_a_try = 16;
-    // A list may look through many rows that it does not return: leases of other owners, and ended
-    // ones. How many, is unknown here, and so is the number of an owner's leases. Few of these
-    // requests go into one batch, so that other clients' requests get in between.
+    // A list may read many rows that it does not return, such as leases of other owners, and a
+    // release_all may end many leases. Their number is unknown here, so few of these requests share
+    // a batch and other requests get in between.
     constexpr std::size_t leases_of_an_owner = 128;
     return std::visit(
         []<class R>(const R& r) -> std::size_t {

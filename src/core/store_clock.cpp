@@ -34,11 +34,12 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
     Time now = std::max(reading, highest_);
     set_back_ = earliest - reading > max_leap_;
     if (set_back_) {
-        // Go on by our own steady clock instead of standing still, and always from the same moment:
-        // what a reading takes must not be lost with each of them.
+        // Continue with this process's steady clock from one fixed moment, so that the time each
+        // reading takes is not lost.
         if (earliest >= now) return highest_ = earliest;
     } else if (reading - latest > max_leap_) {
-        // What cannot be told from the leap counts as a part of it: no lease ends too early.
+        // Time that cannot be distinguished from the leap counts as part of it, so no lease ends
+        // too early.
         note_leap(reading, reading - earliest);
     }
     last_ = {now, asked, answered};

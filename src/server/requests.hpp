@@ -17,7 +17,8 @@
 namespace leasehold::server {
 
 // Requests that keep or end a lease go before the others, and are counted apart from them, so that
-// many tries never cost a lease. `by_request`, of a batch: each request counts by its own pace.
+// a flood of tries cannot delay a renewal until its lease expires. `by_request`, of a batch: each
+// request counts by its own pace.
 enum class Pace : std::uint8_t { asks, keeps, by_request };
 
 [[nodiscard]] constexpr Pace pace_of(RequestKind kind) noexcept {
@@ -47,7 +48,8 @@ inline constexpr std::chrono::milliseconds behind_the_expiry{1};
     return {StoreFault::Effect::none, StoreFault::Cause::unavailable, why};
 }
 
-// Whether a holder that learns of this end has lost its lease: it ended without the holder's doing.
+// Whether this ending means that the holder lost its lease: somebody or something other than the
+// holder ended it.
 inline constexpr EnumTable<Gone, bool> is_loss{{{Gone::unknown, false},
                                                 {Gone::expired, true},
                                                 {Gone::released, false},

@@ -258,8 +258,8 @@ private:
         return locks_->try_lock(probe_, {.owner = owner_, .ttl = 10s, .since = 1});
     }
 
-    // A server would keep a granted lock in its history. Requests about a lease that never was are
-    // checked in the same way, and leave nothing behind.
+    // On a server a granted lock would stay in the history, so ask about a lease that does not
+    // exist: the server checks the same rights and stores nothing.
     [[nodiscard]] bool may_ask() {
         const auto never_was = [](const auto& answer) {
             return !answer && answer.error().reason == Gone::unknown;

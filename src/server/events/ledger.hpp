@@ -36,7 +36,7 @@ public:
         std::vector<PastLease> past{};  // leases that ended since the last survey, if known
         Time store_now{};
     };
-    // Forgets everything, and treats the leases of the survey as told.
+    // Forgets everything, and treats the leases of the survey as reported.
     void begin(const Survey& survey);
     // Call this before the store is asked for a survey. News that arrives while the store is asked
     // is then newer than the survey, and the survey does not overrule it.
@@ -74,7 +74,7 @@ private:
     enum class Look : std::uint8_t { none, wanted, under_way, again };
     struct Entry {
         std::map<Fence, Reported> live{};
-        // Leases that were told to have ended, with the number of the survey at that time. Old news
+        // Leases that were reported as ended, with the number of the survey at that time. Old news
         // must not bring them back.
         std::map<Fence, std::uint64_t> ended{};
         Look look = Look::none;
@@ -82,14 +82,15 @@ private:
 
     [[nodiscard]] static Reported* find(Entry& entry, Fence fence);
     [[nodiscard]] static bool has_ended(const Entry& entry, Fence fence);
-    // Whether a later lease of the key was told, so that the order of fences forbids telling this
-    // one.
+    // Whether a later lease of the key was reported, so that the order of fences forbids reporting
+    // this one.
     [[nodiscard]] static bool knows_later(const Entry& entry, Fence fence);
-    // Whether a lease that was told to be alive excludes this one.
+    // Whether a lease that was reported as alive excludes this one.
     [[nodiscard]] static bool contradicts(const Entry& entry, const Holder& lease);
 
     // Whether the lease was alive at a survey and expired before the latest one: then both were
-    // told. Its ending is in the history only when somebody takes the key over, perhaps much later.
+    // reported. Its ending is in the history only when somebody takes the key over, perhaps much
+    // later.
     [[nodiscard]] bool has_told_expiry(const PastLease& past) const;
 
     void remember(Entry& entry, const Holder& lease);

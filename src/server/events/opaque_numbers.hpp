@@ -8,8 +8,8 @@
 
 namespace leasehold::server {
 
-// Prints numbers so that only this object can read them: two of them do not tell how many are
-// between them. (AES-128 of one block, with a key that is drawn at the start.) Not thread-safe.
+// Prints numbers so that only this object can read them: two printed numbers do not reveal how far
+// apart they are. (AES-128 of one block, with a key that is drawn at the start.) Not thread-safe.
 class OpaqueNumbers {
 public:
     OpaqueNumbers();

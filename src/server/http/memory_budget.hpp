@@ -16,9 +16,9 @@
 
 namespace leasehold::server {
 
-// Bounds the bytes that clients make the server keep at once for one purpose, such as the bodies
-// that are being received or the answers that are not sent yet: of all connections together, and of
-// those that use the same token. A connection keeps one item at a time. Thread-safe.
+// Limits the bytes that the server keeps for clients, for one purpose, such as bodies that are
+// being received or answers that are not sent yet. There is a limit for all connections together,
+// and one for the connections of each token. A connection keeps one item at a time. Thread-safe.
 //
 // 1. An item reserves room before it is kept, or grows while it is received, and is refused if
 //    there is no room.

@@ -101,9 +101,9 @@ public:
                                                std::chrono::milliseconds delay);
 
     // Asks the holders of the key to release it, and returns them, at most Limits::named_holders:
-    // none if nobody holds the key. The listeners get an event for each of these; the others learn
-    // of the knock as all do, when they check or renew. Throws Refused if they were asked a moment
-    // ago.
+    // none if nobody holds the key. The event streams report the knock for each of these; all
+    // holders learn of it at their next check or renewal. Throws Refused if they were asked a
+    // moment ago.
     [[nodiscard]] Task<std::expected<HolderPage, StoreFault>> knock(RoutedRequest& request,
                                                                     LockKey key, Knock knock);
     // The knocks for the holder of this lease, oldest first.

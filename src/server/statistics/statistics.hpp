@@ -54,8 +54,8 @@ public:
         Clock::time_point now;
         Clock::duration uptime;
     };
-    // What a client may know that sees these keys. The series count all keys: a client that does
-    // not see every key gets none of their points, and `waiting` is 0.
+    // The summary for a client that may see these keys. If it may not see every key, it gets no
+    // points, and `waiting` is 0.
     [[nodiscard]] Summary summary(Span over, const KeySet& visible);
     [[nodiscard]] std::vector<RefusedTries::Entry> refused(const std::optional<LockKey>& key,
                                                            const KeySet& visible, std::size_t most);

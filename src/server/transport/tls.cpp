@@ -142,7 +142,7 @@ std::vector<std::string> client_names_in(const X509* certificate) {
     std::vector<std::string> names;
     const X509_NAME* const subject = X509_get_subject_name(certificate);
     const int common = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    // Of several common names nobody can say which one counts.
+    // A certificate with several common names is ambiguous, so none of them is used.
     const bool only = X509_NAME_get_index_by_NID(subject, NID_commonName, common) < 0;
     if (common >= 0 && only) {
         add_client_name(names,

@@ -39,8 +39,8 @@ public:
     // On one key an owner may knock once in this time, and a token most_per_key times.
     static constexpr std::chrono::seconds breather{5};
 
-    // For this number of knocks that come too early, the store is asked whether the key is still
-    // held: a person who knocks again learns that it is free by now.
+    // For this many early knocks, the store is still asked whether the key is held, so that a
+    // person who knocks again learns that the key is free.
     static constexpr int most_early = 3;
 
     // How long to wait before knocking again, if an owner has come too early that often. Then the

@@ -91,7 +91,8 @@ void WaitingRoom::Line::no_more_held_by(Fence fence) {
     const bool all_named = names_all(*refusal);
     const auto named = std::erase_if(refusal->holders,
                                      [&](const Holder& holder) { return holder.fence == fence; });
-    // A lease that is not named is one of the others, if there are others.
+    // A refusal that does not name all holders may leave out this lease; then only the count
+    // changes.
     if (named > 0 || !all_named) --refusal->holders_in_all;
     if (refusal->holders_in_all == 0) refusal.reset();
 }
@@ -211,7 +212,7 @@ void WaitingRoom::send_away_revoked() {
     asio::dispatch(home_, [this] {
         std::vector<WaiterPtr> revoked = everybody();
         std::erase_if(revoked, [](const WaiterPtr& waiter) { return waiter->is_still_allowed(); });
-        // From the end of each line, so that none of them becomes the first.
+        // Start at the end of each line, so that no revoked try becomes the first.
         for (const WaiterPtr& waiter : revoked | std::views::reverse) {
             if (waiter->line->trying == waiter.get()) {
                 end_patience(waiter);
@@ -311,7 +312,7 @@ void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     --waiting_;
     waiter->answered = true;
     const bool refused = std::holds_alternative<Refusal>(outcome);
-    // A try that goes on elsewhere, or whose client has gone, is not refused to anybody.
+    // A try that was replaced, or whose client has gone, has nobody to refuse.
     if (refused && !waiter->gone && !waiter->replaced) {
         outcomes_.publish({RequestKind::try_lock, waiter->wanted.owner, outcome});
     }

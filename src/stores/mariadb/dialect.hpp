@@ -38,7 +38,8 @@ struct Dialect {
     std::string_view for_skip_locked;
     std::string_view for_history;
     std::string_view undisturbed;
-    // In the caller's session: the time is that of the session's zone without it.
+    // A part of the query for the time in the caller's session. Without it, MySQL answers in the
+    // session's time zone.
     std::string_view clock_hint;
     std::string_view for_share_skip_locked;
 

@@ -24,8 +24,8 @@ namespace {
 struct Caller {
     const Dialect& dialect;
     ::st_mysql* connection;
-    // At the end of a plain read. MySQL cannot be told by a setting that a read must not wait, and
-    // waits under SERIALIZABLE, where InnoDB locks what is read.
+    // At the end of a plain read. MySQL has no setting that keeps a read from waiting. Under
+    // SERIALIZABLE a plain read locks rows and waits.
     std::string_view without_waiting = "";
 };
 

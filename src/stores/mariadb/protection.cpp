@@ -150,11 +150,11 @@ public:
             missing.append(missing.empty() ? "" : ", ").append("a view of ").append(view.table);
         }
         if (!missing.empty()) {
-            found.push_back(
-                {all.front().name,
-                 "routines or views are missing, or not those that this version installs: " +
-                     missing,
-                 protect_again});
+            found.push_back({all.front().name,
+                             "routines or views are missing, or differ from the ones that this "
+                             "version installs: " +
+                                 missing,
+                             protect_again});
         }
         if (std::string unfit = unfitness(); !unfit.empty()) {
             found.push_back({all.front().name, std::move(unfit), "change the server's settings"});

@@ -94,8 +94,8 @@ begin
 end
 )sql";
 // MySQL counts the transactions of a connection in the performance schema. The time since the
-// server's start tells those before and after a restart apart. Empty in a statement that is its own
-// transaction: a trigger that gets null knows that transactions are not counted.
+// server's start distinguishes transactions before a restart from later ones. Empty in a statement
+// that is its own transaction: a trigger that gets null knows that transactions are not counted.
 inline constexpr std::string_view mysql_transaction_function = R"sql(
 create function leasehold_transaction() returns varbinary(64)
 reads sql data {version}

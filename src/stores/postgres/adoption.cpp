@@ -74,7 +74,8 @@ void require_values(Conversation& talk) {
     }
 }
 
-// Seconds or microseconds would become times at which every lock has long expired, or never does.
+// Read as milliseconds, times in seconds or microseconds would make every lock long expired or
+// endless.
 void require_milliseconds(Conversation& talk) {
     const auto wrong = talk.value_of(
         "select expiration_time from locks where expiration_time not between "

@@ -11,7 +11,7 @@
 namespace leasehold::postgres {
 
 // Finds out whether a pooler, such as PgBouncer, gives this connection a server session of its own.
-// The store needs one: it sets what holds for its session only, and prepares statements.
+// The store needs its own session, because it sets session variables and prepares statements.
 //   1. Without a pooler, the server's process has the number that it sent at the connect.
 //   2. With one, another connection begins a transaction. If it gets our server session, or if our
 //      next statement runs in another session, then sessions are lent for one transaction only.

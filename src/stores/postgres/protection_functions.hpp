@@ -50,7 +50,7 @@ revoke all on function {schema}.leasehold_holder(text, text) from public;
 //  2. Refuse if the row is a live lease that this transaction has not presented, or a presented
 //     lease that is not alive any more.
 //  3. Lock the row at its place, without another search of an index, so that nobody can take the
-//     key before this transaction ends. If the row is locked or has changed since, begin again.
+//     key before this transaction ends. If the row is locked, or changed since step 1, start again.
 // A transaction above READ COMMITTED does not see a row that was inserted after its snapshot. If it
 // sees none, it tries to insert one: that fails if there is such a row, and is undone if not.
 // Nobody can lease a key that is longer than Limits allow.
