@@ -223,7 +223,7 @@ TEST_P(RunOnAKilledServer, EndsItsCommandAndLetsTheNextOneRunWhenTheServerIsBack
     chronicle.expect_one_at_a_time();
 }
 
-// The second stands in the line of a server when something happens.
+// The second process waits in a server's line when the fault happens.
 class RunInAServersLine : public ::testing::Test {
 protected:
     // One that writes, and one that waits for its turn.
@@ -279,7 +279,7 @@ TEST_F(RunInAServersLine, WhoseConnectionIsCutBetweenTheGrantAndItsAnswerRunsWit
     first_->signal(SIGKILL);
     ASSERT_TRUE(has_another_holder_than(before));
     gate.cut();
-    gate.let_go();
+    gate.pass_everything();
     ASSERT_TRUE(chronicle_.has_writers(2)) << second_->output();
     chronicle_.expect_one_at_a_time();
 }

@@ -147,7 +147,7 @@ TEST_F(Command, TakesAPlaceOfAKeyThatHasSome) {
     EXPECT_TRUE(contains(none.output, "at least 1")) << none.output;
 }
 
-TEST_F(Command, WaitsForAKeyThatIsReleasedMeanwhile) {
+TEST_F(Command, WaitsForAKeyUntilItIsReleased) {
     EXPECT_EQ(run({"try", "Order/1", "--ttl", "300ms"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Order/1", "--wait", "60s"}).exit_code, 0);
 }

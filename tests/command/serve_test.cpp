@@ -322,7 +322,7 @@ TEST_F(Serve, ReadsItsLogLevelAgainAtHangup) {
     EXPECT_EQ(server.output().find("\"/healthz\""), std::string::npos);
 }
 
-TEST_F(Serve, StopsAlthoughItIsToldToReadAgainMeanwhile) {
+TEST_F(Serve, StopsAlthoughReloadsAreRequestedWhileItStops) {
     Serving server{store()};
     server.signal(SIGTERM);
     for (int i = 0; i < 500; ++i) server.signal(SIGHUP);

@@ -46,7 +46,7 @@ protected:
         const auto lease = answer.json();
         return std::string{std::string_view{lease.at("owner").as_string()}};
     }
-    // Who waits stands in the list of a look.
+    // Waiting clients appear in the answer to GET.
     static bool waits(Serving& server, std::size_t count) {
         return faults::eventually([&] {
             const auto look = server.connect().ask("GET", target).json();

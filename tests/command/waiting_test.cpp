@@ -176,7 +176,7 @@ TEST_F(WaitingInLine, WhoseTurnPassedWhileItWasStoppedStandsInLineAgain) {
     EXPECT_TRUE(ends_with(waiter, 0)) << waiter.output();
 }
 
-TEST_F(WaitingInLine, AServerThatEndsMeanwhileIsAskedAgainWhenItIsBack) {
+TEST_F(WaitingInLine, AServerThatEndsDuringTheWaitIsAskedAgainWhenItIsBack) {
     testing::TemporaryFolder folder;
     const std::string store = "sqlite:" + (folder.path() / "locks.db").string();
     auto server = std::make_unique<Serving>(store);

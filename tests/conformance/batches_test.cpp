@@ -2,7 +2,8 @@
 
 #include "conformance/conformance.hpp"
 
-// The requests of one batch are answered in order, as if one came after the other.
+// The requests of one batch are answered in order, as if each was sent after the answer to the one
+// before.
 namespace leasehold::conformance {
 namespace {
 
@@ -137,7 +138,8 @@ TEST_P(Batches, ListsAndHistoriesStandInTheirPlace) {
     EXPECT_EQ(std::get<HistoryPage>(outcomes[6]).size(), 1U);
 }
 
-// Not in the order of their keys, with a stranger's lock id and a second word on a key among them.
+// The requests are not in the order of their keys; one has an unknown lock id, and one key is named
+// twice.
 TEST_P(Batches, ProlongsSomeKeysAndReleasesOthers) {
     std::vector<LockKey> keys;
     std::vector<Lease> leases;

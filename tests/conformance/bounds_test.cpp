@@ -3,7 +3,8 @@
 
 #include "conformance/conformance.hpp"
 
-// What exceeds a limit is a BadRequest that says what would be right, before the store is touched.
+// A request that exceeds a limit is a BadRequest, thrown before the store is asked. Its text says
+// what is allowed.
 namespace leasehold::conformance {
 namespace {
 
@@ -34,7 +35,7 @@ protected:
         return *locks_;
     }
 
-    // Refused without the store, with a text that has these words in it.
+    // The request is refused without the store, with a text that contains these words.
     void expect_refused(const std::function<void()>& ask, const std::vector<std::string>& words) {
         const int before = calls_;
         try {
@@ -324,7 +325,7 @@ TEST_P(Bounds, TheDefaultTtlCanBeChosen) {
 
 LEASEHOLD_ON_EVERY_STORE(Bounds);
 
-// Stores that would hold up others while they look through, or end, very many rows.
+// Stores in which reading or ending very many rows could delay others.
 class ManyRows : public SqlConformanceTest {
 protected:
     static std::vector<Request> tries(const std::string& type, std::size_t count,
@@ -349,7 +350,7 @@ protected:
         return requests;
     }
 
-    // All leases, and the number of pages that they took.
+    // All leases, and the number of pages that were read.
     std::pair<std::vector<Holder>, int> listed(List query) {
         std::vector<Holder> found;
         for (int pages = 1;; ++pages) {

@@ -1,6 +1,6 @@
 #include "conformance/conformance.hpp"
 
-// Break ends exactly the lease that was seen, and tells its holder by whom and why.
+// A break ends exactly the lease that was seen. Its holder learns who broke it and why.
 namespace leasehold::conformance {
 namespace {
 

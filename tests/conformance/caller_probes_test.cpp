@@ -13,7 +13,7 @@ TEST_P(CallerSituations, ATryInsideTheCallersTransactionMakesNobodyElseWait) {
     const Lease mine = must(locks().try_lock(key_, {.owner = "A"}));
     const auto transaction = harness().begin();
     ASSERT_TRUE(granted(transaction->guard(key_, mine.lock_id)));
-    // Answered before the transaction ends, so it did not wait for it.
+    // The answer came before the transaction ended, so the try did not wait for it.
     EXPECT_TRUE(held(manager()->try_lock(key_, {.owner = "B"}), {"A"}));
     transaction->commit();
 }
@@ -76,7 +76,7 @@ TEST_P(CallerSituations, TheCallersConnectionIsLeftAsItWas) {
     (void)must(connection->guard(key_, lease.lock_id));
     (void)must(connection->release(key_, lease.lock_id));
     connection->commit();
-    // Outside a transaction a statement commits by itself again.
+    // Outside a transaction, a statement commits by itself again.
     connection->write("record", "by itself");
     EXPECT_EQ(harness().connect()->read("record"), "by itself");
 }

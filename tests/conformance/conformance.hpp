@@ -16,7 +16,7 @@
 #include "conformance/harness.hpp"
 #include "core/grant.hpp"
 
-// What the suites share: a fixture with a store of its own, and words for what they expect.
+// What the suites share: a fixture with an empty store, and functions for what they expect.
 namespace leasehold::conformance {
 
 using namespace std::chrono_literals;
@@ -51,7 +51,7 @@ class OnStore : public ::testing::TestWithParam<UnderTest<Harness>> {
 protected:
     [[nodiscard]] Harness& harness() { return *harness_; }
 
-    // Another process, so to say.
+    // A manager with its own handle, as another process would have.
     [[nodiscard]] std::unique_ptr<LockManager> manager(Limits limits = {},
                                                        StoreOptions options = {}) {
         return std::make_unique<LockManager>(harness_->open(options), limits);
@@ -73,7 +73,7 @@ private:
 class ConformanceTest : public OnStore<StoreHarness> {};
 class SqlConformanceTest : public OnStore<SqlHarness> {};
 
-// The value, where anything else would be no use to the test.
+// The value of the result. Fails the test if it is a refusal.
 template <class T>
 [[nodiscard]] T must(Result<T> result) {
     if (!result) throw std::runtime_error{"unexpected refusal: " + result.error().message()};
@@ -92,7 +92,7 @@ template <class T>
 [[nodiscard]] ::testing::AssertionResult refusal_is_held(const Refusal& refusal,
                                                          std::vector<std::string> owners);
 
-// Refused because the lease ended like that.
+// Refused because the lease ended in this way.
 template <class T>
 [[nodiscard]] ::testing::AssertionResult gone(const Result<T>& result, Gone reason,
                                               const std::string& by = {},
@@ -101,7 +101,7 @@ template <class T>
     return refusal_is_gone(result.error(), reason, by, why);
 }
 
-// Refused because exactly these owners hold what was asked for.
+// Refused because exactly these owners hold the key.
 template <class T>
 [[nodiscard]] ::testing::AssertionResult held(const Result<T>& result,
                                               std::vector<std::string> owners) {
@@ -109,7 +109,7 @@ template <class T>
     return refusal_is_held(result.error(), std::move(owners));
 }
 
-// A lease of alice's, and the open transaction that guards it. Once more where the lease ran out
+// A lease of alice's, and the open transaction that guards it. Tries again if the lease expired
 // before it could be guarded.
 struct Guarded {
     Lease lease;
@@ -118,10 +118,11 @@ struct Guarded {
 [[nodiscard]] Guarded guard_briefly(SqlHarness& harness, LockManager& locks, const LockKey& key,
                                     Duration ttl);
 
-// Equal but for the little real time a test takes.
+// Equal, except for the short time that a test takes.
 [[nodiscard]] ::testing::AssertionResult about(std::optional<Duration> actual, Duration expected);
 
-// Asks again, a little later each time, until the condition holds; false after a generous deadline.
+// Checks the condition again and again, with growing pauses. Returns false after a generous
+// deadline.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition);
 
 [[nodiscard]] std::vector<std::string> owners_of(std::span<const Holder> holders);

@@ -26,8 +26,8 @@ etcd::Cluster new_target() {
             .prefix = "conformance-" + std::to_string(++number)};
 }
 
-// Time is moved as if a server had run all the while: the steady clocks of all handles leap, and
-// the clock key follows them.
+// Moves time as if a server had run all the time: the steady clocks of all handles leap, and the
+// clock key follows them.
 class EtcdHarness final : public StoreHarness {
 public:
     EtcdHarness() {
@@ -72,7 +72,7 @@ public:
     }
 
     void let_pass(Duration duration) override {
-        // A handle counts a little less than what it sees pass, for clocks that run fast.
+        // A handle counts a little less time than it sees pass, because some clocks run fast.
         constexpr int allowance = 499;
         ahead_ += (duration + duration / allowance).count();
         passed_ += duration;
@@ -82,7 +82,7 @@ public:
         (void)gateway_.post("/v3/kv/txn", txn.body(), StoreFault::Effect::none);
     }
 
-    // But for the clock.
+    // Without the clock key.
     std::string dump() override {
         std::string text;
         for (const etcd::KeyValue& pair : read({target_.prefix + '/', target_.prefix + '0'})) {

@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
-// Dead is dead; extend adds, renew sets, neither shortens; the store's clock judges.
+// A dead lease stays dead. Extend adds time and renew sets it; neither shortens a lease. Only the
+// store's clock decides.
 namespace leasehold::conformance {
 namespace {
 

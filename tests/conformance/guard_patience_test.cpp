@@ -36,7 +36,7 @@ struct MariadbGuard {
     MariadbConnection connection;
 };
 
-// A transaction that did not begin as the writer, on a connection that does not wait by itself.
+// A transaction that did not begin as a writer, on a connection that does not wait for locks.
 struct SqliteGuard {
     explicit SqliteGuard(const std::string& path) {
         EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
@@ -57,7 +57,7 @@ void is_busy_at_once_without_patience(const Lease& lease, auto& first, auto& sec
     const auto refused = second(lease, 0s);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().kind, Refusal::Kind::busy);
-    // The refusal leaves the transaction usable.
+    // After the refusal the transaction is still usable.
     first.commit();
     EXPECT_TRUE(granted(second(lease, 0s)));
 }
@@ -65,7 +65,7 @@ void is_busy_at_once_without_patience(const Lease& lease, auto& first, auto& sec
 void waits_as_long_as_its_patience(const Lease& lease, auto& first, auto& second) {
     ASSERT_TRUE(granted(first(lease, 0s)));
     auto waiting = std::async(std::launch::async, [&] { return second(lease, 1h); });
-    // Longer than the default patience, and it has not given up.
+    // It waits longer than the default patience and has not given up.
     EXPECT_EQ(waiting.wait_for(2 * Limits{}.busy_patience), std::future_status::timeout);
     first.commit();
     EXPECT_TRUE(granted(waiting.get()));

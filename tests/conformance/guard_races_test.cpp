@@ -5,7 +5,7 @@
 
 #include "conformance/conformance.hpp"
 
-// The guard against requests that come while its transaction is open, and against many at once.
+// The guard, with other requests while its transaction is open, and with many guards at once.
 namespace leasehold::conformance {
 namespace {
 
@@ -31,7 +31,7 @@ TEST_P(GuardRaces, ARenewalIsBusyWhileTheLeaseIsGuardedAndGoesThroughAfterwards)
     EXPECT_TRUE(about(must(locks().renew(lease.lock_id, 1h)).remaining(), 1h));
 }
 
-TEST_P(GuardRaces, ARenewalThatIsAskedForMeanwhileIsNotLost) {
+TEST_P(GuardRaces, ARenewalDuringAGuardedTransactionIsNotLost) {
     const auto patient = manager({.busy_patience = 20s});
     const Lease lease = must(patient->try_lock(key_, {.owner = "alice", .ttl = 5min}));
     open_transaction_on(lease);
@@ -90,7 +90,7 @@ TEST_P(GuardRaces, AGuardThatWaitedPastTheExpiryIsRefused) {
     auto second = std::async(std::launch::async, [&] {
         const auto transaction = harness().begin();
         const auto guarded = transaction->guard(key_, first.lease.lock_id);
-        // Where two guards stand side by side, it need not have waited.
+        // If two guards can be open at once, this one need not have waited.
         return guarded.has_value() && guarded->store_now >= guarded->expires_at;
     });
     wait_out(500ms);
@@ -141,7 +141,7 @@ TEST_P(GuardRaces, ALeaseThatIsBeingConvertedIsNeverUnknown) {
     stop = true;
 }
 
-// Edits of random length under a short lease: some come too late, and those must not be saved.
+// Edits of random length under a short lease. Some come too late and must not be saved.
 TEST_P(GuardRaces, ACounterChangedUnderGuardNeverLosesAnUpdateEvenWithExpiryInTheMiddle) {
     constexpr int editors = 12;
     constexpr auto lease_time = 150ms;
@@ -168,7 +168,7 @@ TEST_P(GuardRaces, ACounterChangedUnderGuardNeverLosesAnUpdateEvenWithExpiryInTh
                             std::this_thread::sleep_for(1ms);
                             continue;
                         }
-                        // How long this editor thinks.
+                        // The editor thinks for this long.
                         std::this_thread::sleep_for(std::chrono::milliseconds{
                             std::uniform_int_distribution{0, 1}(random) == 0 ? 0 : 170});
                         connection->begin();

@@ -1,7 +1,8 @@
 #include "conformance/conformance.hpp"
 
-// After guard() succeeds in the caller's own transaction nobody can take the key before that ends;
-// a late or foreign write fails; and nothing we do spoils the caller's transaction.
+// After guard() succeeds in the caller's own transaction, nobody can take the key before the
+// transaction ends. A write with a dead or foreign lease fails. Nothing that Leasehold does spoils
+// the caller's transaction.
 namespace leasehold::conformance {
 namespace {
 
@@ -50,7 +51,7 @@ TEST_P(Guard, OfASharedLeaseGivesTheLeaseToo) {
 TEST_P(Guard, WhileTheTransactionIsOpenNobodyTakesTheKeyEvenAfterItExpired) {
     const auto [lease, transaction] = guard_briefly(harness(), locks(), key_, 300ms);
     wait_out(400ms);
-    // That this returns at all, before we commit, shows that it does not wait for us.
+    // The call returns before we commit, which shows that it does not wait for us.
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob"}), {"alice"}));
     EXPECT_TRUE(held(locks().try_lock(key_, {.owner = "bob", .mode = Mode::shared}), {"alice"}));
     EXPECT_TRUE(held(locks().try_lock_all({key_}, {.owner = "bob"}), {"alice"}));
@@ -152,7 +153,7 @@ TEST_P(Guard, OtherKeysAreServedWhileATransactionIsOpen) {
         EXPECT_TRUE(granted(locks().release(elsewhere.lock_id)));
         EXPECT_TRUE(granted(locks().try_lock({"Order", "2"}, {.owner = "dave"})));
     } else {
-        // Refused for the moment, but nobody is blamed for it.
+        // Refused for the moment, without naming a holder.
         if (!fresh) {
             EXPECT_TRUE(fresh.error().holders.empty()) << fresh.error().message();
         }

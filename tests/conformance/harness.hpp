@@ -10,10 +10,10 @@
 #include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
-// What a store lends to the conformance suite.
+// What each store provides to the conformance suite.
 namespace leasehold::conformance {
 
-// A store of its own for one test, empty at first. Thread-safe but for let_pass().
+// A store for one test, empty at first. Thread-safe, except for let_pass().
 class StoreHarness {
 public:
     StoreHarness() = default;
@@ -21,22 +21,22 @@ public:
     StoreHarness& operator=(const StoreHarness&) = delete;
     virtual ~StoreHarness() = default;
 
-    // Another handle on the same leases, as another process would have. All handles of one test
-    // take the same options.
+    // Another handle on the same leases, as another process would have. All handles of one test use
+    // the same options.
     [[nodiscard]] virtual std::unique_ptr<Store> open(StoreOptions options = {}) = 0;
 
-    // The same as a later version opens it, whose schema has one step more. Only for stores whose
-    // leases live in a database.
+    // The same store, opened by a later version whose schema has one more step. Only for stores
+    // whose leases live in a database.
     [[nodiscard]] virtual std::unique_ptr<Store> open_later_version() {
         throw std::logic_error{"this store has no schema"};
     }
 
-    // Makes of the store what version 1 of the schema would have left. No handle may be open. Only
-    // for stores whose leases live in a database.
+    // Turns the store into what version 1 of the schema would have left. No handle may be open.
+    // Only for stores whose leases live in a database.
     virtual void become_version_1() { throw std::logic_error{"this store has no schema"}; }
 
-    // Writes the number into the field `mode` or `ended` of everything that is kept, as a damaged
-    // database or a foreign program would. Only for stores whose leases live in a database.
+    // Writes the number into the field `mode` or `ended` of every row, as a damaged database or a
+    // foreign program would. Only for stores whose leases live in a database.
     virtual void overwrite(const std::string& /*field*/, int /*number*/) {
         throw std::logic_error{"this store keeps no rows"};
     }
@@ -44,15 +44,15 @@ public:
     // Moves every lease's times as if that much time had passed. No transaction may be open.
     virtual void let_pass(Duration duration) = 0;
 
-    // All that is kept, as text: to see that something wrote nothing.
+    // Everything that the store keeps, as text, to prove that a request wrote nothing.
     [[nodiscard]] virtual std::string dump() = 0;
 
-    // How many threads a race is run with.
+    // The number of threads in a race.
     [[nodiscard]] virtual std::size_t crowd() const = 0;
 };
 
-// The application's side: a connection of its own to the same database, with a table of its own.
-// Rolled back at destruction unless committed. Not thread-safe.
+// The application's side: a connection to the same database, with a table of its own. Rolled back
+// at destruction unless committed. Not thread-safe.
 class CallerTransaction {
 public:
     CallerTransaction() = default;
@@ -64,7 +64,7 @@ public:
     virtual Result<Lease> release(const LockKey& key, LockId lock_id) = 0;
 
     virtual void write(const std::string& record, const std::string& text) = 0;
-    // Empty where nothing was written.
+    // Empty if nothing was written.
     [[nodiscard]] virtual std::string read(const std::string& record) = 0;
 
     virtual void begin() = 0;
@@ -77,19 +77,19 @@ public:
     // guard() in plain SQL, as another language would call it. Returns the fence. The message of a
     // failure is the database's alone.
     virtual Fence guard_in_sql(const LockKey& key, const std::string& lock_id) = 0;
-    // From now on a statement fails at once where it would wait for another transaction.
+    // From now on a statement fails at once instead of waiting for another transaction.
     virtual void wait_for_nobody() = 0;
     // The next transactions see what was committed before they first read.
     virtual void repeat_reads() = 0;
-    // Ends the connection as the end of its process does: without a word to the database.
+    // Ends the connection as the death of its process would: without notice to the database.
     virtual void die() = 0;
 };
 
 // A harness of a store that lives in the application's own database.
 class SqlHarness : public StoreHarness {
 public:
-    // What a try for another key may be answered while a transaction that guards one is open. The
-    // one difference between the stores that is agreed on: SQLite has one writer at a time.
+    // What a try of another key may be answered while a transaction guards a key. This is the only
+    // accepted difference between the stores: SQLite has one writer at a time.
     enum class OtherKeys : std::uint8_t {
         granted,
         granted_or_busy,
@@ -97,14 +97,14 @@ public:
     [[nodiscard]] virtual OtherKeys other_keys_beside_a_transaction() const = 0;
 
     [[nodiscard]] virtual std::unique_ptr<TableProtection> protection() = 0;
-    // A name in SQL, whatever letters it has.
+    // The name as an SQL identifier, whatever characters it contains.
     [[nodiscard]] virtual std::string quoted(const std::string& name) const = 0;
-    // How many rows of all tables the database has read since it was started, once no handle is
-    // open. Only for servers.
+    // The number of rows of all tables that the database has read since it was started. No handle
+    // may be open. Only for servers.
     [[nodiscard]] virtual std::int64_t rows_read() {
         throw std::logic_error{"this store counts no rows"};
     }
-    // Lets the database learn how its tables have grown. Only for servers.
+    // Lets the database update its statistics about the sizes of the tables. Only for servers.
     virtual void analyze() { throw std::logic_error{"this store has no statistics"}; }
 
     // Drops a trigger of a protected table by hand.
@@ -128,8 +128,8 @@ public:
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mariadb_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mysql_harness();
 
-// Does nothing until the real clock, which the SQL stores go by, has moved that far. For leases
-// that must run out while a transaction is open, when let_pass() cannot touch their rows.
+// Waits until the real clock, which the SQL stores use, has moved this far. For leases that must
+// expire while a transaction is open, because let_pass() cannot change their rows then.
 void wait_out(Duration duration);
 
 }  // namespace leasehold::conformance

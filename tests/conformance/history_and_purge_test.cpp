@@ -3,7 +3,7 @@
 
 #include "conformance/conformance.hpp"
 
-// Leases that ended, latest first; and what a purge forgets, and what it must not.
+// Ended leases, the latest first; what a purge forgets and what it must keep.
 namespace leasehold::conformance {
 namespace {
 

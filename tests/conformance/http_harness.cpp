@@ -8,7 +8,7 @@
 namespace leasehold::conformance {
 namespace {
 
-// The bounds are the client's affair in these tests: its server allows everything.
+// In these tests the client checks the limits; its server allows everything.
 Limits no_limits() {
     Limits limits;
     limits.min_ttl = Duration{1};

@@ -2,13 +2,13 @@
 
 #include "conformance/conformance.hpp"
 
-// Keys are bytes, and a lock id is one lease for ever.
+// Keys are compared as bytes, and a lock id belongs to one lease for ever.
 namespace leasehold::conformance {
 namespace {
 
 class Keys : public ConformanceTest {};
 
-// All of them different bytes, most of them "equal" to some collation or other.
+// Keys of different bytes, most of which are equal in some collation.
 std::vector<LockKey> lookalikes() {
     std::vector<LockKey> keys{{"Order", "k"},
                               {"Order", "K"},
@@ -160,7 +160,7 @@ LEASEHOLD_ON_EVERY_STORE(Keys);
 
 class LockIds : public ConformanceTest {
 protected:
-    // A refusal or a fault without effect: a caller that uses one lock id for two keys is at fault.
+    // A refusal, or a fault without effect: using one lock id for two keys is the caller's mistake.
     void expect_not_granted(const LockKey& key) {
         try {
             EXPECT_FALSE(granted(locks().try_lock(key, {.owner = "alice", .lock_id = id_})));

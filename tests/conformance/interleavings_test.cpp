@@ -6,12 +6,13 @@
 #include "conformance/merges.hpp"
 #include "conformance/reference_model.hpp"
 
-// Two and three sessions' steps in every order, around expiry, take-over, release and break. After
-// every step the answer and the holders are what the model says.
+// The steps of two or three sessions in every order, around expiry, take-over, release and break.
+// After every step, the answer and the holders are those of the model.
 namespace leasehold::conformance {
 namespace {
 
-// Expiries lie at 15, 25, ... minutes and time passes by tens, so none is ever near.
+// Expiries are at 15, 25, ... minutes and time passes in steps of ten, so no step is close to an
+// expiry.
 constexpr Duration ttl = 15min;
 
 struct Session {
@@ -21,7 +22,7 @@ struct Session {
     Fence fence = 0;  // of the lease it was granted last
 };
 
-// Two keys of their own for every order.
+// Every order has two keys of its own.
 struct Stage {
     LockKey key;
     LockKey second_key;
@@ -97,7 +98,7 @@ Step releases_all() {
         return ReleaseAll{me.owner, OwnerScope::below, {}};
     });
 }
-// What another session was granted last, as an administrator would have seen it.
+// Breaks the lease that another session was granted last, as an administrator would have seen it.
 Step breaks(std::size_t whose) {
     return asks("breaks " + std::to_string(whose), [whose](const Stage& stage, const Session&) {
         return leasehold::Break{stage.key, stage.sessions[whose].fence, "admin", "because"};
@@ -145,7 +146,7 @@ private:
             if (HasFatalFailure()) return;
             expect_exclusion(turn, stage, model, story);
         }
-        // A dead lease stays dead, and asking again settles a lost answer.
+        // A dead lease stays dead, and a repeated request settles a lost answer.
         for (std::size_t i = 0; i < scripts.size(); ++i) {
             story += std::to_string(i) + " asks once more\n";
             const Session& session = stage.sessions[i];
@@ -221,7 +222,7 @@ TEST_P(Interleavings, OfALostAnswerAskedForAgain) {
         {{tries(), tries(), tries_anew(), releases()}, {time_passes(20min), tries(), releases()}});
 }
 
-TEST_P(Interleavings, OfARevivalAndSomebodyMeanwhile) {
+TEST_P(Interleavings, OfARevivalAndALaterHolder) {
     play_in_every_order(
         {{tries(), time_passes(20min), revives(), releases()}, {tries(), releases(), revives()}});
 }

@@ -6,8 +6,8 @@
 
 namespace leasehold::conformance {
 
-// Fields that a later version adds to every lease, one of each type. Nothing but their schema step
-// is used, so they borrow the values of fields that are there.
+// Fields that a later version adds to every lease, one of each type. Only their schema step is
+// used, so their values are those of existing fields.
 inline constexpr std::tuple later_fields{
     LeaseField{.name = "shelf",
                .of = [](auto& lease) -> auto& { return lease.note; },

@@ -9,7 +9,7 @@ namespace {
 
 class Listing : public ConformanceTest {
 protected:
-    // All pages of a listing, and no page longer than asked for.
+    // Reads all pages of a listing, and checks that no page is longer than requested.
     std::vector<Holder> all_pages(List query) {
         std::vector<Holder> all;
         for (;;) {

@@ -159,7 +159,7 @@ public:
     explicit MariadbTransaction(MariadbOr product) : connection_{product} {}
     MariadbTransaction(const MariadbTransaction&) = delete;
     MariadbTransaction& operator=(const MariadbTransaction&) = delete;
-    // The server ends the transaction of a closed connection only some time later.
+    // The server ends the transaction of a closed connection with a delay.
     ~MariadbTransaction() override {
         try {
             connection_.run("rollback");
@@ -280,7 +280,7 @@ public:
         return text;
     }
 
-    // The invisible ones included.
+    // Including the invisible columns.
     std::string columns_of(const std::string& table) {
         std::string columns;
         for (const auto& row :

@@ -12,7 +12,7 @@ struct st_mysql;
 
 namespace leasehold::conformance {
 
-// MariaDB and MySQL, whose tests differ in nothing else.
+// MariaDB and MySQL: their tests differ only in this.
 enum class MariadbOr : std::uint8_t { mariadb, mysql };
 
 // The server and the database that the tests use.
@@ -21,7 +21,7 @@ enum class MariadbOr : std::uint8_t { mariadb, mysql };
                                                              const mariadb::Login& login,
                                                              const StoreOptions& options);
 
-// A connection of a program's own to that database. Not thread-safe.
+// A program's own connection to that database. Not thread-safe.
 class MariadbConnection {
 public:
     using Rows = std::vector<std::vector<std::string>>;
@@ -33,8 +33,8 @@ public:
 
     // NULL reads as "". Throws std::runtime_error with the server's message.
     Rows run(const std::string& sql);
-    // The same by the protocol of prepared statements, with a value for each `?`. A time is sent as
-    // a TIMESTAMP in UTC.
+    // The same as a prepared statement, with a value for each `?`. A time is sent as a TIMESTAMP in
+    // UTC.
     using Value = std::variant<std::string, Time>;
     Rows run_prepared(const std::string& sql, const std::vector<Value>& values);
     [[nodiscard]] std::string quoted(const std::string& text);

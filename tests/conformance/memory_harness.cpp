@@ -33,7 +33,7 @@ public:
         const std::lock_guard lock{mutex_};
         if (!store_) {
             options_ = options;
-            // Moving the clock is our doing here, and not a leap.
+            // The test moves the clock, so a move is not a leap.
             options.max_clock_leap = std::chrono::years{100};
             store_ = memory::open(options, [this] { return Time{Duration{now_.load()}}; });
         } else if (options.history != options_.history || options.retention != options_.retention) {

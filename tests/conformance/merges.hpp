@@ -6,8 +6,8 @@
 
 namespace leasehold::conformance {
 
-// Calls `run` with every order in which the steps of several sessions can follow each other, each
-// session's own steps staying in their order. An order names, step by step, whose turn it is.
+// Calls `run` with every order in which the steps of several sessions can follow each other. The
+// steps of one session stay in their order. An order names the session of each step.
 inline void for_every_order(const std::vector<std::size_t>& steps_of_session,
                             const std::function<void(const std::vector<std::size_t>&)>& run) {
     std::vector<std::size_t> left = steps_of_session;

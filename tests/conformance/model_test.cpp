@@ -19,8 +19,8 @@ unsigned seed() {
 
 constexpr Duration retention = 122min + 30s;
 
-// Draws requests that are likely to meet each other. All ttls end five minutes after a multiple of
-// ten, and time passes by tens of minutes: no expiry is ever near.
+// Draws requests that are likely to conflict. All ttls end five minutes after a multiple of ten
+// minutes, and time passes in steps of ten minutes, so no request is close to an expiry.
 class RandomRequests {
 public:
     RandomRequests(unsigned seed, const ReferenceModel& model) : random_{seed}, model_{model} {}
@@ -88,7 +88,7 @@ public:
 
 private:
     Request try_lock() {
-        // Again, as after a lost answer.
+        // Repeats a request, as after a lost answer.
         if (!asked_.empty() && one_in(6)) {
             const TryLock& again = asked_[below(asked_.size())];
             if (!forgotten(again.key, again.lock_id)) return again;
@@ -143,7 +143,8 @@ private:
         if (asked_.size() > 30) asked_.pop_front();
     }
 
-    // Mostly one that was asked for lately, with or without its key, sometimes with a wrong one.
+    // Mostly a lease that was requested lately, with or without its key, sometimes with a wrong
+    // key.
     std::pair<std::optional<LockKey>, LockId> some_lease() {
         if (asked_.empty() || one_in(15)) return {key(), LockId::random()};
         const TryLock& asked = asked_[below(asked_.size())];
@@ -188,7 +189,7 @@ private:
 
 class Model : public ConformanceTest {
 protected:
-    // Every answer of every batch is what the model says, in the batch's order.
+    // Every answer of every batch is the model's answer, in the order of the batch.
     void run(std::size_t requests, std::size_t longest_batch) {
         const unsigned used = seed();
         const std::string how_to = "LEASEHOLD_SEED=" + std::to_string(used) + " repeats this run";

@@ -2,7 +2,7 @@
 
 #include "conformance/conformance.hpp"
 
-// release_all ends what an owner has, or everything below an owner path, and nothing else.
+// release_all ends the leases of an owner, or all leases below an owner path, and nothing else.
 namespace leasehold::conformance {
 namespace {
 

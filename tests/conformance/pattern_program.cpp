@@ -9,10 +9,10 @@ namespace leasehold::conformance {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
-// A time is given to the driver as a time, as a program in Java gives a Timestamp.
+// A time is passed to the driver as a time, as a Java program passes a Timestamp.
 using Value = std::variant<std::string, Time>;
 
-// Decides by the clock of this process.
+// Uses the clock of this process for its decisions.
 class Program : public PatternProgram {
 public:
     std::optional<Row> find(const LockKey& key) override {
@@ -44,7 +44,8 @@ public:
     }
 
 protected:
-    // By a prepared statement with a `?` for each value. A date reads as date_of() writes it.
+    // Runs a prepared statement with a `?` for each value. A date is returned as date_of() writes
+    // it.
     virtual Rows ask(const std::string& sql, const std::vector<Value>& values) = 0;
 
     // UTC, as in 2026-11-15 09:20:00.000000
@@ -89,7 +90,7 @@ public:
     }
 
 protected:
-    // The types of the values are left to the server, as its JDBC driver does with a Timestamp.
+    // The server chooses the types of the values, as with a Timestamp of its JDBC driver.
     Rows ask(const std::string& sql, const std::vector<Value>& values) override {
         std::string numbered;
         for (int number = 0; const char c : sql) {
@@ -107,7 +108,7 @@ protected:
     }
 
 private:
-    // Of 2026-11-15 09:20:00.5+00. An infinite date stays as it is.
+    // Takes a date such as 2026-11-15 09:20:00.5+00. An infinite date stays as it is.
     static std::string with_microseconds(std::string date) {
         if (!date.ends_with("+00")) return date;
         date.resize(date.size() - 3);

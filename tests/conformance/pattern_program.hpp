@@ -10,7 +10,7 @@
 
 namespace leasehold::conformance {
 
-// The pattern's lock manager, in its own statements.
+// A lock manager that uses the pattern's own statements.
 class PatternProgram {
 public:
     struct Row {
@@ -23,7 +23,7 @@ public:
     PatternProgram& operator=(const PatternProgram&) = delete;
     virtual ~PatternProgram() = default;
 
-    // Its lock id, or nothing where somebody has the lock.
+    // Returns its lock id, or nothing if somebody has the lock.
     std::optional<std::string> try_lock(const LockKey& key, const std::string& lock_id,
                                         std::chrono::minutes ttl = 5min) {
         if (const auto row = find(key)) {
@@ -45,7 +45,7 @@ public:
     virtual void release(const std::string& lock_id) = 0;
     // The names of the table's first columns.
     virtual std::vector<std::string> first_columns() = 0;
-    // Whether remove() has to wait for somebody.
+    // Whether remove() has to wait for another transaction.
     virtual bool is_kept_from_removing(const LockKey& key) = 0;
 };
 

@@ -6,7 +6,7 @@
 #include "conformance/merges.hpp"
 #include "conformance/pattern_program.hpp"
 
-// A program written against the pattern's original table, and Leasehold on the same one: each
+// A program written for the pattern's original table, and Leasehold on the same table: each
 // respects the other's locks.
 namespace leasehold::conformance {
 namespace {
@@ -112,11 +112,11 @@ TEST_P(PatternTables, TheProgramsExtensionIsRespected) {
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "alice"})));
 }
 
-// The pattern's try, statement by statement (it looks, deletes the row if that is expired, and
-// inserts its own), its extension and its release, against ours. Its DELETE and its UPDATE name the
-// key and not the lock id, so they may remove or prolong a lease that was granted after it looked:
-// that is its own fault. In every order our answers are true to the table, and nobody is told that
-// he holds what the table gives to another.
+// The pattern's statements against Leasehold's requests: its try (it reads the row, deletes it if
+// it has expired, and inserts its own), its extension and its release. Its DELETE and its UPDATE
+// name the key and not the lock id, so they may remove or prolong a lease that was granted after it
+// read the row: that is its own fault. In every order, Leasehold's answers agree with the table,
+// and no client is told that it holds a key that the table gives to another.
 TEST_P(PatternTables, InEveryOrderOurAnswersAreTrueToTheTable) {
     int orders = 0;
     for_every_order({5, 3}, [&](const std::vector<std::size_t>& order) {
@@ -147,7 +147,7 @@ TEST_P(PatternTables, InEveryOrderOurAnswersAreTrueToTheTable) {
                             program().insert(key, theirs, 5min);
                             they_hold = true;
                         } catch (const std::runtime_error&) {
-                            // There is a row: the primary key tells the program that it lost.
+                            // There is a row, and the primary key refuses the program's insert.
                         }
                         break;
                     case 3: program().extend(key, 5min); break;
@@ -185,7 +185,7 @@ TEST_P(PatternTables, InEveryOrderOurAnswersAreTrueToTheTable) {
     });
 }
 
-// The same with the pattern's try in one transaction. Another connection looks at the table.
+// The same, with the pattern's try in one transaction. Another connection reads the table.
 TEST_P(PatternTables, InEveryOrderWithATransactionOurAnswersAreTrueToTheTable) {
     LockManager impatient{harness().open(), {.busy_patience = 1ms}};
     const auto observer = make_pattern_program(GetParam().name);
@@ -206,7 +206,7 @@ TEST_P(PatternTables, InEveryOrderWithATransactionOurAnswersAreTrueToTheTable) {
             const auto row = observer->find(key);
             return row && row->lock_id == lock_id && !row->expired;
         };
-        // While the program's transaction has changed the row, nobody is granted anything.
+        // Nothing is granted while the program's transaction has changed the row.
         const auto is_true = [&](const Result<Lease>& answer, bool expected) {
             if (!answer && (their_step == 2 || their_step == 3)) return;
             EXPECT_EQ(answer.has_value(), expected) << (answer ? "" : answer.error().message());
@@ -227,7 +227,7 @@ TEST_P(PatternTables, InEveryOrderWithATransactionOurAnswersAreTrueToTheTable) {
                             program().insert(key, theirs, 5min);
                             they_tried = true;
                         } catch (const std::runtime_error&) {
-                            // There is a row: the primary key tells the program that it lost.
+                            // There is a row, and the primary key refuses the program's insert.
                         }
                         break;
                     case 3:
@@ -270,14 +270,14 @@ TEST_P(PatternTables, InEveryOrderWithATransactionOurAnswersAreTrueToTheTable) {
     });
 }
 
-// Its release and its extension of a lock that Leasehold has taken over in the meantime.
+// The program releases and extends a lock that Leasehold has taken over since.
 TEST_P(PatternTables, ALateReleaseOfTheProgramEndsNoLeaseOfOurs) {
     ASSERT_TRUE(program().try_lock(key_, "program-1", 1min));
     let_pass(2min);
     const Lease ours = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1h}));
     program().release("program-1");
     EXPECT_TRUE(granted(locks().check(key_, ours.lock_id)));
-    // The extension names the key alone, so it moves the end of whatever lock is there.
+    // The extension names only the key, so it moves the expiry of whichever lock is there.
     program().extend(key_, 30min);
     EXPECT_TRUE(granted(locks().check(key_, ours.lock_id)));
     EXPECT_TRUE(about(locks().holders(key_).front().expires_at - ours.store_now, 30min));

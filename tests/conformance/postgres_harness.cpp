@@ -164,7 +164,7 @@ public:
         for (const char c : name) text.append(c == '"' ? 2 : 1, c);
         return '"' + text + '"';
     }
-    // A session counts its rows when it ends.
+    // PostgreSQL counts the rows of a session when the session ends.
     std::int64_t rows_read() override {
         const bool alone = eventually([&] {
             return own_

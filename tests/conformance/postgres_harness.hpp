@@ -9,7 +9,7 @@ struct pg_conn;
 
 namespace leasehold::conformance {
 
-// A connection of a program's own to the database of the running test. Not thread-safe.
+// A program's own connection to the database of the running test. Not thread-safe.
 class PostgresConnection {
 public:
     using Rows = std::vector<std::vector<std::string>>;

@@ -6,8 +6,8 @@
 #include "conformance/conformance.hpp"
 #include "conformance/postgres_harness.hpp"
 
-// What a batch costs must not grow with the number of keys that were ever locked: PostgreSQL is
-// asked what it read.
+// The cost of a batch must not grow with the number of keys that were ever locked. PostgreSQL
+// reports how much it read.
 namespace leasehold::conformance {
 namespace {
 
@@ -21,7 +21,7 @@ protected:
         return keys;
     }
 
-    // Four batches, each of one kind: the lives of twenty locks.
+    // Four batches, one for each kind of request: twenty locks from the try to the release.
     static void lives(Store& store, const std::vector<LockKey>& keys) {
         std::vector<Request> tries, checks, renewals, releases;
         for (const LockKey& key : keys) {
@@ -40,7 +40,8 @@ protected:
         }
     }
 
-    // By connections that have ended: only these have told all. `open` are Leasehold's others.
+    // The rows read by connections that have ended: only these have reported everything. `open` is
+    // the number of Leasehold's other connections.
     static std::int64_t rows_read(std::size_t open) {
         PostgresConnection connection;
         while (connection
@@ -58,7 +59,7 @@ protected:
     }
 };
 
-// A connection keeps the plans it made when there were few keys.
+// A connection keeps the plans that it made when there were few keys.
 TEST_P(PostgresReads, DoNotGrowWithTheNumberOfKeys) {
     constexpr int times = 10;
     auto early = harness().open();

@@ -8,12 +8,11 @@
 
 #include "conformance/situation.hpp"
 
-// Situations in which the pattern's published code was seen to fail, or to fail in one database
-// only.
+// Situations in which the pattern's published code failed, or failed in one database only.
 namespace leasehold::conformance {
 namespace {
 
-// Another time zone for as long as this lives, for the process and for PostgreSQL's client.
+// Sets another time zone while this object lives, for the process and for PostgreSQL's client.
 class InTimeZone {
 public:
     explicit InTimeZone(const char* zone) {
@@ -265,7 +264,7 @@ TEST_P(Situations, AnExpiredLockIsTakenFromATimeZoneBehind) {
 }
 
 TEST_P(Situations, TheApplicationsClockPlaysNoPart) {
-    // Between the store's clock and ours lie six minutes: the store's decides.
+    // The store's clock and this machine's differ by six minutes. The store's clock decides.
     const auto our_time = std::chrono::system_clock::now();
     const Lease lease = must(locks().try_lock(key_, {.owner = "A", .ttl = 5min}));
     const Lease job = must(DistLock{locks()}.try_lock("job", "A", 5min));

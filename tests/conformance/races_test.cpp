@@ -9,7 +9,7 @@
 
 #include "conformance/conformance.hpp"
 
-// Many threads and several processes' handles on few keys.
+// Many threads and the handles of several processes on few keys.
 namespace leasehold::conformance {
 namespace {
 
@@ -19,7 +19,8 @@ protected:
 
     // Runs the work in many threads, which share a few handles, and waits for all of them.
     void crowd(std::size_t threads, const std::function<void(std::size_t, LockManager&)>& work) {
-        // Patient, because a busy machine may suspend the others in the middle of a transaction.
+        // The managers are patient, because a busy machine may suspend a thread in the middle of a
+        // transaction.
         while (handles_.size() < handle_count) handles_.push_back(manager({.busy_patience = 20s}));
         std::mutex mutex;
         std::set<std::string> problems;  // guarded by mutex
@@ -43,7 +44,7 @@ protected:
         crowd(harness().crowd(), work);
     }
 
-    // All at once, round after round; `between` is run by one while the others wait.
+    // All threads work at once, round after round. One thread runs `between` while the others wait.
     void rounds(std::size_t count, const std::function<void()>& between,
                 const std::function<void(std::size_t, LockManager&)>& work) {
         const std::size_t threads = std::min<std::size_t>(harness().crowd(), 32);
@@ -69,7 +70,7 @@ protected:
         });
     }
 
-    // Tries until it is granted; throws where that takes forever.
+    // Tries until it is granted. Throws if that takes too long.
     static Lease insist(LockManager& locks, const LockKey& key, const LockOptions& options = {}) {
         std::optional<Lease> lease;
         if (!eventually([&] {
@@ -86,7 +87,7 @@ private:
     std::vector<std::unique_ptr<LockManager>> handles_;
 };
 
-// Not atomic as a whole: an update is lost as soon as two are in here at once.
+// Not atomic as a whole: an update is lost if two threads are in here at once.
 class Counter {
 public:
     void increment() {
@@ -300,7 +301,8 @@ TEST_P(Races, ALeaseReleasedByManyIsReleasedOnce) {
     EXPECT_EQ(locks().history({.key = key}).size(), 1U);
 }
 
-// Who releases a key in its batches prolongs the next, and the others do it the other way round.
+// Every second store releases the even keys and extends the odd ones in its batch; the others do
+// the opposite.
 TEST_P(Races, WhatIsProlongedAndReleasedInTheSameBatchesEndsOnce) {
     constexpr std::size_t rounds = 10, keys = 8, stores = 3;
     std::vector<std::unique_ptr<Store>> opened;
@@ -334,7 +336,7 @@ TEST_P(Races, WhatIsProlongedAndReleasedInTheSameBatchesEndsOnce) {
                 });
             }
         }
-        // What another's transaction kept from being released is released now.
+        // Releases the leases that another transaction kept from being released.
         for (std::size_t i = 0; i < keys; ++i) {
             released[i] += locks().release(leases[i].key, leases[i].lock_id).has_value() ? 1 : 0;
             EXPECT_EQ(released[i], 1) << i;
@@ -354,7 +356,7 @@ TEST_P(Races, NewKeysOfManyNeverGetInEachOthersWay) {
 }
 
 TEST_P(Races, EveryHandleMayBeTheFirstToOpenTheStore) {
-    // Opened at once, each of them makes the tables or finds them made.
+    // Opened at the same time, each of them makes the tables or finds them.
     std::vector<std::unique_ptr<LockManager>> opened(8);
     std::vector<std::string> problems(opened.size());
     {

@@ -14,13 +14,13 @@
 #include "core/lock_row.hpp"
 #include "core/rules.hpp"
 
-// Random states of a key in a database, each with a request about it. A seed repeats them, but for
-// the lock ids.
+// Random states of a key in a database, each with a request about it. The same seed gives the same
+// states, except for the lock ids.
 namespace leasehold::conformance {
 
 using namespace std::chrono_literals;
 
-// A cell, what the history knows of its lease, and a request about it.
+// A cell, the history of its lease, and a request about it.
 struct Case {
     Slot slot;
     std::optional<Ended> past{};
@@ -57,7 +57,7 @@ private:
     }
     std::string token_id() { return std::vector<std::string>{"", "shop", "Shop"}[below(3)]; }
     std::string note() { return one_in(2) ? "" : "note " + std::to_string(below(100)); }
-    // Never so near to zero that the test's own time could matter.
+    // Never so close to zero that the duration of the test could matter.
     Duration some_time() {
         return std::vector<Duration>{10min, 30min, 2h, 20h}[below(4)] + Duration{below(1'000'000)};
     }
@@ -89,7 +89,7 @@ private:
         if (kind == 0) return;  // no row
         slot.state = Slot::State::ours;
         Cell& cell = slot.cell;
-        // Sometimes another process has used times that the clock has yet to reach.
+        // Sometimes another process has used times that the clock has not reached yet.
         cell.touched = one_in(6) ? now + 1min : now - 1min - some_time();
         if (kind == 1) {
             cell.last = std::make_shared<const Ending>(ending(grant(Mode::exclusive, now), now));

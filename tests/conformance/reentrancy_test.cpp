@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
-// The same non-empty owner that asks again gets its live lease back, renewed, or converted.
+// If an owner with a name tries a key that it holds, it gets its live lease back, renewed or
+// converted.
 namespace leasehold::conformance {
 namespace {
 

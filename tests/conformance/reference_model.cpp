@@ -188,7 +188,7 @@ std::string ReferenceModel::judge_one(const TryLockAll& request, const Outcome& 
         conflicts.insert(conflicts.end(), ruling.conflicts.begin(), ruling.conflicts.end());
         if (ruling.verdict == Verdict::gone) dead.push_back(ruling.life);
     }
-    // With a dead lock id among them either refusal is true.
+    // If a lock id is dead, either refusal is correct.
     std::string difference = "it should have been refused";
     for (const std::size_t life : dead) {
         difference = differs_from_gone(life, outcome);
@@ -279,7 +279,7 @@ std::string ReferenceModel::judge_one(const Break& request, const Outcome& outco
         with_id.lock_id = life.lock_id;
         return differs(life, with_id);
     }
-    // How an older lease ended is for its holder to ask.
+    // The answer may leave out how an older lease ended: that is for its holder to ask.
     if (differs_from_gone(std::nullopt, outcome).empty()) return {};
     return differs_from_gone(found, outcome);
 }
@@ -321,7 +321,7 @@ std::string ReferenceModel::judge_one(const History& request, const Outcome& out
         const bool ended = life.how != Gone::unknown;
         const bool expired = !ended && !alive(life);
         if (past == page->end()) {
-            // Without a key, what nobody ended yet need not be there.
+            // Without a key in the request, an expired lease that nobody has ended may be missing.
             if (life.maybe_forgotten || alive(life) || (expired && !request.key)) continue;
             return "the end of a lease of '" + life.owner + "' is missing";
         }

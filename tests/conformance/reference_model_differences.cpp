@@ -5,13 +5,13 @@
 #include "conformance/reference_model.hpp"
 #include "core/grant.hpp"
 
-// How an answer differs from what it should be, in words.
+// Describes how an answer differs from the expected one.
 namespace leasehold::conformance {
 namespace {
 
 using namespace std::chrono_literals;
 
-// More than a test takes, less than what lies between two expiries.
+// Longer than a test takes, and shorter than the time between two expiries.
 constexpr Duration tolerance = 2min;
 
 std::string describe(const Holder& holder) {

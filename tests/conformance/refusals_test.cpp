@@ -1,12 +1,12 @@
 #include "conformance/conformance.hpp"
 
-// Every answer is truthful: who holds it, and how a lease ended, also a while ago.
+// Every refusal is true: it says who holds the key, or how a lease ended, even long after.
 namespace leasehold::conformance {
 namespace {
 
 class Refusals : public ConformanceTest {
 protected:
-    // All ways to be told how a lease ended say the same.
+    // All requests that say how a lease ended say the same.
     void expect_gone(LockManager& locks, const LockId& id, Gone reason, const std::string& by = {},
                      const std::string& why = {}) {
         EXPECT_TRUE(gone(locks.check(key_, id), reason, by, why));

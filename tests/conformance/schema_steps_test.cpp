@@ -80,7 +80,7 @@ TEST_P(SchemaSteps, TheLaterVersionKeepsLeasesFencesAndHistory) {
     EXPECT_TRUE(conformance::gone(later.check(ended, gone.lock_id), Gone::released));
     EXPECT_GT(must(later.try_lock(ended, {.owner = "erin"})).fence, gone.fence);
     EXPECT_TRUE(granted(later.release(held, alice.lock_id)));
-    // A second process of the later version finds nothing left to do.
+    // A second process of the later version has nothing to do.
     LockManager second{harness().open_later_version()};
     EXPECT_TRUE(conformance::gone(second.check(held, alice.lock_id), Gone::released));
 }

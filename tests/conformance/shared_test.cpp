@@ -3,7 +3,7 @@
 
 #include "conformance/conformance.hpp"
 
-// Many readers or one writer, and the lock types made of them.
+// Many readers or one writer, and the lock types that use them.
 namespace leasehold::conformance {
 namespace {
 
@@ -146,7 +146,7 @@ TEST_P(Shared, AThousandReadersFitAndOneMoreIsRefused) {
     EXPECT_EQ(refusal->holders.size(), Limits::named_holders);
     EXPECT_EQ(refusal->holders_in_all, Limits::shared_holders);
 
-    // One leaves, one comes.
+    // One holder leaves, and another one gets its place.
     EXPECT_EQ(must(locks().release_all("reader 500")).size(), 1U);
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "late", .mode = Mode::shared})));
     EXPECT_EQ(locks().holders(key_).size(), Limits::shared_holders);

@@ -182,8 +182,8 @@ public:
             history);
     }
 
-    // Everything the database knows of the cells, as text, by the ids of their keys. Empties the
-    // tables.
+    // Everything that the database contains about the cells, as text, by the ids of their keys.
+    // Empties the tables.
     std::map<std::string, std::string> take() {
         std::map<std::string, std::string> texts;
         const auto add = [&](const std::string& table, const std::string& columns,
@@ -213,7 +213,7 @@ public:
         return texts;
     }
 
-    // The same of what the Rules left.
+    // The same text for the result of the Rules.
     static std::string expected(const Case& each, const std::vector<Ended>& endings) {
         std::string text;
         const Slot& slot = each.slot;
@@ -349,7 +349,8 @@ Outcome decided(Case& each, Time now, std::vector<Ended>& endings) {
         each.request);
 }
 
-// Whether a store may try a shortcut for the request. The others end a batch's row of shortcuts.
+// Whether a store may try a shortcut for the request. Any other request ends the run of shortcuts
+// in a batch.
 bool is_plain(const Case& each) {
     return std::visit(
         []<class R>(const R& request) {
@@ -397,7 +398,8 @@ TEST_P(Shortcuts, AnswerAndWriteWhatTheRulesSay) {
         for (std::size_t i = 0; i < cells; ++i) cases.push_back(random.next(before));
         tables.put(cases);
 
-        // By turns one by one and all together: PostgreSQL has a statement for each.
+        // Alternates between single requests and all requests together: PostgreSQL has a statement
+        // for each.
         const std::size_t together = round % 2 == 0 ? 1 : cells;
         std::ranges::partition(cases, is_plain);
         std::vector<Outcome> outcomes(cells);
@@ -424,7 +426,7 @@ TEST_P(Shortcuts, AnswerAndWriteWhatTheRulesSay) {
         }
         if (HasFailure()) return;
     }
-    // The shortcuts were taken, not only declined.
+    // The store has used shortcuts, not only declined them.
     EXPECT_GE(in_one_round_trip, rounds / 2 * cells / 8);
 }
 

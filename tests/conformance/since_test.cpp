@@ -1,6 +1,6 @@
 #include "conformance/conformance.hpp"
 
-// "Revive": grant only if nobody was granted the key after a fence one knows.
+// `since` ("revive"): grants the key only if nobody was granted it after a known fence.
 namespace leasehold::conformance {
 namespace {
 
@@ -29,7 +29,7 @@ TEST_P(Since, AReleasedOrBrokenLeaseNobodyFollowedCanBeRevived) {
     EXPECT_TRUE(granted(revive("alice", broken.fence)));
 }
 
-TEST_P(Since, RefusedAsTakenByTheOneWhoHadItMeanwhile) {
+TEST_P(Since, RefusedAsTakenIfAnotherOwnerHeldTheKeySince) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1min}));
     let_pass(2min);
     const Lease bob = must(locks().try_lock(key_, {.owner = "bob"}));
@@ -54,7 +54,7 @@ TEST_P(Since, BlamesNobodyWhoHadItBefore) {
     EXPECT_NE(refused.error().by, "alice") << "it was bob, or somebody whose name is not known";
 }
 
-TEST_P(Since, RefusedEvenIfTheOneMeanwhileExpired) {
+TEST_P(Since, RefusedEvenIfTheOtherOwnersLeaseExpired) {
     const Lease lease = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1min}));
     let_pass(2min);
     (void)must(locks().try_lock(key_, {.owner = "bob", .ttl = 1min}));

@@ -13,11 +13,11 @@
 
 namespace leasehold::conformance {
 
-// Lets eight processes, so to say, do something at once.
+// Runs work in eight handles at once, as in eight processes.
 template <class Harness>
 class InSituation : public OnStore<Harness> {
 protected:
-    // Eight at once, each with a handle of its own.
+    // Eight threads at once, each with a handle of its own.
     void eight(const std::function<void(int, LockManager&)>& work) {
         while (handles_.size() < 8) handles_.push_back(this->manager());
         std::latch start{8};

@@ -106,7 +106,7 @@ public:
         return std::stoll(rows.front().front());
     }
     void wait_for_nobody() override { sqlite3_busy_timeout(connection_.get(), 0); }
-    // SQLite does it anyway.
+    // SQLite always does this.
     void repeat_reads() override { begin_ = "begin"; }
     void die() override { connection_.die(); }
 
@@ -115,7 +115,7 @@ private:
     SqliteConnection connection_;
 };
 
-// The store goes by the machine's clock, as guard() does, and let_pass() makes the rows older.
+// The store and guard() use the machine's clock, so let_pass() makes the rows older.
 class SqliteHarness final : public SqlHarness {
 public:
     SqliteHarness() {

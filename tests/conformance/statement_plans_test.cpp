@@ -4,8 +4,8 @@
 
 #include "conformance/conformance.hpp"
 
-// However many leases there are, a request reads few rows: every statement finds its rows by an
-// index, also while the database does not know yet how its tables have grown.
+// A request reads few rows, however many leases there are: every statement finds its rows by an
+// index, even before the database has noticed how its tables have grown.
 namespace leasehold::conformance {
 namespace {
 
@@ -20,7 +20,7 @@ std::string owner_of(int number) {
 
 class StatementPlans : public SqlConformanceTest {
 protected:
-    // Half of the leases are held, the others are tombstones with a past.
+    // Half of the leases are held. The other keys are free, with an ended lease.
     void SetUp() override {
         const auto filling = manager();
         for (int owner = 0; owner < owners; ++owner) {

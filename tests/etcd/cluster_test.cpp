@@ -71,13 +71,13 @@ protected:
 TEST_F(EtcdCluster, GoesOnWithoutTheMemberItAsked) {
     const auto before = take_some("before", 10);
     etcd_.kill(0);
-    const auto meanwhile = take_some("meanwhile", 10);
+    const auto during_the_outage = take_some("during-the-outage", 10);
     expect_held(before);
     etcd_.start(0);
     etcd_.kill(1);
     const auto after = take_some("after", 10);
     expect_held(before);
-    expect_held(meanwhile);
+    expect_held(during_the_outage);
     expect_held(after);
 }
 
@@ -85,12 +85,12 @@ TEST_F(EtcdCluster, LosesNothingWhileItsLeaderStandsStillAndGoesOn) {
     const auto before = take_some("before", 10);
     const std::size_t leader = etcd_.leader();
     etcd_.pause(leader);
-    const auto meanwhile = take_some("meanwhile", 10);
+    const auto during_the_outage = take_some("during-the-outage", 10);
     expect_held(before);
     etcd_.resume(leader);
     const auto after = take_some("after", 10);
     expect_held(before);
-    expect_held(meanwhile);
+    expect_held(during_the_outage);
     expect_held(after);
     expect_refused_to_others(before);
 }
@@ -99,16 +99,16 @@ TEST_F(EtcdCluster, LosesNothingWhileItsLeaderIsCutOffFromTheOthers) {
     const auto before = take_some("before", 10);
     const std::size_t leader = etcd_.leader();
     etcd_.cut_off(leader);
-    const auto meanwhile = take_some("meanwhile", 10);
+    const auto during_the_outage = take_some("during-the-outage", 10);
     // The others have elected one of themselves.
     EXPECT_NE(etcd_.leader((leader + 1) % 3), leader);
     expect_held(before);
     etcd_.join_again();
     const auto after = take_some("after", 10);
     expect_held(before);
-    expect_held(meanwhile);
+    expect_held(during_the_outage);
     expect_held(after);
-    expect_refused_to_others(meanwhile);
+    expect_refused_to_others(during_the_outage);
 }
 
 TEST_F(EtcdCluster, LosesNothingWhenAllMembersAreKilledAtOnce) {

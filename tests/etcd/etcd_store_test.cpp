@@ -44,7 +44,7 @@ private:
 };
 
 // Lets something happen while a store works: the store asks for the time between its steps.
-class Meanwhile {
+class DuringTheCall {
 public:
     [[nodiscard]] std::function<SteadyClock::time_point()> on(
         std::function<SteadyClock::time_point()> clock) {
@@ -315,7 +315,7 @@ TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
     // Decided by what it knew then; whether it is under way already makes no difference.
     clock_.let_pass(2min);
     const auto dead = other->check(key_, lease->lock_id);
-    gate.let_go();
+    gate.pass_everything();
     renewing.join();
     ASSERT_FALSE(dead);
     EXPECT_EQ(dead.error().reason, Gone::expired);
@@ -325,8 +325,8 @@ TEST_F(EtcdStore, ARenewalThatWasHeldUpDoesNotWakeWhatOthersSawDead) {
 
 // Whatever others do, and this process learns, while an answer is on its way.
 TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
-    Meanwhile meanwhile;
-    const auto store = open(target_, {.io_timeout = 20s}, meanwhile.on(clock_.ahead_by({})));
+    DuringTheCall during_the_call;
+    const auto store = open(target_, {.io_timeout = 20s}, during_the_call.on(clock_.ahead_by({})));
     const auto other = manager();
     for (int moment = 0; moment < 8; ++moment) {
         const LockKey key{"Order", std::to_string(moment)};
@@ -335,7 +335,7 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
         const std::vector<Request> requests{Check{key, lease->lock_id},
                                             Check{key_, lease->lock_id}};
         std::vector<Outcome> outcomes(1);
-        meanwhile.let_happen(moment, [&] {
+        during_the_call.let_happen(moment, [&] {
             ASSERT_TRUE(other->renew(key, lease->lock_id, 1h));
             clock_.let_pass(2min);
             ASSERT_TRUE(other->try_lock({"Order", "another"}, {.owner = "bob"}));
@@ -343,7 +343,7 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
             store->apply({&requests[1], 1}, {&looked, 1});
         });
         store->apply({requests.data(), 1}, outcomes);
-        meanwhile.end();
+        during_the_call.end();
         ASSERT_TRUE(other->check(key, lease->lock_id));
         EXPECT_TRUE(std::holds_alternative<Lease>(outcomes.front())) << "moment " << moment;
     }
@@ -352,8 +352,8 @@ TEST_F(EtcdStore, WhatWasReadBeforeTheTimeWasLearntIsNotTakenForDeadByIt) {
 // A list omits leases that are dead for every process, but none that another process renews.
 TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
     MovedClock early;
-    Meanwhile meanwhile;
-    const auto store = open(target_, {.io_timeout = 20s}, meanwhile.on(early.ahead_by({})));
+    DuringTheCall during_the_call;
+    const auto store = open(target_, {.io_timeout = 20s}, during_the_call.on(early.ahead_by({})));
     for (const bool by_owner : {true, false}) {
         int renewals = 0;
         for (int moment = 0; moment < 6; ++moment) {
@@ -369,13 +369,13 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
             store->apply({&look, 1}, {&looked, 1});
             early.let_pass(20s);
             bool renewed = false;
-            meanwhile.let_happen(moment, [&] {
+            during_the_call.let_happen(moment, [&] {
                 renewed = other->renew(key, lease->lock_id, 1h).has_value();
                 store->apply({&look, 1}, {&looked, 1});
             });
             store->apply({&list, 1}, {&listed, 1});
             // It may have been over before anybody could renew it.
-            if (!meanwhile.end()) continue;
+            if (!during_the_call.end()) continue;
             // At a late moment the list has made sure that the lease is dead for every process.
             EXPECT_EQ(other->check(key, lease->lock_id).has_value(), renewed);
             EXPECT_EQ(std::get<HolderPage>(listed).size(), renewed ? 1U : 0U)
@@ -387,16 +387,16 @@ TEST_F(EtcdStore, AListMissesNothingThatIsRenewedWhileItIsMade) {
 }
 
 // A grant of a key that nobody had is on its way while another has it, and all that is forgotten.
-TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFence) {
-    Meanwhile meanwhile;
+TEST_F(EtcdStore, AKeyWhoseRowWasForgottenDuringTheTryIsNotGrantedWithAnEarlierFence) {
+    DuringTheCall during_the_call;
     const StoreOptions forgetful{.retention = 0s, .io_timeout = 20s};
-    const auto store = open(target_, forgetful, meanwhile.on(clock_.ahead_by({})));
+    const auto store = open(target_, forgetful, during_the_call.on(clock_.ahead_by({})));
     LockManager other{open(target_, forgetful, clock_.ahead_by({}))};
     int overtaken = 0;
     for (int moment = 0; moment < 8; ++moment) {
         const LockKey key{"Order", std::to_string(moment)};
         Fence fence = 0;
-        meanwhile.let_happen(moment, [&] {
+        during_the_call.let_happen(moment, [&] {
             clock_.let_pass(1s);
             const auto lease = other.try_lock(key, {.owner = "bob"});
             if (!lease) return;  // it is done already
@@ -409,7 +409,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenMeanwhileIsNotGrantedWithAnEarlierFenc
             TryLock{.key = key, .lock_id = LockId::random(), .ttl = 1min, .fresh_lock_id = true};
         Outcome outcome;
         store->apply({&wanted, 1}, {&outcome, 1});
-        meanwhile.end();
+        during_the_call.end();
         overtaken += fence > 0 ? 1 : 0;
         ASSERT_TRUE(std::holds_alternative<Lease>(outcome));
         EXPECT_GT(std::get<Lease>(outcome).fence, fence) << "moment " << moment;
@@ -485,7 +485,7 @@ TEST_F(EtcdStore, AHalfOpenConnectionEndsAtTheDeadline) {
               (std::pair{Effect::unknown, Cause::unavailable}));
     EXPECT_EQ(effect_of([&] { return locks.check(key_, lease->lock_id); }),
               (std::pair{Effect::none, Cause::unavailable}));
-    gate.let_go();
+    gate.pass_everything();
     EXPECT_TRUE(locks.check(key_, lease->lock_id));
 }
 

@@ -1,5 +1,6 @@
-// Preloaded into a program, makes the disk under one folder fail as another process wishes: see
-// bad_disk.hpp. LEASEHOLD_BAD_DISK is the file with the wish, LEASEHOLD_BAD_DISK_FOLDER the folder.
+// Preloaded into a program, makes the disk under one folder fail as another process chooses, see
+// bad_disk.hpp. LEASEHOLD_BAD_DISK is the file with that choice, LEASEHOLD_BAD_DISK_FOLDER is the
+// folder.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// The database's wall clock is set back or ahead by an hour while everything runs. The steady clock
-// of this process tells how much time has truly passed.
+// The database's wall clock is set back or ahead by an hour during the work. The steady clock of
+// this process measures how much time has really passed.
 #include <atomic>
 
 #include <leasehold/stores/sqlite.hpp>
@@ -86,13 +86,13 @@ protected:
     void set_clock(std::chrono::seconds offset) { stage_.set_clock(offset); }
     std::unique_ptr<Session> session() { return stage_.database().connect(name_); }
 
-    // Waits until a lease of that length, asked for before now, has truly run out.
+    // Waits until a lease with this ttl, requested before now, has really expired.
     static void outlive(Duration ttl) {
         const auto end = SteadyClock::now() + ttl + 50ms;
         ASSERT_TRUE(eventually([&] { return SteadyClock::now() > end; }));
     }
 
-    // A lease that a client has been told is dead, and grants made since.
+    // A lease whose client has learned that it is dead, with grants made since then.
     static LockId die_while_work_goes_on(LockManager& locks, const LockKey& key) {
         constexpr auto ttl = 300ms;
         const auto lease = locks.try_lock(key, {.ttl = ttl});
@@ -107,12 +107,12 @@ protected:
         return lease->lock_id;
     }
 
-    // New leases last as long as they should, and their fences grow.
+    // New leases have their full ttl, and their fences grow.
     void expect_normal_leases(LockManager& locks, const LockKey& key, Fence older) {
         constexpr auto ttl = 400ms;
         SteadyClock::time_point asked;
         Result<Lease> lease = std::unexpected{Refusal{}};
-        // Once more where the machine was too slow to look at it in time.
+        // Repeated if the machine was too slow to look at the lease in time.
         for (bool in_time = false; !in_time;) {
             asked = SteadyClock::now();
             lease = locks.try_lock(key, {.ttl = ttl});
@@ -187,7 +187,7 @@ TEST_P(Clock, SetBackBringsNoDeadLeaseToLifeForANewProcess) {
     EXPECT_TRUE(is_gone(other.renew(key, dead, 1min), Gone::expired));
 }
 
-// The file's guard goes by the machine's clock, which a test cannot set.
+// SQLite's guard uses the machine's clock, which a test cannot set.
 class ServerClock : public Clock {};
 INSTANTIATE_TEST_SUITE_P(, ServerClock,
                          ::testing::Values(On<WithClock>{"postgres", postgres_with_clock, {}},
@@ -265,7 +265,7 @@ TEST_P(Clock, LeapingAheadLetsNobodyTakeALeaseThatOnlyLooksExpired) {
         EXPECT_EQ(fault.cause(), Cause::clock_leap) << fault.what();
         EXPECT_EQ(fault.effect(), Effect::none);
     }
-    // Other keys are not concerned.
+    // Other keys are not affected.
     expect_normal_leases(locks, {"Order", "new"}, 0);
 
     Result<Lease> next = std::unexpected{Refusal{}};

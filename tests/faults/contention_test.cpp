@@ -1,4 +1,4 @@
-// Transactions of others on the same rows, and of our own that were cut off in their middle.
+// Open transactions of other programs on the same rows, and our own transactions that were cut off.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -11,12 +11,13 @@
 namespace leasehold::faults {
 namespace {
 
-// Far above what a request takes on a busy machine, far below any timeout of a database.
+// Far longer than a request takes on a busy machine, and far shorter than any timeout of a
+// database.
 constexpr auto promptly = 6s;
 
 class Contention : public ServerTest {
 protected:
-    // A lease that has run out, and whose row stays.
+    // A lease that has expired and whose row is still in the table.
     static Lease expired(LockManager& locks, const LockKey& key) {
         const auto lease = locks.try_lock(key, {.owner = "past", .ttl = 100ms});
         EXPECT_TRUE(eventually([&] { return !locks.check(key, lease->lock_id); }));
@@ -40,7 +41,7 @@ protected:
             {"Order", "0-before"}, {"Order", "zz-after"}, key, {"Invoice", "1"}, {"Ticket", "1"}};
     }
 
-    // All but `key` are granted, and that one is refused, all of it promptly.
+    // All keys except `key` are granted, `key` is refused, and all answers come promptly.
     static void expect_only_refused(Store& store, const LockKey& key) {
         const std::vector<LockKey> keys = keys_around(key);
         const auto asked = SteadyClock::now();
@@ -102,7 +103,7 @@ TEST_P(Contention, OnAKeyThatIsJustBeingInsertedDelaysNoOther) {
     LockManager locks{open_store(url())};
     const LockKey key{"Order", "1"};
     const auto stranger = connect();
-    // As by another server that was paused before its commit.
+    // As another server would leave it that was paused before its commit.
     ASSERT_TRUE(locks.try_lock({"Order", "model"}));
     const std::string expiry =
         stranger->run("select expiration_time from locks where id = 'model'").front().front();
@@ -154,7 +155,7 @@ TEST_P(Contention, ShortensNoLeaseThatWasGrantedAfterIt) {
     const auto lease = granted.get();
     ASSERT_TRUE(lease);
     EXPECT_EQ(lease->remaining(), ttl);
-    // In the table too: the other one cannot take it before.
+    // The lease is in the table too: the other manager cannot take the key earlier.
     EXPECT_TRUE(eventually([&] { return other.try_lock(key).has_value(); }));
     EXPECT_GE(SteadyClock::now() - unlocked, ttl);
 }
@@ -214,9 +215,9 @@ TEST_P(Contention, OfCrossingTransactionsNeverSurfacesAsAFault) {
 
 class LostTransaction : public Contention {
 protected:
-    // Two keys that have rows are asked for through the gate, which ends in a fault; `fail` is
-    // called before, `meanwhile` as soon as the request has gone to the server.
-    void lose(const std::function<void()>& fail, const std::function<void()>& meanwhile) {
+    // Sends a try of two keys that have rows through the gate, and expects a fault. `fail` is
+    // called before the request, `when_sent` as soon as the request has gone to the server.
+    void lose(const std::function<void()>& fail, const std::function<void()>& when_sent) {
         LockManager locks{open_store(database().url(name(), gate_.port()) + "?io_timeout_ms=3000")};
         for (const LockKey& key : keys_) expired(locks, key);
         fail();
@@ -225,7 +226,7 @@ protected:
             EXPECT_THROW((void)locks.try_lock_all(keys_, {.owner = "lost"}), StoreFault);
         });
         EXPECT_TRUE(eventually([&] { return gate_.client_bytes() > bytes; }));
-        meanwhile();
+        when_sent();
         lost.get();
     }
 
@@ -243,7 +244,7 @@ TEST_P(LostTransaction, LeavesNoLockBehindWhenItsConnectionBreaks) {
 
 TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
     LockManager other{open_store(url())};
-    // Not even the end of the connection reaches the server.
+    // The server does not learn that the connection has ended.
     lose([&] { gate_.hold_answers(); }, [&] { gate_.hold(); });
     EXPECT_TRUE(
         eventually([&] { return other.try_lock_all(keys_, {.owner = "next"}).has_value(); }));
@@ -252,7 +253,7 @@ TEST_P(LostTransaction, IsEndedByTheServerWhenItsConnectionOnlyFallsSilent) {
 class Deadlock : public Contention {};
 INSTANTIATE_TEST_SUITE_P(, Deadlock, ::testing::Values(on_mysql(), on_mariadb()), by_store());
 
-// The server, or the cluster it is in, has then rolled the whole transaction back.
+// After a deadlock the server, or its cluster, has rolled the whole transaction back.
 TEST_P(Deadlock, ThatCostsTheCallerItsTransactionIsAFaultAndNoRefusal) {
     LockManager locks{open_store(url())};
     const LockKey key{"Order", "1"};
@@ -275,8 +276,8 @@ TEST_P(Deadlock, ThatCostsTheCallerItsTransactionIsAFaultAndNoRefusal) {
     EXPECT_TRUE(locks.check(key, lease->lock_id));
 }
 
-// It fails in the middle of a statement that would have committed: nothing was done, and that is
-// known.
+// The error happens inside a statement that would have committed. Nothing was done, and the fault
+// says so.
 TEST_P(Deadlock, OrAnotherErrorOfAReleaseBeforeItsCommitHasNoEffect) {
     LockManager locks{open_store(url())};
     std::vector<std::pair<LockKey, LockId>> leases;
@@ -334,7 +335,7 @@ TEST_P(ContentionInAFile, IsRefusedPromptlyWhileAnApplicationWrites) {
     EXPECT_LT(SteadyClock::now() - asked, limits.busy_patience + promptly);
     ASSERT_FALSE(busy);
     EXPECT_EQ(busy.error().kind, Refusal::Kind::busy);
-    // What needs no change is answered beside the writer.
+    // Requests that change nothing are answered while the other program writes.
     EXPECT_TRUE(locks.check(held, lease->lock_id));
     EXPECT_EQ(locks.try_lock(held, {.owner = "bob"}).error().kind, Refusal::Kind::held);
 

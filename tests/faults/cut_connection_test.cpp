@@ -27,17 +27,18 @@ public:
 
     virtual void prepare(const std::string& name) = 0;
     virtual Request request() const = 0;
-    // As the other manager sees it.
+    // Whether the request was carried out, as a second manager sees it.
     virtual bool done() = 0;
     virtual bool untouched() = 0;
-    // After an unknown effect: asks again, and what happened is definite and happened once.
+    // After an unknown effect: asks again. Then the outcome is definite, and the request was
+    // carried out at most once.
     virtual void settle(LockManager& locks) = 0;
 
 protected:
     LockManager& direct_;
 };
 
-// A server may still be at a request whose connection it has lost: then it says busy.
+// A server may still be working on a request whose connection was lost; then it answers busy.
 Outcome settled(LockManager& locks, const Request& request) {
     return ask_until_answered([&] {
         Outcome outcome = submit(locks, request);
@@ -134,7 +135,7 @@ public:
             request_.keys.emplace_back("TryAll", name + part);
             request_.lock_ids.push_back(LockId::random());
         }
-        // One key has a past, the others are new.
+        // One key was held before, the others are new.
         const auto past = direct_.try_lock(request_.keys[1]);
         EXPECT_TRUE(direct_.release(request_.keys[1], past.value().lock_id));
     }
@@ -173,8 +174,8 @@ protected:
                           "?io_timeout_ms=" + std::to_string(timeout_.count()));
     }
 
-    // The request with the cut that `arm` prepares; false where nothing was cut. Ends with a proof
-    // of recovery, which also makes sure that the next case finds a warm connection.
+    // Sends the request with the cut that `arm` prepares. Returns false if nothing was cut. Ends
+    // with a proof of recovery, so that the next case has an open connection.
     template <class Arm>
     bool cut(Scenario& scenario, const std::string& name, Arm arm) {
         SCOPED_TRACE(name);
@@ -184,7 +185,7 @@ protected:
         const auto asked = SteadyClock::now();
         const Outcome outcome = submit(locks_, scenario.request());
         EXPECT_LT(SteadyClock::now() - asked, a_call_ends_within);
-        gate_.let_go();
+        gate_.pass_everything();
         if (const auto* fault = std::get_if<StoreFault>(&outcome)) {
             EXPECT_EQ(fault->cause(), Cause::unavailable) << fault->what();
             if (fault->effect() == Effect::none) {
@@ -209,7 +210,7 @@ protected:
         EXPECT_TRUE(scenario.done());
     }
 
-    // How many bytes the request sends on a warm connection.
+    // The number of bytes that the request sends on an open connection.
     std::size_t size_of(Scenario& scenario) {
         prove_recovery(scenario, "warm");
         const std::size_t before = gate_.client_bytes();
@@ -222,14 +223,15 @@ protected:
         S scenario{direct_};
         const std::size_t size = size_of(scenario);
         ASSERT_GT(size, 0U);
-        // Every part of a message, and both sides of the end of the last one.
+        // Cuts in every part of a message, and on both sides of the end of the last message.
         const std::size_t stride = std::max<std::size_t>(1, size / 100);
         std::set<std::size_t> points{0, 1, size - 2, size - 1, size, size + 1};
         for (std::size_t n = 0; n < size; n += stride) points.insert(n);
         for (const std::size_t n : points) {
             const bool hit = cut(scenario, "byte-" + std::to_string(n),
                                  [&] { gate_.cut_after_client_bytes(n); });
-            // Requests differ by a few bytes, with the digits of their times.
+            // The lengths of requests differ by a few bytes, because the times in them have
+            // different numbers of digits.
             EXPECT_TRUE(hit || n + 8 > size) << n << " of " << size;
         }
         // The end of every message, exactly.
@@ -275,7 +277,7 @@ TEST_P(CutConnection, AnywhereInANewConnectionLeavesNothingDone) {
         gate_.accept();
         gate_.cut_before_answer(answers);
     };
-    // Up to the answer to the request itself.
+    // Up to and including the answer to the request itself.
     while (unknown_ == 0 && cut(scenario, "answer-" + std::to_string(answers), make_a_new_one)) {
         ASSERT_LT(++answers, 60U);
     }
@@ -316,14 +318,14 @@ TEST_P(SilentConnection, WhileItIsMadeEndsInAFaultInTime) {
                 EXPECT_EQ(fault.cause(), Cause::unavailable) << fault.what();
             }
         });
-        // Without a pause, to be in the middle of it.
+        // Polls without a pause, to act in the middle of the request.
         while (gate_.client_bytes() < hold_at && SteadyClock::now() < asked + 5s) {
         }
         gate_.hold();
         EXPECT_EQ(opening.wait_until(std::chrono::steady_clock::now() + 2 * a_call_ends_within),
                   std::future_status::ready);
         EXPECT_LT(SteadyClock::now() - asked, a_call_ends_within);
-        gate_.let_go();
+        gate_.pass_everything();
         gate_.cut();
         opening.wait();
     }

@@ -16,7 +16,7 @@
 #include "support/private_server.hpp"
 #include "support/process.hpp"
 
-// The databases that the fault tests break, and connections of their own to them.
+// The databases that the fault tests break, and plain connections to them.
 namespace leasehold::faults {
 
 using namespace std::chrono_literals;
@@ -26,9 +26,9 @@ using Cause = StoreFault::Cause;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A client that is cut off notices at once; one whose peer is silent notices after this time.
+// A client notices a cut connection at once, and a silent peer after this time.
 constexpr auto io_timeout = 1s;
-// A call can wait for an answer once, and for a new connection once; the rest is for a busy
+// A call can wait once for an answer and once for a new connection. The rest is a margin for a busy
 // machine.
 constexpr auto a_call_ends_within = 2 * io_timeout + 6s;
 
@@ -43,7 +43,7 @@ public:
     // One statement. Throws std::runtime_error with the database's message.
     virtual Rows run(const std::string& sql) = 0;
 
-    // Of the store's own header, in the transaction that is open here.
+    // Calls guard() of the store's own header, in the transaction that is open here.
     [[nodiscard]] virtual Result<Lease> guard(const LockKey& key, LockId lock_id) = 0;
     virtual Result<Lease> release(const LockKey& key, LockId lock_id) = 0;
 
@@ -59,7 +59,7 @@ public:
     Database& operator=(const Database&) = delete;
     virtual ~Database() = default;
 
-    // An empty database of its own, by its name.
+    // Makes an empty database, and returns its name.
     [[nodiscard]] virtual std::string make() = 0;
     [[nodiscard]] virtual std::string url(const std::string& name) const = 0;
     [[nodiscard]] virtual std::unique_ptr<Session> connect(const std::string& name) = 0;
@@ -68,7 +68,7 @@ public:
 class Server : public Database {
 public:
     using Database::url;
-    // By another port, a gate's.
+    // The URL through another port, such as a gate's.
     [[nodiscard]] virtual std::string url(const std::string& name, std::uint16_t port) const = 0;
     [[nodiscard]] virtual std::uint16_t port() const = 0;
     virtual void kill() = 0;
@@ -83,7 +83,7 @@ public:
 [[nodiscard]] std::unique_ptr<Server> start_mariadb(testing::PrivateServerOptions options = {});
 [[nodiscard]] std::unique_ptr<Server> start_mysql(testing::PrivateServerOptions options = {});
 
-// What a suite runs on. Every test is named "Suite.Test/store".
+// A database that a suite runs on. Every test is named "Suite.Test/store".
 template <class D>
 struct On {
     const char* store;
@@ -125,11 +125,12 @@ private:
 using ServerTest = FaultTest<Server>;
 using DatabaseTest = FaultTest<Database>;
 
-// Waits for a condition; false where it did not come true in time.
+// Waits for a condition. Returns false if it did not become true in time.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition,
                               std::chrono::milliseconds patience = 60s);
 
-// Asks until the store answers without a fault; the last fault is thrown on after `patience`.
+// Repeats the call until the store answers without a fault. After `patience` it throws the last
+// fault.
 template <class Ask>
 auto ask_until_answered(Ask ask, std::chrono::milliseconds patience = 60s) {
     const auto deadline = SteadyClock::now() + patience;

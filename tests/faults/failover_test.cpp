@@ -24,13 +24,13 @@ protected:
         ASSERT_TRUE(eventually([&] { return admin_->run(counts_one)[0][0] == "1"; })) << counts_one;
     }
 
-    // Of both; libpq takes the one that is the primary.
+    // Names both servers; libpq connects to the primary.
     [[nodiscard]] std::string url() const {
         return "postgres://postgres@127.0.0.1:" + std::to_string(primary_.port()) +
                ",127.0.0.1:" + std::to_string(standby_.port()) + "/locks?io_timeout_ms=2000";
     }
 
-    // What the checker finds after clients have worked through a failover.
+    // The violations that the checker finds after clients have worked through a failover.
     std::vector<std::string> violations_of_a_failover(
         const std::function<void(const WaitForGrants&)>& before_the_crash) {
         return violations_under_load(url(), standby_.url(), [&](const auto& wait_for_grants) {
@@ -54,7 +54,8 @@ TEST_P(Failover, ToASynchronousStandbyLosesNothing) {
     EXPECT_TRUE(found.empty()) << found.size() << " violations, the first:\n" << found.front();
 }
 
-// What is not promised: this is what happens then, and the laboratory sees it.
+// Nothing is promised for this case. The test shows what happens, and that the laboratory notices
+// it.
 TEST_P(Failover, ToAnAsynchronousStandbyThatLagsLosesGrants) {
     const auto found = violations_of_a_failover([this](const auto& wait_for_grants) {
         between_.hold();
@@ -86,7 +87,7 @@ TEST_P(Failover, ACommitWhoseWaitForTheStandbyIsCancelledIsUnknownAndNotGranted)
     } catch (const StoreFault& fault) {
         EXPECT_EQ(fault.effect(), Effect::unknown) << fault.what();
     }
-    between_.let_go();
+    between_.pass_everything();
     const auto again = ask_until_answered([&] {
         return locks.try_lock({"Order", "1"}, {.owner = "alice", .ttl = 5min, .lock_id = lock_id});
     });

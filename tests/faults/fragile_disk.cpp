@@ -12,7 +12,7 @@ struct FragileDisk::Vfs : sqlite3_vfs {
     FragileDisk* disk;
 };
 
-// Stands before the real file in the memory that SQLite gives us.
+// Lies in front of the real file's data in the memory that SQLite provides.
 struct FragileFile : sqlite3_file {
     FragileDisk* disk;
     FragileDisk::Content* content;  // nothing for temporary files

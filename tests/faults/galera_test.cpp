@@ -1,4 +1,4 @@
-// Three MariaDB nodes with Galera, one of them written to at a time.
+// Three MariaDB nodes with Galera. Only one of them is written to at a time.
 #include <array>
 
 #include "faults/databases.hpp"

@@ -1,5 +1,5 @@
-// grant_forever URL PREFIX: takes one key after the other and releases every third, and says so
-// line by line after each answer, until it is killed.
+// grant_forever URL PREFIX: takes one key after the other, releases every third, and prints a line
+// after each answer, until it is killed.
 #include <unistd.h>
 
 #include <cstdio>

@@ -25,13 +25,13 @@ public:
     GrantForever(const std::string& url, const std::string& prefix,
                  std::vector<std::string> environment = {});
 
-    // False where it ended or did not get that far in time.
+    // Returns false if the program ended, or did not make so many grants in time.
     [[nodiscard]] bool wait_for_grants(std::size_t count);
     void kill() { process_.kill_hard(); }
 
-    // Every whole line so far.
+    // All complete lines so far.
     [[nodiscard]] std::vector<Told> told() const;
-    // As it was printed.
+    // The output as it was printed.
     [[nodiscard]] std::string log() const;
 
 private:

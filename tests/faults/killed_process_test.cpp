@@ -11,7 +11,7 @@ constexpr std::size_t grants_before_a_kill = 60;
 class KilledProcess : public DatabaseTest {};
 INSTANTIATE_TEST_SUITE_P(, KilledProcess, ::testing::ValuesIn(every_database()), by_store());
 
-// Every lease is as the child said it is.
+// Every lease is in the state that the child printed.
 void verify(LockManager& locks, const std::vector<Told>& lines) {
     std::map<std::string, Told> last;
     for (const Told& told : lines) last.insert_or_assign(told.id, told);
@@ -22,7 +22,7 @@ void verify(LockManager& locks, const std::vector<Told>& lines) {
         } else if (lease) {
             EXPECT_EQ(lease->fence, told.fence) << id;
         } else {
-            // Killed between the release and its line.
+            // The child was killed between the release and its line.
             EXPECT_TRUE(id == lines.back().id && is_gone(lease, Gone::released))
                 << id << ": " << lease.error().message();
         }

@@ -1,6 +1,6 @@
-// The database, or our session with it, is killed in the middle of the work of many threads. Every
-// key belongs to one thread, so that each answer can be judged: what was answered before must be so
-// after.
+// The database, or the store's session, is killed while many threads work. Every key belongs to one
+// thread, so that each answer can be checked: what was answered before the crash must still hold
+// after it.
 #include <atomic>
 #include <optional>
 #include <stdexcept>
@@ -16,7 +16,7 @@ constexpr int kills = 3;
 constexpr int session_kills = 30, most_session_kills = 300;
 constexpr int grants_around_a_kill = 100;
 
-// On a server of its own: recovery takes the longer, the more databases there are.
+// Each test has a server of its own, because recovery takes longer with more databases.
 class KilledServer : public ::testing::TestWithParam<On<Server>> {
 protected:
     Server& server() { return *server_; }
@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(, KilledServer, ::testing::ValuesIn(every_server()), by
 class KilledSession : public ServerTest {};
 INSTANTIATE_TEST_SUITE_P(, KilledSession, ::testing::ValuesIn(every_server()), by_store());
 
-// What one thread knows of one key.
+// What one thread knows about one key.
 struct Known {
     LockKey key;
     std::optional<Lease> held{};
@@ -81,8 +81,8 @@ public:
     }
 
 private:
-    // Asks again with the same lock id after a fault, whatever its effect, until there is an
-    // answer.
+    // Repeats the request with the same lock id after a fault, whatever its effect, until there is
+    // an answer.
     template <class Ask>
     std::optional<Result<Lease>> insist(Ask ask) {
         const auto deadline = SteadyClock::now() + 120s;
@@ -152,7 +152,7 @@ public:
         const int before = counts_.faults;
         return eventually([&] { return counts_.faults > before; });
     }
-    // Ends the work and looks at every key.
+    // Ends the work and checks every key.
     void verify() {
         counts_.stop = true;
         threads_.clear();
@@ -205,7 +205,7 @@ TEST_P(KilledSession, LosesNothingThatWasAnsweredAtWhateverMoment) {
     Crew crew{locks};
     const auto administrator = connect();
     const bool on_postgres = std::string_view{GetParam().store} == "postgres";
-    // A session that nobody is asking is missed by nobody.
+    // Killing an idle session causes no fault.
     const auto enough = [&](int done) {
         return done >= session_kills && crew.counts().faults >= session_kills / 2;
     };
@@ -216,7 +216,7 @@ TEST_P(KilledSession, LosesNothingThatWasAnsweredAtWhateverMoment) {
                  administrator->run("select id from information_schema.processlist where db = "
                                     "database() and id <> "
                                     "connection_id()")) {
-                // It may be gone by itself.
+                // The session may have ended already.
                 try {
                     administrator->run("kill " + row.front());
                 } catch (const std::runtime_error&) {

@@ -1,4 +1,4 @@
-// MariaDB and MySQL behind TLS that the client verifies.
+// MariaDB and MySQL with TLS, where the client verifies the certificate.
 #include <filesystem>
 
 #include "faults/databases.hpp"
@@ -11,7 +11,7 @@ using testing::Certificate;
 
 class MariadbTls : public ::testing::TestWithParam<On<Server>> {
 protected:
-    // The certificate that the server shows from now on.
+    // Makes the server use this certificate from now on.
     void show(const Certificate& certificate) const {
         namespace fs = std::filesystem;
         fs::copy_file(certificate.file, file("shown.pem"), fs::copy_options::overwrite_existing);

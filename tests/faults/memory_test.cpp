@@ -1,5 +1,5 @@
-// The memory store behind a server: it survives no end of its process, but all that happens on the
-// way there and to a process that goes on.
+// The memory store behind a server. Its leases end with the process, but they survive faults of the
+// network and pauses of the process.
 #include <csignal>
 
 #include "command/serving.hpp"
@@ -24,9 +24,9 @@ TEST_P(MemoryBehindAServer, ShowsNoViolationUnderAnyFaultThatItSurvives) {
         begin();
         std::this_thread::sleep_for(lasts);
         server.signal(SIGCONT);
-        gate.let_go();
+        gate.pass_everything();
         gate.accept();
-        gate.set_weather({});
+        gate.set_conditions({});
     };
     const auto found = violations_under_load(
         "http://127.0.0.1:" + std::to_string(gate.port()) + "?io_timeout_ms=1000", "",
@@ -48,8 +48,9 @@ TEST_P(MemoryBehindAServer, ShowsNoViolationUnderAnyFaultThatItSurvives) {
             wait_for_grants();
             during([&] { gate.hold(); }, longer_than_a_lease);
             wait_for_grants();
-            during([&] { gate.set_weather({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05}); },
-                   longer_than_a_lease);
+            during(
+                [&] { gate.set_conditions({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05}); },
+                longer_than_a_lease);
         });
     EXPECT_TRUE(found.empty()) << found.size() << " violations, the first:\n" << found.front();
 }

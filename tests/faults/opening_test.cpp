@@ -33,7 +33,7 @@ TEST_P(Opening, FindsSafeSettingsStrong) {
 }
 
 TEST_P(Opening, TakesAnyTimeToWaitForAnAnswer) {
-    // 2^32 + 1, of which an int keeps 1; and a century.
+    // 2^32 + 1, which is 1 in an int of 32 bits; and a century.
     for (const std::string time : {"4294967297", "3153600000000"}) {
         LockManager locks{open_store(url("io_timeout_ms=" + time))};
         EXPECT_TRUE(locks.try_lock({"Order", time}, {.owner = "alice", .ttl = 1min}));
@@ -96,7 +96,7 @@ TEST_P(Opening, ByManyProcessesAtOnceMakesTheTablesOnce) {
     for (const auto& child : children) EXPECT_TRUE(child->wait_for_grants(1)) << child->log();
 }
 
-// Another process that is just making the tables, and takes its time.
+// Another process that is making the tables, slowly.
 struct Making {
     std::vector<std::string> begin;
     std::string end;
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(, UnsafeSetting,
                          });
 
 TEST_P(UnsafeSetting, IsNamedInAWarningAndRefusedByTheStrict) {
-    // The server's processes take in a new configuration one by one.
+    // The server's processes load a new configuration one by one.
     StoreStatus status;
     EXPECT_TRUE(eventually([&] {
         status = open_store(url())->status();
@@ -284,7 +284,7 @@ TEST_P(OpeningMariadbOrMysql, InAnotherZoneIsPossibleOnceTheTableWasMoved) {
     const Lease endless =
         before->try_lock({"Order", "2"}, {.owner = "alice", .ttl = until_released}).value();
     before.reset();
-    // The program writes dates of +09:00, for five minutes.
+    // The program writes a date in the zone +09:00, five minutes from now.
     program->run("insert into locks values ('Order', '3', '" + theirs.to_string() +
                  "', utc_timestamp(6) + interval 545 minute)");
     const StoreFault fault = fault_of_opening(url("time_zone=+09:00"));
@@ -334,8 +334,8 @@ protected:
 class OpeningMariadb : public OpeningAPatternsTable {};
 INSTANTIATE_TEST_SUITE_P(, OpeningMariadb, ::testing::Values(on_mariadb()), by_store());
 
-// A program that writes the dates of a zone five hours behind makes locks that ended before it took
-// them. A lock that was adopted, or that the program left behind, is not such a lock.
+// A program that writes dates in a zone five hours behind makes locks that have expired when they
+// are taken. Locks that were adopted, or that the program left behind, do not count as such.
 TEST_P(OpeningMariadb, WarnsOfLocksThatEndedBeforeTheyWereTaken) {
     make_table("datetime");
     program_->run(
@@ -370,7 +370,7 @@ TEST_P(OpeningPostgres, WarnsOfLocksThatEndedBeforeTheyWereTaken) {
                      "was over when it was taken");
 }
 
-// In another encoding the same bytes would be another key.
+// In another encoding, the same bytes would be a different key.
 TEST_P(OpeningPostgres, LeavesTheEncodingNoChoice) {
     LockManager locks{open_store(url())};
     LockManager latin{open_store(url("client_encoding=LATIN1"))};
@@ -396,12 +396,12 @@ TEST_P(OpeningPostgres, TakesOverThePatternsTableWithItsRows) {
     EXPECT_TRUE(locks.try_lock({"Order", "1"}));
 }
 
-// A table of the pattern's programs, with the type of its times and how one is written.
+// A table of a pattern program: the type of its times, and how a time is written.
 struct Adopted {
     On<Server> on;
     std::string name;
     std::string type;
-    // A time some hours from now, in the zone +09:00, by an expression of the database.
+    // An SQL expression for a time some hours from now, in the zone +09:00.
     std::string in_hours;
 };
 
@@ -477,7 +477,7 @@ TEST_P(Adoption, OfThePatternsTableKeepsItsLocksAndHappensOnlyIfToldTo) {
     EXPECT_TRUE(locks.release({"Order", "1"}, held));
     EXPECT_TRUE(locks.try_lock({"Order", "1"}));
 
-    // From now on the table is Leasehold's.
+    // From now on the table belongs to Leasehold.
     LockManager later{open_store(url())};
     EXPECT_FALSE(later.try_lock({"Order", "1"}));
 }

@@ -1,4 +1,4 @@
-// The database stands still, as a machine that swaps or a virtual machine that is being moved.
+// The database is paused, as on a machine that swaps or a virtual machine that is being moved.
 #include <array>
 
 #include "faults/databases.hpp"
@@ -47,7 +47,7 @@ TEST_P(PausedServer, EndsEveryCallInTimeAndAnswersTheTruthWhenItGoesOn) {
     EXPECT_EQ(fault_of([&] { return locks.check(checked, to_check->lock_id); }), Effect::none);
     database().resume();
 
-    // Asking again with the same lock id settles it.
+    // The same request with the same lock id settles the outcome.
     const auto lease = ask_until_answered([&] { return locks.try_lock(tried, {.lock_id = id}); });
     ASSERT_TRUE(lease) << lease.error().message();
     EXPECT_EQ(lease->lock_id, id);
@@ -76,7 +76,7 @@ TEST_P(PausedServer, LetsALeaseDieWhoseRenewalArrivedTooLate) {
     ASSERT_TRUE(eventually([&] { return SteadyClock::now() > dead_at; }));
     database().resume();
 
-    // The server gets to the old request now, or has seen that nobody waits for it.
+    // The server carries out the old request now, or has noticed that its client has gone.
     EXPECT_TRUE(is_gone(other.check(key, lease->lock_id), Gone::expired));
     const auto next = ask_until_answered([&] {
         auto answer = other.try_lock(key, {.ttl = 1min});
@@ -101,7 +101,7 @@ TEST_P(PausedServer, EndsTheCallsOfManyThreadsAndServesThemAllAfterwards) {
             });
         }
     }
-    // One asks alone, the others in a batch after it.
+    // One request is sent alone, the others in a batch after it.
     EXPECT_LT(SteadyClock::now() - asked, 2 * a_call_ends_within);
     database().resume();
     for (int i = 0; i < callers; ++i) {

@@ -21,7 +21,7 @@ public:
     }
 
 private:
-    // False if it ended, because another process has taken the port.
+    // Returns false if PgBouncer ended because another process has taken the port.
     bool start(std::uint16_t server, const std::string& settings) {
         port_ = testing::free_port();
         const auto file = folder_.path() / "pgbouncer.ini";
@@ -134,7 +134,8 @@ TEST_P(Pooler, ThatLendsSessionsServesTheGuard) {
     EXPECT_EQ(application->run("select id from orders"), (Rows{{"1"}}));
 }
 
-// The presented lease is a setting of the transaction, not of the session that is lent next.
+// The presented lease is a setting of the transaction, not of the session, which other clients use
+// later.
 TEST_P(Pooler, ThatLendsSessionsKeepsAPresentedLeaseInItsTransaction) {
     const auto pgbouncer = pooler("pool_mode = transaction\ndefault_pool_size = 1");
     LockManager locks{open_store(url())};

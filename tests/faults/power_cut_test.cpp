@@ -1,5 +1,5 @@
-// The power goes while a database works: it comes back with what its disk had, and without what was
-// only in the machine's memory.
+// A power cut while a database works. Afterwards the database has what was on its disk, and not
+// what was only in memory.
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -15,7 +15,7 @@ bool succeeds(std::vector<std::string> command) {
     return testing::run({.arguments = std::move(command)}, 60s).exit_code == 0;
 }
 
-// What this process and its children mount from now on goes with them, however they end.
+// Mounts of this process and its children disappear when they end, however they end.
 bool keeps_mounts_to_itself() {
     return ::unshare(CLONE_NEWNS) == 0 &&
            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
@@ -35,13 +35,13 @@ public:
         if (mounted_) succeeds({"umount", "--lazy", place_});
     }
 
-    // False where this machine does not let us mount anything.
+    // False if this machine does not permit mounts.
     [[nodiscard]] bool is_there() const { return mounted_; }
     [[nodiscard]] const std::string& place() const { return place_; }
 
-    // All that was written so far.
+    // Writes everything to the disk.
     void flush() const { ASSERT_TRUE(succeeds({"sync", "--file-system", place_})); }
-    // While nobody writes: what has reached the disk by now is all there will be after
+    // Call this while nobody writes. What is on the disk now is all that remains after
     // lose_the_rest().
     void take_picture() const {
         ASSERT_TRUE(succeeds({"cp", "--sparse=always", image_, picture_}));
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    // The file system must not write its own journal in the meantime.
+    // The file system must not write its own journal before the picture is restored.
     [[nodiscard]] bool mount() const {
         return succeeds({"mount", "-o", "loop,commit=300", image_, place_}) &&
                succeeds({"chmod", "755", place_});
@@ -92,7 +92,7 @@ protected:
             return GetParam().make(std::move(options));
         }();
         const std::string url = server->url(server->make());
-        // The server's files were made without any flush.
+        // The server's files were made without a flush.
         disk_.flush();
         return violations_under_load(url + "?io_timeout_ms=1000", url, [&](const auto&) {
             server->pause();
@@ -112,7 +112,8 @@ TEST_P(PowerCut, LosesNothingThatWasAnswered) {
     EXPECT_TRUE(found.empty()) << found.size() << " violations, the first:\n" << found.front();
 }
 
-// So that the test above is known to see it. They do flush now and then, but not as often.
+// Proves that the test above would notice lost grants. These databases flush sometimes, but less
+// often.
 TEST_P(PowerCut, LosesGrantsOfADatabaseThatDoesNotFlush) {
     using Settings = std::vector<std::string>;
     const bool postgres = std::string_view{GetParam().store} == "postgres";

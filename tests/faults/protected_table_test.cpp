@@ -1,5 +1,5 @@
-// The database, or the process that writes, is killed between a guarded write to a protected table
-// and its commit. Afterwards the table is as protected as before, and nobody has presented a lease.
+// The database, or the writing process, is killed between a guarded write to a protected table and
+// its commit. Afterwards the table is protected as before, and no session has presented a lease.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ void make_protected_orders(Session& session, const std::string& url) {
     (void)open_protection(url)->protect({.name = "orders", .key = "Order/{id}"});
 }
 
-// Empty if it was written.
+// The database's message, or nothing if the row was written.
 std::string failure_of(Session& session, const std::string& sql) {
     try {
         session.run(sql);
@@ -48,7 +48,7 @@ void expect_holder_can_write(Session& session, const Lease& lease) {
     EXPECT_TRUE(refused(session, write_1));
 }
 
-// On a server of its own: recovery takes the longer, the more databases there are.
+// Each test has a server of its own, because recovery takes longer with more databases.
 class ProtectedTableOfAKilledServer : public ::testing::TestWithParam<On<Server>> {
 protected:
     Server& server() { return *server_; }
@@ -84,7 +84,7 @@ TEST_P(ProtectedTableOfAKilledServer, StaysProtectedAndForgetsWhoPresentedALease
         EXPECT_EQ(shell->run("select * from lock_presented"), Rows{});
     }
     EXPECT_TRUE(open_protection(url())->problems().empty());
-    // The lease that ran out in the middle keeps nobody off.
+    // The lease expired during the crash, so it does not keep others out.
     EXPECT_TRUE(eventually([&] { return failure_of(*shell, write_2).empty(); }));
     shell->run("begin");
     EXPECT_TRUE(is_gone(shell->guard(brief.key, brief.lock_id), Gone::expired));
@@ -101,7 +101,7 @@ TEST_P(ProtectedTableOfAKilledProcess, StaysProtectedAndForgetsWhoPresentedALeas
     auto locks = std::make_unique<LockManager>(open_store(url()));
     make_protected_orders(*shell, url());
     const Lease lease = locks->try_lock({"Order", "1"}, {.owner = "alice", .ttl = 1h}).value();
-    // A file of SQLite must not be open in a process that forks.
+    // A process that has an SQLite file open must not fork.
     locks.reset();
     shell.reset();
 
@@ -129,7 +129,7 @@ TEST_P(ProtectedTableOfAKilledProcess, StaysProtectedAndForgetsWhoPresentedALeas
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
 
     shell = connect();
-    // A server notices after a moment that the process is gone.
+    // The server notices after a moment that the process has gone.
     std::string failure;
     EXPECT_TRUE(eventually([&] {
         failure = failure_of(*shell, write_1);

@@ -1,4 +1,4 @@
-// Users of MySQL and MariaDB with no more rights than the documentation asks for.
+// Users of MySQL and MariaDB that have only the rights the documentation asks for.
 #include <mysql.h>
 
 #include <stdexcept>
@@ -8,9 +8,9 @@
 namespace leasehold::faults {
 namespace {
 
-// A server with a binary log, and these users: `store` has the rights that the store's README and
-// docs/protect.md name for the user of the store, `clerk` those of a user who writes a protected
-// table.
+// A server with a binary log and two users: `store` has the rights that the store's README and
+// docs/protect.md name for the user of the store, `clerk` has the rights of a user who writes to a
+// protected table.
 class Rights : public ::testing::TestWithParam<On<Server>> {
 protected:
     void SetUp() override {
@@ -51,7 +51,7 @@ private:
 };
 INSTANTIATE_TEST_SUITE_P(, Rights, ::testing::Values(on_mysql(), on_mariadb()), by_store());
 
-// A connection as another user than the tests'.
+// A connection as a user other than the tests' own.
 class Connection {
 public:
     Connection(std::uint16_t port, const char* user)

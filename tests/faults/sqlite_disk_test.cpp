@@ -1,4 +1,4 @@
-// The disk under an SQLite file fails at every change there is, one run for each.
+// The disk under an SQLite file fails at every change, in one run for each.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t keys_in_file = 3;
 
-// The questions of two clients in turn, each with a store of its own on the file in `folder`, all
-// recorded, until the disk is dead.
+// Two clients send requests in turn, each with a store of its own on the file in `folder`, until
+// the disk fails. Everything is recorded.
 void ask_much(const std::filesystem::path& folder, std::size_t operations, std::uint64_t seed,
               const std::filesystem::path& record) {
     struct RecordedClient {
@@ -77,14 +77,15 @@ using Promise = FragileDisk::Promise;
 struct Sweep {
     Promise promise = Promise::nothing;
     std::size_t operations = 40;
-    // Which changes fail: every `stride`th.
+    // Every `stride`th change fails.
     std::size_t stride = 1;
     std::function<void(FragileDisk&, std::size_t change)> plan;
     std::function<void(const FragileDisk&, const std::filesystem::path& into, std::size_t change)>
         copy;
 };
 
-// Fails the first change, the second, and so on until none is hit. Returns how many there were.
+// Fails the first change, the second, and so on, until a run ends before its change comes. Returns
+// the number of changes.
 std::size_t sweep(const Sweep& options) {
     for (std::size_t change = 0;; change += options.stride) {
         const testing::TemporaryFolder before, after;
@@ -166,12 +167,13 @@ TEST_P(SqliteDisk, AnswersTruthfullyWhenItIsFullForAWhile) {
                                .copy = after_a_kill});
 }
 
-// The proof of the proof: a disk that only says it flushes takes grants back, and it is noticed.
+// Proves that these tests would notice a lost grant: a disk that reports flushes without doing them
+// loses grants.
 TEST_P(SqliteDisk, ThatLiesAboutItsFlushesIsCaught) {
     const testing::TemporaryFolder before, after;
     {
         FragileDisk disk;
-        // Once for the tables, which are flushed.
+        // One run makes the tables, which are flushed.
         ask_much(before.path(), 0, 1, before.path() / "nothing");
         disk.lie_about_flushes();
         ask_much(before.path(), 40, 1, before.path() / "history");

@@ -1,4 +1,4 @@
-// What others can do in the file in which an SQLite store keeps its leases.
+// What other programs can do to the file in which an SQLite store keeps its leases.
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -139,10 +139,10 @@ TEST_P(SqliteFile, ReadsAKeyAndItsSharesInOneState) {
     EXPECT_TRUE(locks.check(key, lease->lock_id));
 }
 
-// An application may have brought its own way to files: one that lacks what SQLite does not demand.
+// An application may bring its own SQLite VFS, without the functions that SQLite does not require.
 class OwnWayToFiles {
 public:
-    // That a torn write leaves what stands beside it.
+    // Which files have the promise that a torn write does not damage neighbouring bytes.
     enum class Promised : std::uint8_t { of_every_file, not_of_the_database };
 
     explicit OwnWayToFiles(Promised promised = Promised::of_every_file)
@@ -188,7 +188,7 @@ TEST_P(SqliteFile, ThatCannotBeOpenedIsAFaultWhateverTheWayToIt) {
     EXPECT_TRUE(locks.try_lock({"Order", "1"}));
 }
 
-// SQLite pads what it commits to whole sectors where less is promised of the database.
+// Without that promise for the database file, SQLite pads its commits to whole sectors.
 TEST_P(SqliteFile, OthersReadEveryCommitWhateverThePagesAndThePromises) {
     using Promised = OwnWayToFiles::Promised;
     for (const char* pages : {"512", "4096", "65536"}) {
@@ -219,7 +219,7 @@ TEST_P(SqliteFile, OthersReadEveryCommitWhateverThePagesAndThePromises) {
     }
 }
 
-// SQLite would take it for one, and let its parameters switch the locking of the file off.
+// SQLite would take such a path for a URI, whose parameters can switch off the locking of the file.
 TEST_P(SqliteFile, IsNamedByAPathAndNotByAUri) {
     const testing::TemporaryFolder folder;
     const std::string path = (folder.path() / "locks.db").string();

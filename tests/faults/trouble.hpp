@@ -6,7 +6,7 @@ namespace leasehold::faults {
 enum class Trouble : unsigned char {
     none,
     no_flush,  // fsync() and fdatasync() fail with EIO
-    full,      // whatever writes fails with ENOSPC
+    full,      // every write fails with ENOSPC
 };
 
 }  // namespace leasehold::faults

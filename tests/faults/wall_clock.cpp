@@ -20,7 +20,7 @@ std::vector<std::string> WallClock::environment() const {
 
 void WallClock::set(std::chrono::seconds offset) {
     const std::int64_t seconds = offset.count();
-    // In place: programs have the file in their memory.
+    // Writes in place, because programs have mapped the file into memory.
     const bool is_new = !std::filesystem::exists(file_);
     std::fstream file{file_, is_new ? std::ios::out | std::ios::binary
                                     : std::ios::in | std::ios::out | std::ios::binary};

@@ -9,14 +9,14 @@
 
 namespace leasehold::faults {
 
-// The wall clock that some processes see; their steady clocks stay true. Not thread-safe.
+// The wall clock that some processes see. Their steady clocks are not changed. Not thread-safe.
 class WallClock {
 public:
     WallClock() { set(std::chrono::seconds{0}); }
 
     // "NAME=value" for those processes.
     [[nodiscard]] std::vector<std::string> environment() const;
-    // libfaketime. Throws std::runtime_error where it is missing.
+    // The path of libfaketime. Throws std::runtime_error if it is not installed.
     [[nodiscard]] static std::string library();
     // The offset from the true time.
     void set(std::chrono::seconds offset);

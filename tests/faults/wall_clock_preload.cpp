@@ -1,6 +1,6 @@
-// Preloaded into a program, sets its wall clock as another process wishes: see wall_clock.hpp.
-// LEASEHOLD_WALL_CLOCK is the file with the offset. Reading it costs nothing, unlike libfaketime's
-// file: MySQL reads the clock so often that it would hardly answer.
+// Preloaded into a program, sets its wall clock as another process chooses, see wall_clock.hpp.
+// LEASEHOLD_WALL_CLOCK is the file with the offset. Reading the offset costs nothing, unlike with
+// libfaketime: MySQL reads the clock so often that it would hardly answer.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -39,13 +39,14 @@ bool is_wall_clock(clockid_t clock) {
     return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
 }
 
-// A moment of the true wall clock, for a program that knows only the other.
+// Converts a time of the changed wall clock to the true wall clock.
 timespec truly(timespec moment) {
     moment.tv_sec -= offset();
     return moment;
 }
 
-// A condition may wait by either clock. The steady one counts from the start of the machine.
+// A condition variable may wait by either clock. The steady clock counts from the start of the
+// machine.
 bool is_date(const timespec& moment) {
     constexpr std::time_t thirty_years = 946'080'000;
     return moment.tv_sec > thirty_years;

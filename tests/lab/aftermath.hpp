@@ -6,7 +6,7 @@
 
 namespace leasehold::lab {
 
-// Asks the store for all it has and remembers of these keys. Throws StoreFault.
+// Asks the store for the leases and the history of these keys. Throws StoreFault.
 [[nodiscard]] Aftermath read_aftermath(Store& store, std::span<const LockKey> keys);
 
 }  // namespace leasehold::lab

@@ -75,7 +75,7 @@ void aftermath_lacks_what_was_told(const Evidence& evidence, const Report& repor
             if (const auto at = past.find(name); at != past.end()) ended = at->second;
             lives |= living.contains(name);
         }
-        // A conversion without an answer has given it a fence that nobody knows.
+        // A conversion whose answer was lost may have given the lease a fence that no client knows.
         const bool may_be_converted =
             evidence.stories.open_tries.contains({story.key, story.owner}) && !story.owner.empty();
         if (ended == nullptr && !lives && !may_be_converted) {
@@ -107,7 +107,7 @@ void aftermath_has_what_was_refused(const Evidence& evidence, const Report& repo
     }
 }
 
-// Each operation takes effect once at most.
+// Each operation takes effect at most once.
 void aftermath_done_twice(const Evidence& evidence, const Report& report) {
     if (evidence.aftermath == nullptr) return;
     for (const auto& [name, count] : untold_leases(evidence.stories, *evidence.aftermath)) {

@@ -5,7 +5,8 @@
 namespace leasehold::lab {
 namespace {
 
-// The answer's time may be read as long after the lease began as the whole operation took.
+// The store may read the answer's time at any moment of the operation, so the lease may look
+// shorter by the duration of the whole operation.
 bool is_shorter(const Lease& lease, Duration asked_for, const Operation& operation,
                 const Expectations& expectations) {
     if (asked_for == until_released) return false;

@@ -66,7 +66,7 @@ void fence_not_growing(const Evidence& evidence, const Report& report) {
         std::vector<Grant> grants;
         for (const Story* story : told) {
             if (!story->is_seen()) continue;
-            // A lease that is converted gets a new fence: the first is that of the grant.
+            // A lease that is converted gets a new fence. The first one is the fence of the grant.
             const auto first = std::ranges::min_element(
                 story->alive, {}, [](const Sighting& seen) { return seen.lease.fence; });
             grants.push_back(
@@ -98,8 +98,9 @@ void fence_not_growing(const Evidence& evidence, const Report& report) {
     }
 }
 
-// By the order of fences and of answers alone: a client that got a later fence on a key found
-// everyone gone that he could not share it with, and gone is gone, whatever any clock says.
+// Uses only the order of fences and of answers. When a client gets a later fence on a key, all
+// leases that it cannot share the key with have ended. They never come back, whatever any clock
+// says.
 void alive_beside_a_later_one(const Evidence& evidence, const Report& report) {
     for (const auto& [key, told] : evidence.stories.by_key) {
         std::vector<const Sighting*> by_call;
@@ -229,10 +230,10 @@ bool only_reads(const Request& request) {
         request);
 }
 
-// Whether the store may have been at work for another on this key, or, where one writes at a time,
-// for another all the while.
+// Whether a transaction of another client on this key may have been open. If the store has only one
+// writer: whether another client may have written during the whole operation.
 bool met_another(const Evidence& evidence, const Operation& operation, const LockKey& key) {
-    // A transaction whose client has gone is ended by the database after that time.
+    // The database ends a transaction this long after its client has gone.
     constexpr Duration forgotten = std::chrono::seconds{12};
     return std::ranges::any_of(evidence.operations, [&](const Operation& other) {
         if (&other == &operation || other.called > *operation.returned) return false;
@@ -257,7 +258,7 @@ void refused_though_free(const Evidence& evidence, const Report& report) {
         for (const Holder& holder : refusal->holders) {
             const auto known = by_fence.find({holder.key, holder.fence});
             if (known == by_fence.end()) {
-                // Perhaps that of a try whose answer was lost.
+                // Perhaps it is the lease of a try whose answer was lost.
                 const auto open = evidence.stories.open_tries.find({holder.key, holder.owner});
                 if (open == evidence.stories.open_tries.end() ||
                     std::ranges::none_of(open->second, [&](const Operation* unanswered) {

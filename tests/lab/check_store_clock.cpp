@@ -25,7 +25,7 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
                       .always_exclusive = story->was_always_exclusive(),
                       .story = story};
             for (const Sighting& seen : story->alive) {
-                // Alive when it was seen, and to its expiry if nothing may have ended it.
+                // It was alive when it was seen, and until its expiry if nothing may have ended it.
                 if (!story->may_have_ended()) {
                     span.to = std::max(span.to, seen.lease.expires_at);
                 } else if (evidence.expectations.one_clock || seen.is_written()) {
@@ -34,10 +34,10 @@ void two_alive_at_once(const Evidence& evidence, const Report& report) {
             }
             spans.push_back(span);
         }
-        // Where time stands still, one may come after the other at the same time.
+        // While the store's clock stops, two leases may follow each other at the same time.
         std::ranges::sort(spans, {},
                           [](const Span& span) { return std::pair{span.from, span.fence}; });
-        // The latest end so far, of any lease and of those nobody may share with.
+        // The latest end so far, of any lease and of the leases that cannot be shared.
         const Span* latest = nullptr;
         const Span* latest_exclusive = nullptr;
         for (const Span& span : spans) {

@@ -8,7 +8,7 @@
 
 namespace leasehold::lab {
 
-// Something that no legal run can show.
+// Something that cannot happen in a correct run.
 struct Violation {
     std::string rule;
     std::string what;
@@ -21,41 +21,40 @@ struct Expectations {
     Duration clock_drift = std::chrono::milliseconds{10};
     // The store's clock may leap ahead: then leases may end before their time on our clock.
     bool store_clock_leaps = false;
-    // It never runs fast, but may run slow.
+    // The store's clock may run slow, but never fast.
     bool store_clock_lags = false;
-    // All processes read one clock, so that the time of any answer compares with any other's. Where
-    // each works out the time for itself (etcd's clock is a key that lags; a clock that was set
-    // back is carried on by steady clocks), a time that was only read binds nobody else. One that
-    // was written to a key's row does: nothing happens on that key at an earlier time, ever.
+    // All processes read the same clock, so times of any two answers can be compared. Otherwise
+    // (etcd, or a clock that was set back) only a time written to a key's row counts for other
+    // processes: nothing on that key may happen earlier.
     bool one_clock = true;
-    // It may stand still for as long, and leases live longer by that.
+    // How long the store's clock may stop. Leases then live longer by the same time.
     Duration standstill{};
-    // Requests meet each other's transactions: what one is working on is held for the next, by the
-    // lease that was last on it.
+    // Requests can meet other requests' transactions. A key in such a transaction is refused as
+    // held by its last lease.
     bool transactions_meet = false;
-    // One transaction writes at a time, whatever it is about: a process stopped in the middle of
-    // one keeps all keys.
+    // Only one transaction writes at a time. A process that is stopped during a transaction keeps
+    // all others from writing, on every key.
     bool one_writer = false;
-    // From when to when others had transactions open on the keys: what such a transaction guards is
-    // refused as held, by the lease that was last on it, even if that is over.
+    // When other programs had transactions open on the keys, from and to. A key in such a
+    // transaction is refused as held by its last lease, even if that lease has ended.
     std::vector<std::pair<Instant, Instant>> foreign_transactions{};
 
     [[nodiscard]] bool may_have_met_a_transaction(const Operation& operation) const;
 };
 
-// What the store itself remembers, read when the run is over.
+// What the store remembers, read after the run.
 struct Aftermath {
     std::vector<Holder> holders;
     std::vector<PastLease> history;  // all of it
 };
 
-// Reports only what no legal run can show. An operation without an answer may take effect once, at
-// any time after it was called, or never.
+// Reports only what cannot happen in a correct run. An operation without an answer may take effect
+// once, at any time after it was called, or never.
 [[nodiscard]] std::vector<Violation> check(const Operations& operations,
                                            const Expectations& expectations = {},
                                            const Aftermath* aftermath = nullptr);
 
-// With the lines of the history that show it.
+// Includes the lines of the history that show the violation.
 [[nodiscard]] std::string describe(const Violation& violation);
 
 // The names of all rules.

@@ -30,7 +30,7 @@ TEST(Checker, RaisesNoAlarmOnCleanHistories) {
     std::cout << operations << " operations, " << unknown << " without an answer, no alarm\n";
 }
 
-// A history told by hand.
+// A history that the test writes by hand.
 class Told : public ::testing::Test {
 protected:
     using ms = std::chrono::milliseconds;
@@ -79,8 +79,8 @@ protected:
     Operations operations_;
 };
 
-// Seen in the laboratory, on MariaDB: its server was kept waiting between writing the row and
-// reading the time of the answer.
+// Seen in the laboratory on MariaDB: the server was delayed between writing the row and reading the
+// time of the answer.
 TEST_F(Told, AnAnswerMayBeAsMuchLaterThanTheGrantAsTheWholeTook) {
     tell(0, 194, TryLock{.key = key_, .lock_id = first_, .ttl = ms{1000}}, lease(first_, 100, 136));
     EXPECT_EQ(found(Expectations{}), std::vector<std::string>{});
@@ -91,11 +91,11 @@ TEST_F(Told, AGrantForAShorterTimeThanAskedContradictsItself) {
     EXPECT_EQ(found(Expectations{}), std::vector<std::string>{"contradicts itself"});
 }
 
-// Two processes that work out the time for themselves, one a little behind the other.
+// Two processes that each compute the time for themselves, one a little behind the other.
 using TwoReadings = Told;
 
-// Seen in the laboratory, on etcd: a check, answered 24 ms after it was asked, by a server whose
-// reading is 8 ms ahead; a break in between by another, and the next grant.
+// Seen in the laboratory on etcd: a check was answered after 24 ms by a server whose clock is 8 ms
+// ahead. During these 24 ms, another server broke the lease and granted the key again.
 TEST_F(TwoReadings, ATimeThatWasOnlyReadBindsNobodyElse) {
     take(0, first_, 0);
     tell(500, 524, Check{key_, first_}, lease(first_, 0, 517));
@@ -125,7 +125,7 @@ TEST_F(TwoReadings, NobodyIsAliveBesideALaterOneWhateverTheClocksSay) {
 // no other writer until it continues.
 class OneWriter : public Told {
 protected:
-    // A try is refused from 2000 to 2080, by a lease that was over at 1000.
+    // A try from 2000 to 2080 is refused as held by a lease that ended at 1000.
     void refuse_for_what_is_over() {
         take(0, first_, 0);
         Refusal refusal;
@@ -157,7 +157,7 @@ TEST_F(OneWriter, WhoIsStoppedInTheMiddleKeepsAllKeys) {
     EXPECT_EQ(found({.transactions_meet = true}), though_free_);
 }
 
-TEST_F(OneWriter, WhoComesOrGoesMeanwhileKeepsNoOther) {
+TEST_F(OneWriter, AClientThatArrivesOrLeavesKeepsNobodyOut) {
     refuse_for_what_is_over();
     work_on_another_key(1500, 2040, Release{other_, LockId::random()});
     work_on_another_key(2041, 3700, Release{other_, LockId::random()});

@@ -9,7 +9,7 @@
 #include "lab/checker.hpp"
 #include "lab/stories.hpp"
 
-// The checker's rules, a file for what each kind of them goes by.
+// The rules of the checker. There is a file for each kind of evidence that they use.
 namespace leasehold::lab {
 
 struct Evidence {
@@ -33,16 +33,16 @@ struct Rule {
     void (*check)(const Evidence& evidence, const Report& report);
 };
 
-// What an answer says, by itself.
+// By what each answer says on its own.
 [[nodiscard]] std::vector<Rule> rules_by_answers();
 [[nodiscard]] std::vector<Rule> rules_by_store_clock();
 [[nodiscard]] std::vector<Rule> rules_by_our_clock();
-// Of questions and answers.
+// By the order of questions and answers.
 [[nodiscard]] std::vector<Rule> rules_by_order();
-// What the store remembers when all is over.
+// By what the store remembers after the run.
 [[nodiscard]] std::vector<Rule> rules_by_aftermath();
 
-// How many leases, by key and owner, the store has or had that no answer tells of.
+// The number of leases, by key and owner, that the store has or had and that no answer shows.
 [[nodiscard]] std::map<std::pair<LockKey, std::string>, std::size_t> untold_leases(
     const Stories& stories, const Aftermath& aftermath);
 

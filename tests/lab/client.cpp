@@ -47,7 +47,7 @@ Request Client::next() {
     if (kind < 3) return release_all();
     if (kind < 6 && !others_.empty()) return break_one();
     if (kind < 11) return try_several();
-    // Perhaps it never heard of the answer.
+    // Perhaps the client never received the answer.
     if (kind < 18 && !tried_.empty()) return tried_.any(dice_);
     if (!mine_.empty() && kind < 75) return about_mine();
     const TryLock wanted{.key = any_key(),

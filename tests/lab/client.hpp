@@ -27,7 +27,7 @@ private:
     std::mt19937_64 numbers_;
 };
 
-// The latest few of many, and a few of those before them.
+// Keeps the latest few values of many, and a few of the earlier ones.
 template <class T>
 class Memory {
 public:
@@ -52,15 +52,15 @@ private:
     std::vector<T> latest_, earlier_;
 };
 
-// Asks for this and that about a few keys, all from its seed. Not thread-safe.
+// Makes random requests about a few keys, all from its seed. Not thread-safe.
 class Client {
 public:
     Client(std::string name, std::vector<LockKey> keys, std::uint64_t seed);
 
     [[nodiscard]] Request next();
-    // Processes an answer. If the outcome is unknown, may return the same request, to be
-    // asked again: that settles it. Whatever it asks next is in a new name then, so that what is
-    // unknown about the old one concerns few leases.
+    // Processes an answer. If the outcome is unknown, it may return the same request, to be sent
+    // again, which settles it. Later requests then use a new owner, so that the unknown outcome
+    // concerns only few leases.
     [[nodiscard]] std::optional<Request> hear(const Request& request, const Outcome& outcome);
 
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -70,7 +70,7 @@ private:
     LockKey any_key() { return keys_[dice_.below(keys_.size())]; }
     Duration any_ttl();
     Mode any_mode() { return dice_.in_thousand(650) ? Mode::exclusive : Mode::shared; }
-    // Some have no name; some names begin with others'.
+    // Some owners are empty; some are prefixes of others.
     std::string any_owner();
     Request release_all();
     Request break_one();
@@ -82,7 +82,7 @@ private:
     Dice dice_;
     std::string owner_;
     std::size_t lives_ = 0;
-    // What it was given, what it saw of others just now, and what it asked for.
+    // Leases that it was granted, leases of others that it saw last, and tries that it made.
     Memory<std::pair<LockKey, LockId>> mine_;
     std::vector<Holder> others_;
     Memory<TryLock> tried_;

@@ -8,29 +8,30 @@
 
 #include <leasehold/store.hpp>
 
-// What clients asked and what they were told, with the times at which they asked and heard.
+// The requests and answers of clients, with the times at which they asked and received the answers.
 namespace leasehold::lab {
 
-// On one steady clock for all recorders of a machine.
+// All recorders of a machine use the same steady clock.
 using Instant = SteadyClock::time_point;
 
 struct Operation {
     std::string client{};
     Request request;
     Instant called{};
-    // Nothing where no answer came.
+    // Empty if no answer came.
     std::optional<Instant> returned{};
     Outcome outcome{};
 
-    // Whether it may have been carried out, now or later: no answer came, or one that says so.
+    // Whether it may have been carried out, or may still be: there is no answer, or the answer says
+    // so.
     [[nodiscard]] bool is_unknown() const;
-    // Whether it was not carried out, and never will be.
+    // Whether it was not carried out and never will be.
     [[nodiscard]] bool is_refused() const;
 };
 
 using Operations = std::vector<Operation>;
 
-// JSON lines: one when it is asked, one when the answer has come.
+// JSON lines: one for the request, and one for the answer.
 void write_call(std::ostream& out, std::uint64_t number, const Operation& operation);
 void write_return(std::ostream& out, std::uint64_t number, const Operation& operation);
 // Throws BadRequest with the line's number.

@@ -10,7 +10,8 @@
 namespace leasehold::lab {
 namespace {
 
-// A lock manager's batches behind a store's face, so that they are recorded as any store is.
+// A store that passes requests on to a LockManager, so that its batches are recorded like those of
+// any store.
 class ManagedStore final : public Store {
 public:
     explicit ManagedStore(std::shared_ptr<LockManager> manager) : manager_{std::move(manager)} {}

@@ -17,21 +17,22 @@ namespace leasehold::lab {
 
 struct LoadOptions {
     std::string url{};
-    // Of the clients, before their number: which way they take.
+    // The names of the clients begin with this, followed by their number. It says how they connect.
     std::string name = "client";
     std::uint64_t seed = 1;
     std::size_t clients = 4;
     std::size_t keys = 6;
-    // Between an answer and the next question, at most. Long enough that the processors have time
-    // for the other tests: a fault is felt by the requests that are under way, however many come.
+    // The longest pause between an answer and the next request. It leaves time for the other tests.
+    // More requests would find no more: a fault meets the requests that are under way.
     Duration longest_pause = std::chrono::milliseconds{16};
     std::filesystem::path record{};
-    // each: a connection for each client; common: one LockManager for all, with its batches.
+    // each: every client has its own connection; common: all clients share one LockManager, with
+    // its batches.
     enum class Connections : std::uint8_t { each, common } connections = Connections::each;
 };
 
-// Clients that ask and ask until this ends, everything recorded. The store may be out of reach at
-// any time.
+// Clients that send requests until this object is destroyed. Everything is recorded. The store may
+// become unreachable at any time.
 class Load {
 public:
     explicit Load(LoadOptions options);
@@ -39,7 +40,7 @@ public:
     Load& operator=(const Load&) = delete;
     ~Load();
 
-    // Acknowledged so far.
+    // The number of grants that were acknowledged so far.
     [[nodiscard]] std::size_t grants() const { return grants_; }
 
 private:

@@ -38,7 +38,7 @@ private:
 
 class OnEtcd final : public RealStore {
 public:
-    // Every second time the one member under two names, as if there were another.
+    // Every second time, names the only member twice, as if there were two.
     std::string make() override {
         const std::string place = std::string{local} + ':' + std::to_string(gate_.port());
         const bool twice = ++made_ % 2 == 0;
@@ -53,7 +53,8 @@ public:
     Expectations expectations() const override {
         Expectations expected = RealStore::expectations();
         expected.transactions_meet = false;
-        // No lease ends early by any steady clock, and here all are one.
+        // No lease may end early by any steady clock, and on one machine all steady clocks are the
+        // same.
         expected.clock_drift = {};
         expected.store_clock_lags = true;
         expected.one_clock = false;

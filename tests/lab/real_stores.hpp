@@ -16,12 +16,13 @@ public:
     RealStore& operator=(const RealStore&) = delete;
     virtual ~RealStore() = default;
 
-    // The URL of a new empty one.
+    // Returns the URL of a new, empty store.
     [[nodiscard]] virtual std::string make() = 0;
     [[nodiscard]] virtual testing::TcpGate& gate() = 0;
     // Kills the server, and starts it again.
     virtual void crash() = 0;
-    // How often answers may get lost: where a new connection takes long, little is done otherwise.
+    // The time between two lost answers. It is longer for a store whose connections take long to
+    // open, so that the clients get work done.
     [[nodiscard]] virtual std::chrono::milliseconds between_lost_answers() const {
         return std::chrono::milliseconds{20};
     }

@@ -11,8 +11,8 @@
 
 namespace leasehold::lab {
 
-// A file of history lines. Each is in the file before the call returns, so that killing this
-// process takes none of them back. Thread-safe.
+// A file of history lines. A line is in the file before the call returns, so killing this process
+// loses none of them. Thread-safe.
 class Recorder {
 public:
     explicit Recorder(const std::filesystem::path& file);
@@ -21,7 +21,7 @@ public:
     ~Recorder();
 
     void write(const std::string& lines) const;
-    // For that many operations: the number of the first.
+    // Reserves numbers for this many operations, and returns the first.
     std::uint64_t take_numbers(std::size_t count) { return next_.fetch_add(count); }
 
 private:
@@ -29,8 +29,8 @@ private:
     std::atomic<std::uint64_t> next_{1};
 };
 
-// Any store, with everything it is asked and answers written down: a line before the question is
-// sent, another when the answer has come.
+// Records everything that a store is asked and answers: one line before the request is sent,
+// another when the answer has come.
 class RecordingStore final : public Store {
 public:
     RecordingStore(std::unique_ptr<Store> store, std::shared_ptr<Recorder> recorder,

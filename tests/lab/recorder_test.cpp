@@ -14,7 +14,7 @@
 namespace leasehold::lab {
 namespace {
 
-// Answers the first request of a batch and loses its connection then.
+// Answers the first request of a batch and then loses its connection.
 class HalfStore final : public Store {
 public:
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {

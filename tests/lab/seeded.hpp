@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// Bugs that are put into a copy of the code, to see whether the checker finds them.
+// Bugs that are inserted into a copy of the code, to test whether the checker finds them.
 namespace leasehold::lab {
 
 struct SeededBug {
@@ -18,11 +18,11 @@ struct SeededBug {
 };
 extern const std::vector<SeededBug> seeded_bugs;
 
-// The number of the bug that is on, counted from 1; 0 if none is.
+// The number of the active bug, counted from 1; 0 if no bug is active.
 inline std::size_t seeded_bug = 0;
 
-// The statement as the bug that is on changes it. Every place of a bug reads
-// <<lab NUMBER>>correct SQL<<or>>wrong SQL<<end>>, see Seeding.cmake.
+// The statement with the change that the active bug makes. Every place of a bug reads <<lab
+// NUMBER>>correct SQL<<or>>wrong SQL<<end>>, see Seeding.cmake.
 inline std::string as_seeded(std::string_view statement) {
     static constexpr std::string_view begin = "<<lab ", close = ">>", other = "<<or>>",
                                       end = "<<end>>";
@@ -41,7 +41,7 @@ inline std::string as_seeded(std::string_view statement) {
     }
 }
 
-// The wall clock of one of several machines: they are never quite alike.
+// The wall clock of one of several machines. No two of them show exactly the same time.
 inline Time wall_clock_of(const void* machine) {
     const auto apart = static_cast<std::int64_t>(std::hash<const void*>{}(machine) / 64 % 800);
     return std::chrono::floor<Duration>(std::chrono::system_clock::now()) +

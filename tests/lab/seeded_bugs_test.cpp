@@ -23,7 +23,7 @@ Recording on_simulated_database(std::uint64_t seed) {
     return simulate_servers({.seed = seed});
 }
 
-// Two processes, as it were, on one file.
+// Two stores on one file, as two processes would have them.
 Recording on_sqlite(std::uint64_t seed) {
     const testing::TemporaryFolder folder;
     const StoreOptions options{.max_clock_leap = std::chrono::hours{24 * 365}};
@@ -34,7 +34,7 @@ Recording on_sqlite(std::uint64_t seed) {
                     });
 }
 
-// Where bugs of a file show themselves.
+// The kind of run in which the bugs of a file become visible.
 struct Stage {
     Recording (*run)(std::uint64_t seed);
     std::uint64_t seeds;

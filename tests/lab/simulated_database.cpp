@@ -6,7 +6,8 @@
 namespace leasehold::lab {
 namespace {
 
-// Simulated time passes much faster than ours: no difference between the two is a leap.
+// Simulated time passes much faster than real time, so no difference between the two counts as a
+// leap.
 StoreOptions options_of_simulation() {
     return {.max_clock_leap = std::chrono::hours{24 * 365}};
 }
@@ -109,7 +110,7 @@ protected:
         tables_.floor_ = std::max(tables_.floor_, floor);
     }
 
-    // Everything at once: the simulation reads a page as long as it likes.
+    // Returns all rows at once: the simulation has no limit on the size of a page.
     std::optional<KeyPlace> place_behind(const KeyPlace&, std::size_t) override { return {}; }
     std::vector<Holder> list(const List&, Time now, const KeyPlace&) override {
         std::vector<Holder> holders;

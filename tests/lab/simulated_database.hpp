@@ -10,8 +10,8 @@
 
 namespace leasehold::lab {
 
-// Of a thousand transactions: the ones that conflict with another, the ones that never reach the
-// database, those whose commit is lost on the way there, and on the way back.
+// How many of a thousand transactions conflict with another, never reach the database, or lose
+// their commit on the way to the database or on the way back.
 struct Troubles {
     unsigned conflicts = 60;
     unsigned unreachable = 10;
@@ -24,10 +24,10 @@ class SimulatedDatabase {
 public:
     SimulatedDatabase(std::uint64_t seed, Troubles troubles) : dice_{seed}, troubles_{troubles} {}
 
-    // A store as the SQL ones are, with the time of `clock`. The database outlives it.
+    // A store like the SQL stores, which reads the time from `clock`. The database outlives it.
     [[nodiscard]] std::unique_ptr<Store> open(std::function<Time()> clock);
 
-    // From now on nothing goes wrong.
+    // From now on there are no faults.
     void calm_down() { troubles_ = {0, 0, 0, 0}; }
 
 private:

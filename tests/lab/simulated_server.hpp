@@ -8,24 +8,24 @@
 
 namespace leasehold::lab {
 
-// A batcher on a store, as a server has it, in simulated time: the store has decided on a batch
-// when it begins, and is busy with it until finish() is called. For one thread.
+// A batcher on a store, as in a server, in simulated time. The store decides on a batch when the
+// batch begins, and is busy with it until finish() is called. For one thread.
 class SimulatedServer {
 public:
     using Open = std::function<std::unique_ptr<Store>()>;
 
     explicit SimulatedServer(Open open);
 
-    // True where this began a batch: then finish() is due.
+    // Returns true if this began a batch: then finish() is due.
     [[nodiscard]] bool submit(Request request, Batcher::Reply reply);
 
-    // Every answer of the batch goes to its reply, or to nobody where the server dies of it; a dead
-    // one comes back with a new connection. True where the next batch has begun.
+    // Delivers every answer of the batch. With `dies` the server crashes first: no answer is
+    // delivered, and it restarts with a new connection. Returns true if the next batch has begun.
     enum class Fate : std::uint8_t { answers, dies };
     [[nodiscard]] bool finish(Fate fate);
 
 private:
-    // The connection of the day.
+    // The current connection.
     class Connection final : public Store {
     public:
         void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {

@@ -62,7 +62,7 @@ private:
         events_.push({now_ + delay, ++event_count_, std::move(happens)});
     }
 
-    // What the store or a server says to it, when it has said it.
+    // Sends the request to the store or to a server, and passes the answer on when it is known.
     void carry_out(const Request& request, Hear hear) {
         if (!servers_.empty()) return serve(request, std::move(hear));
         Outcome outcome;
@@ -114,7 +114,7 @@ private:
         });
     }
 
-    // The first that is heard of it counts.
+    // Only the first answer to a request counts.
     void hear(Client& client, std::size_t index, Outcome outcome) {
         Operation& operation = run_.operations[index];
         if (operation.returned) return;

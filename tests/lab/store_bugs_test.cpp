@@ -27,8 +27,8 @@ constexpr std::uint64_t clean_runs = 4, most_runs = 200;
 constexpr std::size_t enough_grants = 60;
 constexpr Duration longest_pause = milliseconds{2};
 
-// Answers get lost all the time, and in every second run the server crashes. Until enough was
-// granted to show something.
+// Loses answers all the time, and crashes the server in every second run, until there are enough
+// grants to show a bug.
 void disturb(RealStore& store, std::uint64_t seed, const std::function<std::size_t()>& grants) {
     const auto pause = store.between_lost_answers();
     const auto lost_in = [&](Duration time) { return static_cast<int>(time / pause); };
@@ -38,7 +38,7 @@ void disturb(RealStore& store, std::uint64_t seed, const std::function<std::size
         std::this_thread::sleep_for(pause);
         if (i == enough / 2 && seed % 2 == 0) store.crash();
     }
-    store.gate().let_go();
+    store.gate().pass_everything();
 }
 
 Aftermath aftermath_in(const std::string& url, const std::vector<LockKey>& keys) {
@@ -53,9 +53,9 @@ Aftermath aftermath_in(const std::string& url, const std::vector<LockKey>& keys)
     }
 }
 
-// Some that each have a connection of their own, and some that share one.
+// Some clients have a connection of their own, others share one.
 Recording run(RealStore& store, std::uint64_t seed) {
-    // Many that are seldom quarrelled about, or few.
+    // Many keys with little contention, or few keys with much.
     const std::size_t keys = seed % 2 == 0 ? 100 : 3;
     const testing::TemporaryFolder folder;
     const std::string url = store.make();

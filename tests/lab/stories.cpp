@@ -39,7 +39,7 @@ void add_try(Stories& stories, const Operation& operation) {
         story.first_called = std::min(story.first_called, operation.called);
         if (!operation.is_refused()) story.surely_refused = false;
         if (operation.is_unknown()) stories.open_tries[{key, owner}].push_back(&operation);
-        // Refused as gone, it tells how an earlier one of the same lock id ended.
+        // A try that is refused as gone says how an earlier lease with the same lock id ended.
         const auto* refusal = std::get_if<Refusal>(&operation.outcome);
         if (is_gone(operation) && refusal->reason != Gone::unknown &&
             std::holds_alternative<TryLock>(operation.request) &&
@@ -49,7 +49,7 @@ void add_try(Stories& stories, const Operation& operation) {
     }
 }
 
-// Everything about one lease that names it by its lock id.
+// Adds the requests that name one lease by its lock id.
 void add_by_id(Stories& stories, const Operation& operation) {
     const LockId* id = named_id(operation.request);
     if (id == nullptr) return;
@@ -100,13 +100,13 @@ void add_end(const Operation& operation, const std::vector<Story*>& stories) {
             story->ends.push_back(&operation);
         } else if (std::holds_alternative<Break>(operation.request) && !operation.is_refused() &&
                    story->may_have_been_prolonged) {
-            // Possibly by a fence from a conversion whose answer was lost.
+            // Perhaps by the fence of a conversion whose answer was lost.
             story->perhaps_ends.push_back(&operation);
         }
     }
 }
 
-// Owners prolong by trying again, whatever lock id they bring.
+// An owner prolongs its lease by another try, with any lock id.
 void add_prolonging_tries(Stories& stories) {
     for (auto& [id, story] : stories.by_id) {
         const auto open = stories.open_tries.find({story.key, story.owner});
@@ -129,7 +129,8 @@ bool Sighting::is_written() const {
     if (std::holds_alternative<Check>(operation->request)) return false;
     if (owner_of_try(operation->request) == nullptr || lease.granted_at == lease.store_now)
         return true;
-    // The same try again changes nothing; an owner's next one prolongs what the first has given.
+    // A repeated try changes nothing; the owner's next try prolongs the lease that the first was
+    // granted.
     const auto wanted = wanted_by(operation->request);
     return std::ranges::find(wanted, lease.lock_id, &std::pair<LockKey, LockId>::second) ==
            wanted.end();

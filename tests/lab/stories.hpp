@@ -16,11 +16,11 @@ struct Sighting {
     const Operation* operation;
     Lease lease;
 
-    // Whether the time it was seen at was written to the key's row.
+    // Whether the time of the answer was written to the key's row.
     [[nodiscard]] bool is_written() const;
 };
 
-// All that a history tells of one lease.
+// Everything that a history says about one lease.
 struct Story {
     LockId lock_id{};
     LockKey key;
@@ -31,46 +31,47 @@ struct Story {
     bool may_have_been_prolonged = false;
     bool may_have_been_shared = false;
     std::size_t tries = 0;
-    Instant first_called = Instant::max();  // of the tries it may have been granted by
+    Instant first_called = Instant::max();  // of the tries that may have been granted this lease
     std::vector<Sighting> alive{};
-    std::vector<const Operation*> gone{};  // answers that it is not
-    // What has ended it, if it was carried out at all; and what may have meant another lease.
+    std::vector<const Operation*> gone{};  // answers that say it is not alive
+    // `ends`: operations that ended this lease, if they took effect. `perhaps_ends`: operations
+    // that may have ended another lease instead.
     std::vector<const Operation*> ends{};
     std::vector<const Operation*> perhaps_ends{};
 
     [[nodiscard]] bool is_seen() const { return !alive.empty(); }
     [[nodiscard]] bool may_have_ended() const { return !ends.empty() || !perhaps_ends.empty(); }
-    // The first answer that showed it.
+    // When the first answer came that shows the lease.
     [[nodiscard]] Instant first_seen() const;
-    // When something was first asked that may have ended it.
+    // When the first request was sent that may have ended it.
     [[nodiscard]] Instant first_end_called() const;
-    // When the first answer came that it was ended.
+    // When the first answer came that says that it has ended.
     [[nodiscard]] Instant first_end_told() const;
-    // It cannot have run out before this, on the recorders' clock.
+    // The lease cannot have expired before this, on the recorders' clock.
     [[nodiscard]] Instant alive_until_at_least() const;
-    // Nor can it have lived longer than this, on the same clock, where the store's falls behind
-    // that by no more than `slow`.
+    // The lease cannot have lived longer than this on the same clock, if the store's clock falls
+    // behind it by at most `slow`.
     [[nodiscard]] Instant alive_until_at_most(Duration slow) const;
-    // Nobody could have shared the key at any time of its life.
+    // Whether nobody could have shared the key at any time of its life.
     [[nodiscard]] bool was_always_exclusive() const;
 };
 
 struct Stories {
     std::unordered_map<LockId, Story> by_id{};
     std::map<LockKey, std::vector<const Story*>> by_key{};
-    // Tries without an answer, by key and owner: what they may have been granted is not known.
+    // Tries without an answer, by key and owner. It is unknown whether they were granted a lease.
     std::map<std::pair<LockKey, std::string>, std::vector<const Operation*>> open_tries{};
 };
 
 [[nodiscard]] Stories tell(const Operations& operations);
 
-// The checker's own idea of it: it must not share the code it checks.
+// Written again for the checker, which must not share the code that it checks.
 [[nodiscard]] bool belongs_to(const std::string& owner, const std::string& wanted,
                               OwnerScope scope);
 
 // The leases that an answer shows alive.
 [[nodiscard]] std::vector<Lease> leases_in(const Operation& operation);
-// What it asks to take, each with the lock id it wants.
+// The keys that the request asks for, each with its lock id.
 [[nodiscard]] std::vector<std::pair<LockKey, LockId>> wanted_by(const Request& request);
 // The owner of a try.
 [[nodiscard]] const std::string* owner_of_try(const Request& request);

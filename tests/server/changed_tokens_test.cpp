@@ -120,7 +120,7 @@ TEST_P(ChangedTokens, LeaveOthersInLine) {
     EXPECT_EQ(waiting.receive().status, 201U);
 }
 
-TEST_P(ChangedTokens, TakeBackWhatIsGrantedMeanwhile) {
+TEST_P(ChangedTokens, TakeBackALeaseThatIsGrantedDuringTheChange) {
     store_.close();
     Client client = server_.connect();
     client.send(waiting_try("goes"));

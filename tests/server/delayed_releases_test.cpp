@@ -148,10 +148,10 @@ TEST_P(DelayedReleasesAskedForTwice, KeepsNothingIfTheStoreAnswersNeither) {
 }
 
 // Does something to the store just before the first lease is released.
-class Meanwhile final : public Store {
+class DuringTheCall final : public Store {
 public:
     using Deed = std::function<void(Store&)>;
-    explicit Meanwhile(Deed deed) : deed_{std::move(deed)} {}
+    explicit DuringTheCall(Deed deed) : deed_{std::move(deed)} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
         const bool releases = std::holds_alternative<Release>(requests.front());
@@ -180,12 +180,12 @@ TEST(DelayedReleasesElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
                                      .ttl = 2min,
                                      .fresh_lock_id = true};
     for (const Request& comes_back : {renewed, reloaded}) {
-        auto store = std::make_unique<Meanwhile>([&](Store& elsewhere) {
+        auto store = std::make_unique<DuringTheCall>([&](Store& elsewhere) {
             Outcome outcome;
             elsewhere.apply({&comes_back, 1}, {&outcome, 1});
             EXPECT_TRUE(std::holds_alternative<Lease>(outcome));
         });
-        const Meanwhile& seen = *store;
+        const DuringTheCall& seen = *store;
         RunningServer server{std::move(store)};
         (void)server.locks().try_lock(page, {.owner = "alice", .ttl = 1min, .lock_id = id});
         EXPECT_EQ(server.connect()

@@ -163,7 +163,7 @@ TEST_F(Events, TellWhatOthersDoOnTheSameStore) {
     EXPECT_EQ(events.names(1), "expired");
 }
 
-TEST_F(Events, TellEachOnceWhoeverIsInvolved) {
+TEST_F(Events, ReportEachGrantAndEndOnceWhereverItWasMade) {
     RunningServer server{memory::open(), {.events_poll = 5ms}};
     EventClient events{server.port()};
     for (int i = 0; i < 200; ++i) {

@@ -6,8 +6,8 @@
 
 namespace leasehold::testing {
 
-// A database of its own, for open_store() or `leasehold serve`: in the memory, in a file, or on the
-// PostgreSQL server that this process starts once. Ends with this object.
+// An empty database for open_store() or `leasehold serve`: in memory, in a file, or on the
+// PostgreSQL server that this process starts once. Removed with this object.
 class EmptyDatabase {
 public:
     // `store` is "memory", "sqlite" or "postgres".

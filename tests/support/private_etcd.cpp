@@ -236,20 +236,20 @@ std::string PrivateEtcd::id_of(std::size_t member) const {
 }
 
 void PrivateEtcd::cut_off(std::size_t member) {
-    // Every connection between members begins with who made it.
+    // Every connection between members begins with the id of the member that opened it.
     const std::string from = "X-Server-From: " + id_of(member) + "\r\n";
     for (std::size_t i = 0; i < members_.size(); ++i) {
         TcpGate& gate = *members_[i]->gate;
         if (i == member) {
             gate.hold();
         } else {
-            gate.hold_those_who_say(from);
+            gate.hold_connections_with(from);
         }
     }
 }
 
 void PrivateEtcd::join_again() {
-    for (const auto& member : members_) member->gate->let_go();
+    for (const auto& member : members_) member->gate->pass_everything();
 }
 
 PrivateEtcd& shared_etcd() {

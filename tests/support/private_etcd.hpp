@@ -17,14 +17,15 @@ struct PrivateEtcdOptions {
     std::vector<std::string> settings = {};
     // "https" with settings that name the certificates.
     std::string scheme = "http";
-    // Whether members can be cut off from each other: they talk through gates.
+    // Whether members can be cut off from each other: then they talk through gates.
     bool gates_between = false;
 };
 
-// A real etcd of our own: one member or several, new data in a temporary folder, ports of
-// 127.0.0.1, durable default settings. It ends with this object, or with the process. Throws
+// A real etcd server: one member or several, with new data in a temporary folder, on ports of
+// 127.0.0.1, with durable default settings. It ends with this object, or with the process. Throws
 // std::runtime_error with the end of a member's log, or with the Debian package that is missing.
-// Ports, endpoints and url are for any thread, the rest for one thread at a time.
+// Any thread may call port(), endpoints() and url(); call the other functions from one thread at a
+// time.
 class PrivateEtcd {
 public:
     explicit PrivateEtcd(PrivateEtcdOptions options = {});
@@ -37,14 +38,15 @@ public:
     [[nodiscard]] std::string endpoints() const;
     [[nodiscard]] std::string url(std::string_view prefix = "locks") const;
 
-    // Which member leads, as the others see it. Waits until there is one.
+    // The number of the leading member, as another member sees it. Waits until there is a leader.
     [[nodiscard]] std::size_t leader(std::size_t as_seen_by = 0) const;
 
     // SIGKILL; returns when it is gone.
     void kill(std::size_t member = 0);
-    // After kill(): the same data, the same ports; returns when the cluster answers through it.
+    // After kill(): starts the member with the same data and ports. Returns when the cluster
+    // answers through it.
     void start(std::size_t member = 0);
-    // SIGSTOP; returns when it stands still.
+    // SIGSTOP; returns when it is paused.
     void pause(std::size_t member = 0);
     void resume(std::size_t member = 0);
 

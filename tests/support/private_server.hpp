@@ -13,21 +13,22 @@ namespace leasehold::testing {
 struct PrivateServerOptions {
     // For PostgreSQL "fsync=off", for MariaDB "--innodb-flush-log-at-trx-commit=0".
     std::vector<std::string> settings = {};
-    // The same for the first start alone.
+    // Settings for the first start only.
     std::vector<std::string> first_settings = {};
     // "NAME=value" for the server alone, as in "LD_PRELOAD=...", "FAKETIME=+1h".
     std::vector<std::string> environment = {};
 };
 
-// A real PostgreSQL of our own: new data in a temporary folder, a port of 127.0.0.1, durable
-// default settings, the superuser "postgres" without a password, and the database "locks". It ends
-// with this object, or with the process. Throws std::runtime_error with the end of the server's
-// log, or with the Debian package that is missing. url() and port() are for any thread, the rest
-// for one thread at a time.
+// A real PostgreSQL server: new data in a temporary folder, a port of 127.0.0.1, durable default
+// settings, the superuser "postgres" without a password, and the database "locks". It ends with
+// this object, or with the process. Throws std::runtime_error with the end of the server's log, or
+// with the Debian package that is missing. Any thread may call url() and port(); call the other
+// functions from one thread at a time.
 class PrivatePostgres {
 public:
     explicit PrivatePostgres(PrivateServerOptions options = {});
-    // With a copy of the primary's data; follows it, by a gate's port, under the name "standby".
+    // Begins with a copy of the primary's data and follows the primary, through a gate's port,
+    // under the name "standby".
     struct StandbyOf {
         std::uint16_t port;
     };
@@ -38,18 +39,19 @@ public:
 
     std::uint16_t port() const { return port_; }
     std::string url(std::string_view database = "locks") const { return url(database, port_); }
-    // The same server by another port, a TcpGate's.
+    // The URL of the same server through another port, such as a TcpGate's.
     std::string url(std::string_view database, std::uint16_t port) const;
 
     void create_database(const std::string& name);
-    // Of a standby: from now on it is a primary.
+    // Makes a standby the primary.
     void promote();
 
     // SIGKILL; returns when every process of the server is gone.
     void kill();
-    // After kill(): the same data, the same port; returns when it accepts connections.
+    // After kill(): starts the server with the same data and port. Returns when it accepts
+    // connections.
     void start();
-    // SIGSTOP; returns when every process of the server stands still.
+    // SIGSTOP; returns when every process of the server is paused.
     void pause();
     void resume();
 
@@ -63,12 +65,12 @@ private:
     std::optional<ChildProcess> server_;
 };
 
-// The same with MariaDB: the user "app" with the password "secret" may do everything. Character set
+// The same for MariaDB: the user "app" with the password "secret" may do everything. Character set
 // and collation are the server's built-in defaults.
 class PrivateMariadb {
 public:
     explicit PrivateMariadb(PrivateServerOptions options = {});
-    // Gets its data from the cluster that its settings tell of.
+    // Gets its data from the cluster that its settings name.
     enum class Joins : std::uint8_t { a_cluster };
     PrivateMariadb(Joins joins, PrivateServerOptions options);
     PrivateMariadb(const PrivateMariadb&) = delete;
@@ -102,11 +104,11 @@ private:
     std::optional<ChildProcess> server_;
 };
 
-// The same with the MySQL that `tests/mysql fetch` has fetched. It runs as we do.
+// The same for the MySQL that `tests/mysql fetch` has downloaded. It runs as the user of the tests.
 class PrivateMysql : public PrivateMariadb {
 public:
     explicit PrivateMysql(PrivateServerOptions options = {});
-    // Whether it was fetched.
+    // Whether it was downloaded.
     [[nodiscard]] static bool is_there();
 };
 

@@ -76,8 +76,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
     return result;
 }
 
-// Everything the forked processes need, made before the fork: a fork of a process with threads may
-// not allocate.
+// Everything that the forked processes need. It is made before the fork, because a fork of a
+// process with threads must not allocate.
 struct Launch {
     std::vector<std::string> argument_texts;
     std::vector<std::string> environment_texts;
@@ -117,8 +117,8 @@ void send_report(int pipe, Report::Kind kind, int value) {
         if (::setgroups(groups.size(), groups.data()) != 0) fail(report);
         if (::setgid(group) != 0 || ::setuid(user) != 0) fail(report);
     }
-    // After the change of user, which clears it. The supervisor has one thread, so its death is the
-    // process's.
+    // After the change of user, which clears this setting. The supervisor has one thread, so the
+    // thread's death is the death of the process.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(report);
     if (::getppid() != supervisor) ::_exit(127);
     if (!launch.folder.empty() && ::chdir(launch.folder.c_str()) != 0) fail(report);
@@ -127,8 +127,8 @@ void send_report(int pipe, Report::Kind kind, int value) {
     fail(report);
 }
 
-// An orphaned process becomes our child, so the list of our children grows until it has held
-// the whole tree.
+// An orphaned process becomes our child, so in the end the list of our children has contained the
+// whole tree.
 void kill_all_children() {
     for (;;) {
         const int children = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -165,8 +165,8 @@ void kill_all_children() {
     sigaddset(&ours, SIGCHLD);
     sigaddset(&ours, SIGTERM);
 
-    // Nothing of the owner's stays open here: its sockets, its locks, the pipes its own parent
-    // reads to their end.
+    // Closes everything that belongs to the owner: its sockets, its locks, and the pipes that its
+    // own parent reads to their end.
     enum : int { report = 3, signals = 4, owner = 5 };
     if (launch.report != report) ::dup3(launch.report, report, O_CLOEXEC);
     ::close_range(report + 1, ~0U, 0);
@@ -215,7 +215,7 @@ struct ProcessState {
     pid_t parent;
 };
 
-// Of a process or a thread; nothing if it is gone.
+// The state of a process or a thread; nothing if it has gone.
 std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
     std::ifstream file(folder / "stat");
     std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -260,8 +260,8 @@ std::vector<pid_t> descendants(pid_t ancestor) {
     return result;
 }
 
-// A name in the same network as the port, which is given back when the last process that has the
-// socket ends.
+// Reserves the port by a name in the same network namespace. The name is freed when the last
+// process that has the socket ends.
 bool reserve(std::uint16_t port) {
     const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket < 0) throw_errno("cannot make a socket");
@@ -359,7 +359,7 @@ void ChildProcess::kill_hard() {
 void ChildProcess::pause() {
     if (::getpid() != owner_) return;
     const auto deadline = Clock::now() + 120s;
-    // Twice, since a process may have been born behind the back of the first look.
+    // Looks twice, because a process may have been started during the first look.
     for (int still_looks = 0; still_looks < 2;) {
         if (!running()) throw std::runtime_error("cannot pause a program that has ended");
         if (Clock::now() > deadline) throw std::runtime_error("the program does not stand still");

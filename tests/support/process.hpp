@@ -11,7 +11,7 @@
 
 namespace leasehold::testing {
 
-// Throws what the last system call said.
+// Throws an exception with the error of the last system call.
 [[noreturn]] void throw_errno(const std::string& what);
 
 struct Command {
@@ -22,11 +22,11 @@ struct Command {
     std::filesystem::path log = {};             // gets all output, appended; empty: it is dropped
 };
 
-// A program and everything it starts. None of it outlives this object, nor the process that made
-// it, however that ends (SIGKILL included, and whichever thread made it): a supervisor process
-// stands between the two, adopts whatever the program leaves behind, and kills it all when the
-// program, its owner or this object ends. Not thread-safe. Signals go only to processes the program
-// started. Copies of this object in forked processes do nothing.
+// A program and everything it starts. None of these processes outlives this object or the process
+// that made it, however that ends (SIGKILL included, and whichever thread made it). A supervisor
+// process stands between the two: it adopts all processes that the program leaves behind, and kills
+// all of them when the program, its owner or this object ends. Not thread-safe. Signals go only to
+// processes that the program started. Copies of this object in forked processes do nothing.
 class ChildProcess {
 public:
     // Returns once the program runs; throws std::runtime_error if it cannot be run.
@@ -37,12 +37,12 @@ public:
 
     pid_t pid() const { return pid_; }
     bool running();
-    // To the program alone; nothing happens if it has ended.
+    // Sends the signal to the program alone. Does nothing if it has ended.
     void signal(int number);
 
     // SIGKILL to all; returns when every process is gone.
     void kill_hard();
-    // SIGSTOP to all; returns when every thread of every process stands still.
+    // SIGSTOP to all; returns when every thread of every process is paused.
     void pause();
     void resume();
 
@@ -68,8 +68,8 @@ struct Finished {
 // longer.
 [[nodiscard]] Finished run(Command command, std::chrono::milliseconds timeout);
 
-// A new folder under $TMPDIR or /tmp that everybody may enter; removed with all it holds at
-// destruction, but not by copies in forked processes.
+// A new folder under $TMPDIR or /tmp that everybody may enter. It is removed with its contents at
+// destruction, but not by copies of this object in forked processes.
 class TemporaryFolder {
 public:
     explicit TemporaryFolder(const std::string& prefix = "leasehold-test");
@@ -88,8 +88,8 @@ private:
     std::filesystem::path path_;
 };
 
-// A TCP port of 127.0.0.1 that nobody listens on, outside the range that outgoing connections draw
-// from, so that it stays free while a server on it is down. No other test gets it while this
+// A TCP port of 127.0.0.1 on which nobody listens. It is outside the range of ports for outgoing
+// connections, so that it stays free while a server on it is down. No other test gets it while this
 // process lives.
 std::uint16_t free_port();
 

@@ -275,7 +275,7 @@ TEST(PrivateMariadb, StandsStillWhilePaused) {
     EXPECT_TRUE(answered);
 }
 
-// The one thing that nobody is left to remove when a test is killed.
+// Nobody removes this shared memory when a test is killed.
 void remove_shared_memory_of_postgres_below(const fs::path& folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         if (entry.path().filename() != "postmaster.pid") continue;
@@ -288,7 +288,7 @@ void remove_shared_memory_of_postgres_below(const fs::path& folder) {
     }
 }
 
-// What a test leaves when it is killed: both servers running, one paused, a backend at work.
+// The state when a test is killed: both servers run, one is paused, and a backend works.
 TEST(PrivateServers, AreGoneWhenTheTestIsKilled) {
     const TemporaryFolder folder;
     const pid_t test = ::fork();
@@ -385,7 +385,7 @@ TEST_F(TcpGateTest, HoldsBothDirectionsUntilLetGo) {
     EXPECT_FALSE(session.hears_something_within(200ms));
     EXPECT_EQ(gate_.client_bytes(), before);
     EXPECT_FALSE(is_written());
-    gate_.let_go();
+    gate_.pass_everything();
     session.answer();
     EXPECT_TRUE(is_written());
 }
@@ -396,7 +396,7 @@ TEST_F(TcpGateTest, HoldsAnswersWhileTheServerActs) {
     session.send(insert_);
     EXPECT_TRUE(becomes_true([&] { return is_written(); }));
     EXPECT_FALSE(session.hears_something_within(200ms));
-    gate_.let_go();
+    gate_.pass_everything();
     session.answer();
 }
 
@@ -408,19 +408,19 @@ TEST_F(TcpGateTest, HoldsRequestsAndBringsThemLate) {
         EXPECT_FALSE(session.hears_something_within(200ms));
         EXPECT_FALSE(is_written());
     }
-    gate_.let_go();
+    gate_.pass_everything();
     EXPECT_TRUE(becomes_true([&] { return is_written(); }));
 }
 
-TEST_F(TcpGateTest, DelaysWhatPassesInBadWeather) {
+TEST_F(TcpGateTest, DelaysWhatPassesUnderBadConditions) {
     PostgresSession session(url());
-    gate_.set_weather({.delay_from = 60ms, .delay_to = 80ms});
+    gate_.set_conditions({.delay_from = 60ms, .delay_to = 80ms});
     const auto sent = std::chrono::steady_clock::now();
     session.send(insert_);
     session.answer();
     EXPECT_GE(std::chrono::steady_clock::now() - sent, 120ms);
     EXPECT_TRUE(is_written());
-    gate_.set_weather({.loss = 1});
+    gate_.set_conditions({.loss = 1});
     const auto lost = std::chrono::steady_clock::now();
     session.send("SELECT 1");
     session.answer();
@@ -460,7 +460,7 @@ TEST_F(TcpGateTest, LettingGoCallsOffACut) {
     PostgresSession session(url());
     gate_.cut_before_answer();
     gate_.cut_after_client_bytes(0);
-    gate_.let_go();
+    gate_.pass_everything();
     EXPECT_EQ(session.ask("SELECT 1"), "1");
 }
 

@@ -27,15 +27,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Without this a small segment would wait for the other side's acknowledgement, and a reset would
+// Otherwise a small segment would wait for the other side's acknowledgement, and a reset would
 // overtake it.
 void send_at_once(int socket) {
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// A reset throws away what the kernel has not sent yet, so that goes out first if the other side
-// takes it.
+// A reset discards bytes that the kernel has not sent yet, so they are sent first if the other side
+// accepts them.
 void reset(int socket) {
     const auto deadline = std::chrono::steady_clock::now() + 1s;
     int unsent = 0;
@@ -96,7 +96,7 @@ public:
             ended_ = received == 0;
             return true;
         }
-        // How many bytes went, or nothing if the connection is broken.
+        // The number of bytes sent, or nothing if the connection is broken.
         std::optional<std::size_t> send(int to, std::size_t most) {
             const ssize_t sent = ::send(to, buffer_.data() + begin_, most, MSG_NOSIGNAL);
             if (sent < 0) return would_block() ? std::optional<std::size_t>(0) : std::nullopt;
@@ -175,7 +175,7 @@ TcpGate::~TcpGate() {
 
 void TcpGate::redirect(std::uint16_t upstream_port) {
     control([this, upstream_port] {
-        // The port stands at the same place in both families' addresses.
+        // The port has the same offset in the addresses of both families.
         reinterpret_cast<sockaddr_in&>(upstream_).sin_port = htons(upstream_port);
     });
 }
@@ -216,21 +216,21 @@ void TcpGate::hold_requests() {
     control([this] { passing_ = Passing::server_bytes; });
 }
 
-void TcpGate::hold_those_who_say(std::string text) {
-    control([this, &text] { held_saying_ = std::move(text); });
+void TcpGate::hold_connections_with(std::string text) {
+    control([this, &text] { held_text_ = std::move(text); });
 }
 
-void TcpGate::let_go() {
+void TcpGate::pass_everything() {
     control([this] {
         passing_ = Passing::all;
-        held_saying_.clear();
+        held_text_.clear();
         client_bytes_to_pass_.reset();
         answers_to_pass_.reset();
     });
 }
 
-void TcpGate::set_weather(Weather weather) {
-    control([this, weather] { weather_ = weather; });
+void TcpGate::set_conditions(NetworkConditions conditions) {
+    control([this, conditions] { conditions_ = conditions; });
 }
 
 bool TcpGate::requests_pass(Passing passing) {
@@ -242,16 +242,16 @@ bool TcpGate::answers_pass(Passing passing) {
 }
 
 TcpGate::Passing TcpGate::passing(const Connection& connection) const {
-    const bool held = !held_saying_.empty() && connection.opening.contains(held_saying_);
+    const bool held = !held_text_.empty() && connection.opening.contains(held_text_);
     return held ? Passing::none : passing_;
 }
 
 TcpGate::Clock::time_point TcpGate::passes_at() {
     constexpr auto retransmission = 200ms;
-    const auto spread = (weather_.delay_to - weather_.delay_from).count() + 1;
+    const auto spread = (conditions_.delay_to - conditions_.delay_from).count() + 1;
     auto delay =
-        weather_.delay_from + std::chrono::milliseconds{static_cast<long>(dice_()) % spread};
-    if (std::generate_canonical<double, 24>(dice_) < weather_.loss) delay += retransmission;
+        conditions_.delay_from + std::chrono::milliseconds{static_cast<long>(dice_()) % spread};
+    if (std::generate_canonical<double, 24>(dice_) < conditions_.loss) delay += retransmission;
     return Clock::now() + delay;
 }
 
@@ -301,7 +301,7 @@ void TcpGate::work() {
                     if (due(connection.answers)) client |= POLLOUT;
                 }
             }
-            // A socket polled for nothing would still report its end, again and again.
+            // A socket that is polled for no event would still report its end, again and again.
             events.push_back({client != 0 ? connection.client : -1, client, 0});
             events.push_back({server != 0 ? connection.server : -1, server, 0});
         }

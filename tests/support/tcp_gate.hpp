@@ -33,7 +33,7 @@ public:
     // New connections go to another port of the same host; open ones stay.
     void redirect(std::uint16_t upstream_port);
 
-    // Every open connection.
+    // Cuts every open connection.
     void cut();
     // New connections find nobody listening, until accept(). Open ones stay.
     void refuse();
@@ -41,33 +41,33 @@ public:
 
     // Connections open and stay open, but nothing passes in either direction, not even their end.
     void hold();
-    // The client's bytes pass, the server's wait.
+    // The client's bytes pass; the server's bytes are held.
     void hold_answers();
-    // The server's bytes pass; the clients' bytes wait, even the bytes of clients that have left.
+    // The server's bytes pass; the clients' bytes are held, even the bytes of clients that have
+    // left.
     void hold_requests();
-    // Nothing passes on those connections whose client began by saying something with this in it;
-    // on the others everything.
-    void hold_those_who_say(std::string text);
-    // Everything passes again, what waited included; a cut that was asked for and has not happened
-    // is off.
-    void let_go();
+    // Holds every connection whose first bytes from the client contain this text. All others pass.
+    void hold_connections_with(std::string text);
+    // Everything passes again, including the bytes that were held. A cut that was requested and has
+    // not happened yet is cancelled.
+    void pass_everything();
 
-    // What arrives is passed on after a delay between the two, and as much as a lost packet costs
-    // TCP later where it was lost. Lasts until it is set to nothing.
-    struct Weather {
+    // Forwards bytes after a random delay between the two values. A lost packet is delayed further,
+    // by TCP's retransmission time. Lasts until conditions without delay and loss are set.
+    struct NetworkConditions {
         std::chrono::milliseconds delay_from{};
         std::chrono::milliseconds delay_to{};
         double loss = 0;  // of everything that arrives, 0 to 1
     };
-    void set_weather(Weather weather);
+    void set_conditions(NetworkConditions conditions);
 
     // Lets n more bytes pass from clients to the server, over all connections, and cuts the
     // connection that brought the last of them. With n = 0 the next byte a client sends is dropped
     // and its connection cut. Happens once.
     void cut_after_client_bytes(std::size_t n);
-    // Drops the next answer and cuts its connection: the server has acted, the client never learns
-    // it. An answer is what a server says to bytes its client sent after this call. Lets the given
-    // number of answers pass first. Happens once.
+    // Drops the next answer and cuts its connection: the server has acted, and the client does not
+    // learn it. An answer is what a server sends after bytes that its client sent after this call.
+    // Lets the given number of answers pass first. Happens once.
     void cut_before_answer(std::size_t answers_to_pass = 0);
 
     // Since the gate was made: connections accepted, of these cut by the gate, bytes forwarded to
@@ -79,20 +79,20 @@ public:
 
 private:
     enum class Passing { all, client_bytes, server_bytes, none };
-    enum class Next { go_on, end, cut, give_up };  // given up: one side broke it or is not there
+    enum class Next { go_on, end, cut, give_up };  // give_up: one side broke it or is not there
     class Connection;
     using Clock = std::chrono::steady_clock;
 
     Passing passing(const Connection& connection) const;
     [[nodiscard]] static bool requests_pass(Passing passing);
     [[nodiscard]] static bool answers_pass(Passing passing);
-    // When something that arrives now is passed on.
+    // The time at which bytes that arrive now are forwarded.
     Clock::time_point passes_at();
     // Runs the change on the gate's thread and waits for it.
     void control(std::function<void()> change);
     void work();
     void run_changes();
-    // False if none was waiting.
+    // False if no connection was waiting.
     bool accept_connection();
     Next forward(Connection& connection);
     Next forward_requests(Connection& connection);
@@ -104,10 +104,10 @@ private:
     int listener_ = -1;
     int wake_ = -1;
 
-    // The gate's thread alone.
+    // Used only by the gate's thread.
     Passing passing_ = Passing::all;
-    std::string held_saying_;  // empty: nobody is held for what he says
-    Weather weather_;
+    std::string held_text_;  // of hold_connections_with(); empty: none is held
+    NetworkConditions conditions_;
     std::minstd_rand dice_;
     bool accepting_ = true;
     bool stopping_ = false;

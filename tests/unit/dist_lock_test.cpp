@@ -91,7 +91,7 @@ TEST_F(DistLockTest, TellsAnOwnerWhoseTimeWasUp) {
     EXPECT_EQ(late.error().reason, Gone::expired);
 }
 
-TEST_F(DistLockTest, TellsAnOwnerWhoTookItsNameMeanwhile) {
+TEST_F(DistLockTest, TellsAnOwnerWhoHasTakenItsName) {
     ASSERT_TRUE(jobs.try_lock("nightly", "host-1", 1min));
     clock.advance(1min);
     ASSERT_TRUE(jobs.try_lock("nightly", "host-2", 1min));

@@ -8,8 +8,8 @@
 #include "unit/faulty_store.hpp"
 #include "unit/manual_clock.hpp"
 
-// A session in which the Nth call to the store fails, for every N: a client that asks again with
-// the same lock id always comes to know where it stands, and nobody ever holds what another holds.
+// A session in which the Nth call to the store fails, for every N: a client that repeats
+// its request with the same lock id always learns the outcome, and no key ever has two holders.
 namespace leasehold::testing {
 namespace {
 

@@ -69,7 +69,7 @@ TEST_F(ScopedLockTest, AKeptLeaseOutlivesTheScope) {
     EXPECT_TRUE(locks.check(guarded_key, kept.lock_id));
 }
 
-TEST_F(ScopedLockTest, ALeaseThatEndedMeanwhileIsLeftAlone) {
+TEST_F(ScopedLockTest, ALeaseThatHasEndedAlreadyIsLeftAlone) {
     const Lease alice = take();
     {
         const ScopedLock hold{locks, alice};

@@ -14,9 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // Lets something else happen after a request was sent and before it is carried out.
-class MeanwhileStore final : public Store {
+class DuringTheCallStore final : public Store {
 public:
-    explicit MeanwhileStore(std::unique_ptr<Store> inner) : inner_{std::move(inner)} {}
+    explicit DuringTheCallStore(std::unique_ptr<Store> inner) : inner_{std::move(inner)} {}
 
     std::function<void()> before_the_next_call{};
 
@@ -106,10 +106,10 @@ TEST_F(SessionTest, TakesNoLockAfterItsEnd) {
 }
 
 TEST_F(SessionTest, KeepsNoLockThatIsGrantedWhileItEnds) {
-    auto* const meanwhile = new MeanwhileStore{memory_store_on(clock)};
-    LockManager slow{std::unique_ptr<Store>{meanwhile}};
+    auto* const store = new DuringTheCallStore{memory_store_on(clock)};
+    LockManager slow{std::unique_ptr<Store>{store}};
     Session session{slow, "alice"};
-    meanwhile->before_the_next_call = [&] { EXPECT_TRUE(session.end()->empty()); };
+    store->before_the_next_call = [&] { EXPECT_TRUE(session.end()->empty()); };
     const auto late = session.try_lock({"Order", "1"});
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().reason, Gone::released);

@@ -1,4 +1,5 @@
-// The laboratory in short: every fault once on every store. The long form is tests/faults/soak.
+// The short form of the laboratory: every fault once on every store. The long form is
+// tests/faults/soak.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -48,7 +49,7 @@ TEST_P(Laboratory, FindsNoViolationUnderAnyFault) {
     expect_no_violation_under_each_fault(Wired::disk);
 }
 
-// etcd has no clock that could be set: its time is a key of Leasehold's own.
+// etcd has no clock that could be set, because its time is a key that Leasehold writes.
 class LaboratoryOfClocks : public Laboratory {};
 INSTANTIATE_TEST_SUITE_P(, LaboratoryOfClocks,
                          ::testing::Values("sqlite", "postgres", "mysql", "mariadb"), by_name);

@@ -12,7 +12,7 @@
 namespace leasehold::faults {
 namespace {
 
-// Longer than any lease of the load lives unless it is renewed.
+// Longer than any lease of the load lives without a renewal.
 constexpr auto longer_than_a_lease = 2200ms;
 constexpr auto short_while = 600ms;
 
@@ -26,7 +26,7 @@ std::vector<Fault> faults_of_server(Stage& stage, std::size_t which) {
         {"server replaced in order", [=] { serving().stop(); }, 100ms, start},
         {"server without file descriptors",
          [=, &stage] {
-             // Only descriptors that are open already; the log and others use 3 or 4 of them.
+             // Only descriptors that are open already. The log and other files use 3 or 4 of them.
              const rlimit few{.rlim_cur = 3, .rlim_max = 1024};
              ::prlimit(serving().pid(), RLIMIT_NOFILE, &few, nullptr);
              stage.before_server(which).cut();
@@ -48,7 +48,7 @@ std::vector<Fault> faults_of_application(Stage& stage) {
     };
 }
 
-// All these gates, at once.
+// Faults of all these gates at once.
 std::vector<Fault> faults_of_network(const std::string& between,
                                      const std::vector<testing::TcpGate*>& gates) {
     const auto each = [gates](auto... changes) {
@@ -58,25 +58,25 @@ std::vector<Fault> faults_of_network(const std::string& between,
     };
     using Gate = testing::TcpGate;
     const auto storm = [](Gate& gate) {
-        gate.set_weather({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05});
+        gate.set_conditions({.delay_from = 5ms, .delay_to = 60ms, .loss = 0.05});
     };
-    const auto calm = [](Gate& gate) { gate.set_weather({}); };
+    const auto calm = [](Gate& gate) { gate.set_conditions({}); };
     const auto cut_before_answer = [](Gate& gate) { gate.cut_before_answer(); };
     return {
         {between + " cut", each(&Gate::cut, &Gate::refuse), short_while, each(&Gate::accept)},
         {between + " cut before an answer", each(cut_before_answer), short_while,
-         each(&Gate::let_go)},
+         each(&Gate::pass_everything)},
         {between + " silent one way", each(&Gate::hold_answers), longer_than_a_lease,
-         each(&Gate::let_go)},
+         each(&Gate::pass_everything)},
         {between + " deaf one way", each(&Gate::hold_requests), longer_than_a_lease,
-         each(&Gate::let_go)},
+         each(&Gate::pass_everything)},
         {between + " half open", each(&Gate::hold), longer_than_a_lease,
-         each(&Gate::let_go, &Gate::cut)},
+         each(&Gate::pass_everything, &Gate::cut)},
         {between + " slow and lossy", each(storm), longer_than_a_lease, each(calm)},
     };
 }
 
-// Somebody else's transactions, on the rows of keys that the load quarrels about.
+// Transactions of another program on the rows of keys that the load uses.
 std::vector<Fault> faults_of_neighbours(Stage& stage) {
     const auto keys = lab::some_keys(keys_of_load);
     auto session = std::make_shared<std::unique_ptr<Session>>();
@@ -134,7 +134,7 @@ std::vector<Fault> faults_of_database(Stage& stage) {
         server->kill();
         server->start();
     };
-    // A database may give up for good when its disk fails.
+    // A database may stop for good when its disk fails.
     const auto mend = [=, &ground] {
         ground.disk().set(Trouble::none);
         if (server != nullptr) restart();

@@ -8,18 +8,18 @@
 
 namespace leasehold::faults {
 
-// Something that goes wrong, and that is over after a while.
+// Something that goes wrong for a while.
 struct Fault {
     std::string name;
     std::function<void()> begin;
     Duration lasts{};
     std::function<void()> end;
-    // It is a transaction on the keys of the load.
+    // Whether the fault is a transaction on the keys of the load.
     bool is_transaction = false;
 };
 
-// All that can go wrong on this stage. What concerns one of several servers draws one by `which`.
-// The stage outlives them.
+// All faults that are possible on this stage. A fault of one of several servers chooses the server
+// with `which`. The stage outlives the faults.
 [[nodiscard]] std::vector<Fault> faults_of(Stage& stage, std::size_t which);
 
 }  // namespace leasehold::faults

@@ -19,7 +19,7 @@ double seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-// Grants in each step of the time.
+// The number of grants in each step of the time.
 std::vector<std::size_t> throughput(const Round& round) {
     std::vector<std::size_t> grants(static_cast<std::size_t>((round.ended - round.began) / step) +
                                     1);
@@ -64,7 +64,7 @@ std::string table(const std::vector<Round>& rounds) {
 }
 
 std::string some_of(const std::vector<std::string>& violations) {
-    // "fault: rule: details", of which the first two are the kind.
+    // "fault: rule: details". The fault and the rule are the kind.
     const auto kind_of = [](const std::string& violation) {
         const std::size_t rule = violation.find(": ");
         return violation.substr(0, violation.find(": ", rule == std::string::npos ? 0 : rule + 2));

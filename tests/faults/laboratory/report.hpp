@@ -10,7 +10,7 @@ namespace leasehold::faults {
 // A line for each store and fault, as Markdown.
 [[nodiscard]] std::string table(const std::vector<Round>& rounds);
 
-// How often each kind was seen, and the first of each.
+// The number of violations of each kind, and the first one of each.
 [[nodiscard]] std::string some_of(const std::vector<std::string>& violations);
 
 // Grants a second, with the faults marked, as SVG.

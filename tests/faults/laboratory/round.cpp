@@ -33,7 +33,7 @@ bool is_granted(const Operation& operation) {
            !operation.is_refused();
 }
 
-// "server-1-0" came by server-1, "application-3-1" by the application.
+// The client "server-1-0" used server-1, "application-3-1" used the application.
 std::string way_of(const std::string& client) {
     if (client.starts_with("application")) return "application";
     return client.substr(0, client.rfind('-'));
@@ -58,11 +58,13 @@ public:
             expectations.one_clock = false;
         }
         if (round_.store == "etcd") {
-            // No lease ends early by any steady clock, and here all are one.
+            // No lease may end early by any steady clock, and on one machine all steady clocks are
+            // the same.
             expectations.clock_drift = 0ms;
             expectations.store_clock_lags = true;
             expectations.one_clock = false;
-            // Nothing is promised of how slow it may be; of the laboratory's it is demanded.
+            // Leasehold does not promise how slow the store's clock may be. The laboratory demands
+            // this bound.
             expectations.standstill = 5s;
         }
         for (const Strike& strike : round_.strikes) {
@@ -111,7 +113,8 @@ private:
         strike.grants_after =
             between(strike.ended, last ? round_.ended : round_.strikes[at + 1].began);
         for (const auto& [way, times] : by_way_) {
-            // From the last grant before it to the first one after it, and all between.
+            // From the last grant before the strike to the first grant after it, with all grants in
+            // between.
             const auto first = std::ranges::lower_bound(times, strike.began);
             const auto end = std::ranges::upper_bound(times, strike.ended);
             Instant previous = first == times.begin() ? strike.began : *std::prev(first);
@@ -141,7 +144,7 @@ private:
 
 // Waits until this many grants have been made from now on.
 bool wait_for_grants(const Stage& stage, std::size_t more) {
-    // Some are counted a moment after they were granted: one of each client, at most.
+    // Some grants are counted a moment later than they were made: at most one of each client.
     constexpr std::size_t before_now = 10;
     const std::size_t wanted = stage.grants() + more + before_now;
     return eventually([&] { return stage.grants() >= wanted; }, 120s);
@@ -175,7 +178,7 @@ Round run_round(Ground& ground, const RoundOptions& options, const std::filesyst
     std::mt19937_64 dice{options.seed};
     Stage stage{ground, options.seed, folder};
     std::ofstream log{folder / "faults.jsonl"};
-    std::vector<std::size_t> left;  // each once before any comes again
+    std::vector<std::size_t> left;  // faults that come before any is repeated
     bool recovered = wait_for_grants(stage, options.grants_between);
     while (recovered) {
         const std::vector<Fault> faults =

@@ -11,23 +11,24 @@
 
 namespace leasehold::faults {
 
-// A fault as it was, on the recorders' clock.
+// A fault that happened, with its times on the recorders' clock.
 struct Strike {
     std::string fault;
     lab::Instant began{};
     lab::Instant ended{};
     bool is_transaction = false;
-    // Grants acknowledged since the strike before it was over, and until the next began.
+    // The grants acknowledged between the end of the previous strike and this one, and between this
+    // one and the next.
     std::size_t grants_before = 0;
     std::size_t grants_after = 0;
-    // Of all ways to the store: how long the one that suffered most went without a grant.
+    // The longest time without a grant, on the path to the store that suffered most.
     Duration longest_gap{};
-    std::size_t operations = 0;  // asked from its begin to the next one's
-    std::size_t unknown = 0;     // of these
+    std::size_t operations = 0;  // called between the beginning of this strike and of the next
+    std::size_t unknown = 0;     // of these, the ones without a known outcome
     std::size_t violations = 0;
 };
 
-// Some faults, one after the other, on one store under load, and what the checker says of it.
+// Several faults, one after the other, on one store under load, and what the checker found.
 struct Round {
     std::string store{};
     std::uint64_t seed = 0;
@@ -44,11 +45,11 @@ struct Round {
 
 struct RoundOptions {
     std::uint64_t seed = 1;
-    // A strike counts only with that many grants before it and after it.
+    // A strike counts only if there are this many grants before it and after it.
     std::size_t grants_between = 60;
-    // By name; a fault whose name contains none of them is left out. Empty: all.
+    // Runs only faults whose name contains one of these texts. Empty: all faults.
     std::vector<std::string> faults{};
-    // Whether to begin another: how many there were, of how many kinds.
+    // Whether to begin another strike, given the number of strikes and of kinds of faults so far.
     std::function<bool(std::size_t strikes, std::size_t kinds)> go_on{};
     std::function<void(const std::string& line)> progress = [](const std::string&) {};
 };

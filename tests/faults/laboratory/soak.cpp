@@ -1,4 +1,4 @@
-// The laboratory at length: see --help.
+// The long form of the laboratory: see --help.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -24,7 +24,8 @@ struct Options {
     double round_seconds = 60;
 };
 
-// One store after the other, a round each, until the time is up; of four rounds one sets clocks.
+// Runs one round on each store, one store after the other, until the time is up. Every fourth round
+// sets clocks.
 int soak(const Options& options) {
     const auto end =
         SteadyClock::now() + Duration{static_cast<std::int64_t>(options.minutes * 60e6)};
@@ -36,7 +37,7 @@ int soak(const Options& options) {
         auto& kept = grounds[{store, clocks ? Wired::clocks : Wired::disk}];
         if (!kept) kept = std::make_unique<Ground>(store, clocks ? Wired::clocks : Wired::disk);
         Ground& ground = *kept;
-        // By its seed, so that what another run has found stays.
+        // The folder is named by its seed, so that results of other runs stay.
         const auto folder =
             options.into / fmt::format("seed-{}-{}", options.seed + number, ground.store());
         std::filesystem::remove_all(folder);

@@ -133,7 +133,8 @@ std::filesystem::path Stage::new_recording(const std::string& name) {
 void Stage::start_server(std::size_t which) {
     Route& route = routes_[which];
     route.server.reset();
-    // Restarts the server as an administrator would: it exits if the store is too slow to open.
+    // Restarts the server as an administrator would, because it exits if the store takes too long
+    // to open.
     for (const auto give_up = SteadyClock::now() + 60s; route.server == nullptr;) {
         try {
             route.server = std::make_unique<command::Serving>(

@@ -18,10 +18,10 @@
 
 namespace leasehold::faults {
 
-// Whether the wall clocks can be set, or the disk can fail: a process has one of the two.
+// Whether wall clocks can be set, or the disk can fail. A process can have only one of the two.
 enum class Wired : std::uint8_t { disk, clocks };
 
-// A database for many rounds, in which each gets an empty one.
+// A database for many rounds. Each round gets an empty one.
 class Ground {
 public:
     // "sqlite", "postgres", "mysql", "mariadb" or "etcd", which has three members.
@@ -35,10 +35,11 @@ public:
     // nullptr if the store is not a cluster.
     [[nodiscard]] testing::PrivateEtcd* cluster() { return cluster_.get(); }
     [[nodiscard]] WallClock& clock() { return clock_; }
-    // Of the processes that use a database server.
+    // The wall clock of the processes that use a database server.
     [[nodiscard]] WallClock& clock_of_users() { return clock_of_users_; }
     [[nodiscard]] BadDisk& disk() { return *disk_; }
-    // For the processes that use the database; for a file, these processes are the database.
+    // The environment of the processes that use the database. If the store is a file, these
+    // processes are the database.
     [[nodiscard]] std::vector<std::string> environment_of_users() const;
 
 private:
@@ -84,12 +85,12 @@ public:
     [[nodiscard]] testing::ChildProcess& application() { return *application_; }
     void start_application();
 
-    // Acknowledged to the servers' clients so far.
+    // The number of grants acknowledged to the servers' clients so far.
     [[nodiscard]] std::size_t grants() const;
     // Ends clients, servers and the application.
     void end_load();
 
-    // Of the database itself, through no gate.
+    // The URL of the database itself, without a gate.
     [[nodiscard]] std::string url() const { return ground_.database().url(name_); }
     [[nodiscard]] std::vector<std::filesystem::path> recordings() const { return recordings_; }
 
@@ -114,7 +115,7 @@ private:
     std::vector<std::filesystem::path> recordings_;
 };
 
-// How many keys the clients quarrel about.
+// The number of keys that the clients compete for.
 inline constexpr std::size_t keys_of_load = 6;
 
 }  // namespace leasehold::faults
