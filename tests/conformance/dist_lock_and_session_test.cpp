@@ -146,6 +146,10 @@ TEST_P(Sessions, MembersOfAnAggregateLockTheirRoot) {
     EXPECT_TRUE(held(aggregate.try_lock({"Address", "2"}, {.owner = "bob"}), {"alice"}));
     EXPECT_TRUE(held(aggregate.try_lock(customer, {.owner = "bob"}), {"alice"}));
     EXPECT_TRUE(granted(aggregate.check({"Address", "2"}, lease.lock_id)));
+    const Lease extended = must(aggregate.extend({"Address", "2"}, lease.lock_id, 1min));
+    EXPECT_EQ(extended.expires_at, lease.expires_at + 1min);
+    EXPECT_GT(must(aggregate.renew({"Address", "3"}, lease.lock_id, 5h)).expires_at,
+              extended.expires_at);
     EXPECT_TRUE(granted(aggregate.release({"Address", "2"}, lease.lock_id)));
     EXPECT_TRUE(granted(aggregate.try_lock({"Address", "2"}, {.owner = "bob"})));
 }

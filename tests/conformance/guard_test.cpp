@@ -260,6 +260,27 @@ TEST_P(Guard, OnePersonsTransactionMayGuardSeveralKeys) {
     EXPECT_TRUE(locks().list().empty());
 }
 
+TEST_P(Guard, OfAMemberGuardsAndReleasesTheWholeAggregate) {
+    const LockKey customer{"Customer", "7"};
+    CoarseGrained aggregates{locks(), [&](const LockKey& member) {
+                                 return member.type() == "Address" ? customer : member;
+                             }};
+    const LockKey home{"Address", "home"};
+    const LockKey work{"Address", "work"};
+    const Lease lease = must(aggregates.try_lock(home, {.owner = "alice"}));
+    const auto transaction = harness().begin();
+    EXPECT_TRUE(gone(transaction->guard(aggregates, key_, lease.lock_id), Gone::unknown));
+    EXPECT_EQ(holder_of(must(transaction->guard(aggregates, work, lease.lock_id))),
+              holder_of(lease));
+    EXPECT_TRUE(held(aggregates.try_lock(customer, {.owner = "bob"}), {"alice"}));
+    transaction->write("address", "saved");
+    EXPECT_TRUE(granted(transaction->release(aggregates, home, lease.lock_id)));
+    transaction->commit();
+    EXPECT_EQ(read("address"), "saved");
+    EXPECT_TRUE(gone(aggregates.check(work, lease.lock_id), Gone::released));
+    EXPECT_TRUE(granted(aggregates.try_lock(work, {.owner = "bob"})));
+}
+
 LEASEHOLD_ON_EVERY_SQL_STORE(Guard);
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <leasehold/coarse_grained.hpp>
 #include <leasehold/protection.hpp>
 #include <leasehold/store.hpp>
 
@@ -62,6 +63,11 @@ public:
 
     [[nodiscard]] virtual Result<Lease> guard(const LockKey& key, LockId lock_id) = 0;
     virtual Result<Lease> release(const LockKey& key, LockId lock_id) = 0;
+    // The same for a member of an aggregate.
+    [[nodiscard]] virtual Result<Lease> guard(const CoarseGrained& aggregates,
+                                              const LockKey& member, LockId lock_id) = 0;
+    virtual Result<Lease> release(const CoarseGrained& aggregates, const LockKey& member,
+                                  LockId lock_id) = 0;
 
     virtual void write(const std::string& record, const std::string& text) = 0;
     // Empty if nothing was written.

@@ -137,6 +137,20 @@ Result<Lease> MariadbConnection::release(const LockKey& key, LockId lock_id) {
                                         : mariadb::release(connection_, key, lock_id);
 }
 
+Result<Lease> MariadbConnection::guard(const CoarseGrained& aggregates, const LockKey& member,
+                                       LockId lock_id) {
+    return product_ == MariadbOr::mysql
+               ? aggregates.guard(mysql::guard, connection_, member, lock_id)
+               : aggregates.guard(mariadb::guard, connection_, member, lock_id);
+}
+
+Result<Lease> MariadbConnection::release(const CoarseGrained& aggregates, const LockKey& member,
+                                         LockId lock_id) {
+    return product_ == MariadbOr::mysql
+               ? aggregates.release(mysql::release, connection_, member, lock_id)
+               : aggregates.release(mariadb::release, connection_, member, lock_id);
+}
+
 mariadb::Login login_of_the_tests(MariadbOr product) {
     return {.host = "127.0.0.1",
             .port = product == MariadbOr::mysql ? leasehold::testing::shared_mysql().port()
@@ -172,6 +186,14 @@ public:
     }
     Result<Lease> release(const LockKey& key, LockId lock_id) override {
         return connection_.release(key, lock_id);
+    }
+    Result<Lease> guard(const CoarseGrained& aggregates, const LockKey& member,
+                        LockId lock_id) override {
+        return connection_.guard(aggregates, member, lock_id);
+    }
+    Result<Lease> release(const CoarseGrained& aggregates, const LockKey& member,
+                          LockId lock_id) override {
+        return connection_.release(aggregates, member, lock_id);
     }
     void write(const std::string& record, const std::string& text) override {
         connection_.run("insert into app_records values (" + connection_.quoted(record) + ", " +

@@ -43,6 +43,9 @@ public:
     [[nodiscard]] Result<Lease> guard(const LockKey& key, LockId lock_id,
                                       Duration patience = Limits{}.busy_patience);
     Result<Lease> release(const LockKey& key, LockId lock_id);
+    [[nodiscard]] Result<Lease> guard(const CoarseGrained& aggregates, const LockKey& member,
+                                      LockId lock_id);
+    Result<Lease> release(const CoarseGrained& aggregates, const LockKey& member, LockId lock_id);
 
     // See CallerTransaction.
     void die();

@@ -83,6 +83,14 @@ public:
     Result<Lease> release(const LockKey& key, LockId lock_id) override {
         return sqlite::release(connection_.get(), key, lock_id);
     }
+    Result<Lease> guard(const CoarseGrained& aggregates, const LockKey& member,
+                        LockId lock_id) override {
+        return aggregates.guard(sqlite::guard, connection_.get(), member, lock_id);
+    }
+    Result<Lease> release(const CoarseGrained& aggregates, const LockKey& member,
+                          LockId lock_id) override {
+        return aggregates.release(sqlite::release, connection_.get(), member, lock_id);
+    }
     void write(const std::string& record, const std::string& text) override {
         connection_.run(
             "insert into app_records values (?, ?) on conflict (record) do update set text = "

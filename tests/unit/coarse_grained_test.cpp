@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+#include <vector>
+
 #include <leasehold/coarse_grained.hpp>
 
 #include "unit/manual_clock.hpp"
@@ -65,6 +69,34 @@ TEST_F(CoarseGrainedTest, ALeaseIsCheckedAndReleasedThroughAnyMember) {
     EXPECT_FALSE(aggregates.release({"Address", "8/home"}, lease->lock_id));
     EXPECT_TRUE(aggregates.release({"Address", "7/work"}, lease->lock_id));
     EXPECT_TRUE(aggregates.try_lock({"Customer", "7"}, {.owner = "bob"}));
+}
+
+// Stands for a store's own type, as PGconn does.
+struct Transaction {
+    std::vector<std::string> asked{};
+};
+
+Result<Lease> ask(Transaction* transaction, const LockKey& key, LockId lock_id,
+                  Duration busy_patience) {
+    transaction->asked.push_back(
+        key.to_string() + " for " +
+        std::to_string(
+            std::chrono::duration_cast<std::chrono::milliseconds>(busy_patience).count()) +
+        " ms");
+    return Lease{.key = key, .lock_id = lock_id};
+}
+
+TEST_F(CoarseGrainedTest, InATransactionTheRootIsGuardedAndReleased) {
+    Transaction transaction;
+    const LockId lock_id = LockId::random();
+    const auto guarded = aggregates.guard(ask, &transaction, {"Address", "7/home"}, lock_id, 5ms);
+    ASSERT_TRUE(guarded);
+    EXPECT_EQ(guarded->lock_id, lock_id);
+    EXPECT_TRUE(aggregates.release(ask, &transaction, {"Address", "7/work"}, lock_id, 7ms));
+    EXPECT_TRUE(aggregates.guard(ask, &transaction, {"Order", "1"}, lock_id, 9ms));
+    EXPECT_EQ(transaction.asked,
+              (std::vector<std::string>{"Customer/7 for 5 ms", "Customer/7 for 7 ms",
+                                        "Order/1 for 9 ms"}));
 }
 
 }  // namespace
