@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <leasehold/expected.hpp>
 #include <leasehold/lock_key.hpp>
 
 namespace leasehold {

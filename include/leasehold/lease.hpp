@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <leasehold/expected.hpp>
 #include <leasehold/lock_id.hpp>
 #include <leasehold/lock_key.hpp>
 #include <leasehold/time.hpp>

@@ -3,10 +3,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <functional>
 #include <string>
 #include <string_view>
+
+#include <leasehold/expected.hpp>
 
 namespace leasehold {
 

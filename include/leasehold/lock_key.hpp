@@ -3,11 +3,12 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <leasehold/expected.hpp>
 
 namespace leasehold {
 
