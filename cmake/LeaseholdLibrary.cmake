@@ -1,44 +1,125 @@
-# leasehold_library(NAME HEADERS ... SOURCES ... [LINKS ...] [PRIVATE_LINKS ...])
+# leasehold_library(NAME HEADERS ... [SOURCES ...] [LINKS ...] [PRIVATE_LINKS ...] [FINDS ...] [PKG_CONFIG ...])
 #   One box of the design: target leasehold_NAME (the whole library is just `leasehold`), used as
-#   leasehold::NAME. HEADERS are below include/leasehold; each is compiled on its own, so that a
-#   header which needs another include fails the build.
+#   leasehold::NAME, and a component of the installed package. HEADERS are below include/leasehold; tests/package
+#   compiles each on its own. Without SOURCES the library is headers alone. BUILD_SHARED_LIBS chooses static or shared.
+#
+#   Who links a static library or headers alone needs the libraries behind them too:
+#   FINDS        the packages with their targets, each as the arguments of find_dependency: "Boost COMPONENTS json"
+#   PKG_CONFIG   the modules of pkg-config, or the linker flag of a library that has none: sqlite3 -lboost_json
 function(leasehold_library name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;LINKS;PRIVATE_LINKS")
-    set(target leasehold_${name})
-    if(name STREQUAL "leasehold")
-        set(target leasehold)
-    endif()
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;LINKS;PRIVATE_LINKS;FINDS;PKG_CONFIG")
+    leasehold_target_of(${name} target)
     list(TRANSFORM arg_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/include/leasehold/")
 
-    add_library(${target} STATIC ${arg_SOURCES})
+    if(arg_SOURCES)
+        add_library(${target} ${arg_SOURCES})
+        set(scope PUBLIC)
+        target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+        target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS})
+    else()
+        add_library(${target} INTERFACE)
+        set(scope INTERFACE)
+    endif()
     add_library(leasehold::${name} ALIAS ${target})
-    target_sources(${target} PUBLIC FILE_SET HEADERS
+    target_sources(${target} ${scope} FILE_SET HEADERS
         BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${arg_HEADERS})
-    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    target_compile_features(${target} PUBLIC cxx_std_23)
-    target_link_libraries(${target} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+    target_compile_features(${target} ${scope} cxx_std_23)
+    target_link_libraries(${target} ${scope} ${arg_LINKS})
+
     # leasehold-config.cmake defines leasehold::leasehold.
     set(export_name ${name})
     if(name STREQUAL "leasehold")
         set(export_name open_store)
     endif()
+    # A minor version may change the ABI, as long as the major version is 0.
     set_target_properties(${target} PROPERTIES
         EXPORT_NAME ${export_name}
-        VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+        DEFINE_SYMBOL ""  # static and shared are compiled alike
+        VERSION ${PROJECT_VERSION}
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        LEASEHOLD_FINDS "${arg_FINDS}"
+        LEASEHOLD_PKG_CONFIG "${arg_PKG_CONFIG}")
+
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "SHARED_LIBRARY")
+        set(exports "${PROJECT_SOURCE_DIR}/cmake/leasehold.map")
+        target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
+        set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
+        leasehold_find_libraries_from(${target} "$ORIGIN")
+    endif()
 endfunction()
 
-# leasehold_install(NAME ...): installs the libraries as a package with one component each.
+# leasehold_find_libraries_from(TARGET PATH): once installed, TARGET looks for the shared libraries in PATH, unless the
+# one who builds has chosen CMAKE_INSTALL_RPATH.
+function(leasehold_find_libraries_from target path)
+    if(BUILD_SHARED_LIBS AND NOT DEFINED CMAKE_INSTALL_RPATH)
+        set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}")
+    endif()
+endfunction()
+
+function(leasehold_target_of name result)
+    set(target leasehold_${name})
+    if(name STREQUAL "leasehold")
+        set(target leasehold)
+    endif()
+    set(${result} ${target} PARENT_SCOPE)
+endfunction()
+
+# leasehold_component(NAME): what users of the component need. Sets
+#   static       whether they link what the component links privately
+#   components   the other components it links
+#   finds, pkg_config   see leasehold_library
+function(leasehold_component name)
+    leasehold_target_of(${name} target)
+    get_target_property(type ${target} TYPE)
+    set(static TRUE)
+    if(type STREQUAL "SHARED_LIBRARY")
+        set(static FALSE)
+    endif()
+    get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+    list(FILTER links INCLUDE REGEX "^leasehold::")
+    list(TRANSFORM links REPLACE "^leasehold::" "")
+    get_target_property(finds ${target} LEASEHOLD_FINDS)
+    get_target_property(pkg_config ${target} LEASEHOLD_PKG_CONFIG)
+    foreach(variable IN ITEMS finds pkg_config)
+        if(NOT ${variable})
+            set(${variable})
+        endif()
+    endforeach()
+    set(type ${type} PARENT_SCOPE)
+    set(static ${static} PARENT_SCOPE)
+    set(components ${links} PARENT_SCOPE)
+    set(finds "${finds}" PARENT_SCOPE)
+    set(pkg_config "${pkg_config}" PARENT_SCOPE)
+endfunction()
+
+# leasehold_install(NAME ...): installs the libraries as a package with one component each. Those that a library links
+# come before it.
 function(leasehold_install)
     include(CMakePackageConfigHelpers)
     set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
+    set(LEASEHOLD_NEEDS)
     foreach(name IN LISTS ARGN)
-        set(target leasehold_${name})
-        if(name STREQUAL "leasehold")
-            set(target leasehold)
-        endif()
+        leasehold_target_of(${name} target)
         install(TARGETS ${target} EXPORT leasehold-${name}
-            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" FILE_SET HEADERS)
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            FILE_SET HEADERS)
         install(EXPORT leasehold-${name} NAMESPACE leasehold:: DESTINATION "${package_dir}")
+        leasehold_component(${name})
+        set(all_of_${name})
+        foreach(component IN LISTS components)
+            list(APPEND all_of_${name} ${all_of_${component}} ${component})
+        endforeach()
+        list(REMOVE_DUPLICATES all_of_${name})
+        list(JOIN all_of_${name} " " all)
+        string(APPEND LEASEHOLD_NEEDS "set(leasehold_components_of_${name} ${all})\n")
+        if(static)
+            list(TRANSFORM finds REPLACE "(.+)" "\"\\1\"")
+            list(JOIN finds " " finds)
+            string(APPEND LEASEHOLD_NEEDS "set(leasehold_packages_of_${name} ${finds})\n")
+        endif()
+        leasehold_install_pkgconfig(${name})
     endforeach()
     set(LEASEHOLD_COMPONENTS ${ARGN})
     configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/leasehold-config.cmake.in"
@@ -50,43 +131,37 @@ function(leasehold_install)
         "${PROJECT_BINARY_DIR}/leasehold-config-version.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindMariaDBClient.cmake"
         DESTINATION "${package_dir}")
-    leasehold_install_pkgconfig(${ARGN})
 endfunction()
 
-# leasehold_install_pkgconfig(NAME ...): leasehold.pc, for builds without CMake. The libraries are
-# static, so that it lists all of them and everything they need.
-function(leasehold_install_pkgconfig)
-    set(libraries leasehold ${ARGN})
-    list(REMOVE_DUPLICATES libraries)
-    # A static library comes before the libraries it needs: mysql before mariadb. All need core.
-    list(REMOVE_ITEM libraries leasehold core asio)
-    list(REVERSE libraries)
-    list(TRANSFORM libraries PREPEND "-lleasehold_")
-    list(PREPEND libraries "-lleasehold")
-    list(APPEND libraries "-lleasehold_core")
-    set(packages)
-    if("sqlite" IN_LIST ARGN)
-        list(APPEND packages sqlite3)
+# leasehold_install_pkgconfig(NAME): leasehold_NAME.pc (the whole library: leasehold.pc), for builds without CMake.
+function(leasehold_install_pkgconfig name)
+    leasehold_component(${name})
+    leasehold_target_of(${name} LEASEHOLD_PC_NAME)
+    set(modules ${pkg_config})
+    list(FILTER modules EXCLUDE REGEX "^-")
+    set(flags ${pkg_config})
+    list(FILTER flags INCLUDE REGEX "^-")
+    list(TRANSFORM components PREPEND leasehold_)
+    set(LEASEHOLD_PC_REQUIRES ${components})
+    set(LEASEHOLD_PC_LIBS)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+        set(LEASEHOLD_PC_LIBS "-L\${libdir}" -l${LEASEHOLD_PC_NAME})
     endif()
-    if("postgres" IN_LIST ARGN)
-        list(APPEND packages libpq)
+    if(static)
+        list(APPEND LEASEHOLD_PC_REQUIRES ${modules})
+        list(APPEND LEASEHOLD_PC_LIBS ${flags})
     endif()
-    if("mariadb" IN_LIST ARGN)
-        list(APPEND packages libmariadb)
+    if(name STREQUAL "core")
+        list(APPEND LEASEHOLD_PC_LIBS -pthread)
     endif()
-    if("etcd" IN_LIST ARGN OR "http" IN_LIST ARGN)
-        list(APPEND packages openssl)
-        list(APPEND libraries "-lboost_json")  # Boost has no .pc file
-    endif()
-    list(APPEND libraries "-pthread")
-    list(JOIN libraries " " LEASEHOLD_PC_LIBS)
-    list(JOIN packages ", " LEASEHOLD_PC_REQUIRES)
+    list(JOIN LEASEHOLD_PC_REQUIRES ", " LEASEHOLD_PC_REQUIRES)
+    list(JOIN LEASEHOLD_PC_LIBS " " LEASEHOLD_PC_LIBS)
     # Relative to the file itself, so that the prefix can be chosen when installing.
     cmake_path(SET here "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
     cmake_path(RELATIVE_PATH here BASE_DIRECTORY "/prefix" OUTPUT_VARIABLE below)
     string(REGEX REPLACE "[^/]+" ".." LEASEHOLD_PC_UP "${below}")
     configure_file("${PROJECT_SOURCE_DIR}/cmake/leasehold.pc.in"
-        "${PROJECT_BINARY_DIR}/leasehold.pc" @ONLY)
-    install(FILES "${PROJECT_BINARY_DIR}/leasehold.pc"
+        "${PROJECT_BINARY_DIR}/${LEASEHOLD_PC_NAME}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${LEASEHOLD_PC_NAME}.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
