@@ -1,10 +1,11 @@
-# Installs a build tree into a temporary prefix, and builds and runs a project against it.
+# Runs the commands of docs/library.md, and uses the library from projects outside the tree.
 #   cmake -DBUILD=<build tree> -DSTORES=sqlite,postgres,mariadb,mysql,etcd -DWORK=<folder> -DCOMPILER=<c++>
 #         -DFLAGS=<its flags> -P package_test.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" STORES "${STORES}")
 set(prefix "${WORK}/prefix")
 set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
+get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 file(REMOVE_RECURSE "${WORK}")
 
 function(run)
@@ -30,17 +31,19 @@ function(expect_no text part)
     endif()
 endfunction()
 
-# configure(NAME COMPONENTS): the command that configures the consumer in ${WORK}/NAME.
+# configure(NAME COMPONENTS [PREFIX]): the command that configures the consumer in ${WORK}/NAME.
 function(configure name components)
     list(JOIN components "," components)
+    set(found_in "${prefix}" ${ARGN})
+    list(GET found_in -1 found_in)
     set(command
-        "${CMAKE_COMMAND}" -S "${consumer}" -B "${WORK}/${name}" "-DCMAKE_PREFIX_PATH=${prefix}"
+        "${CMAKE_COMMAND}" -S "${consumer}" -B "${WORK}/${name}" "-DCMAKE_PREFIX_PATH=${found_in}"
         "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
         "-DCOMPONENTS=${components}" PARENT_SCOPE)
 endfunction()
 
 function(use name components)
-    configure(${name} "${components}")
+    configure(${name} "${components}" ${ARGN})
     run(${command})
     run("${CMAKE_COMMAND}" --build "${WORK}/${name}")
     run("${CMAKE_COMMAND}" -E chdir "${WORK}/${name}" ./consumer)
@@ -48,7 +51,50 @@ function(use name components)
     set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+# read_block(SECTION LANGUAGE N RESULT): the Nth block of that language in a section of docs/library.md, from 1.
+file(READ "${source}/docs/library.md" page)
+function(read_block section language n result)
+    string(FIND "${page}" "\n## ${section}\n" begin)
+    if(section STREQUAL "")
+        set(begin 0)
+    endif()
+    string(SUBSTRING "${page}" ${begin} -1 text)
+    foreach(_ RANGE 1 ${n})
+        string(FIND "${text}" "\n```${language}\n" begin)
+        if(begin EQUAL -1)
+            message(FATAL_ERROR "docs/library.md has no block ${n} of ${language} in '${section}'")
+        endif()
+        string(LENGTH "\n```${language}\n" length)
+        math(EXPR begin "${begin} + ${length}")
+        string(SUBSTRING "${text}" ${begin} -1 text)
+    endforeach()
+    string(FIND "${text}" "```" end)
+    string(SUBSTRING "${text}" 0 ${end} text)
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# project_of_the_page(NAME LISTS): a project with the page's program in ${WORK}/NAME.
+function(project_of_the_page name lists)
+    file(MAKE_DIRECTORY "${WORK}/${name}")
+    read_block("" cpp 1 program)
+    file(WRITE "${WORK}/${name}/app.cpp" "${program}")
+    file(WRITE "${WORK}/${name}/CMakeLists.txt" "${lists}")
+endfunction()
+
+# shell(NAME COMMANDS [VARIABLE=VALUE ...]): runs commands of the page in ${WORK}/NAME.
+function(shell name commands)
+    file(WRITE "${WORK}/commands" "${commands}")
+    run("${CMAKE_COMMAND}" -E chdir "${WORK}/${name}"
+        "${CMAKE_COMMAND}" -E env "LEASEHOLD=${source}" "PREFIX=${prefix}" ${ARGN} bash -eux "${WORK}/commands")
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(quick "CMAKE_TOOLCHAIN_FILE=${CMAKE_CURRENT_LIST_DIR}/quick.cmake" CMAKE_GENERATOR=Ninja)
+
+read_block("Installed, with CMake" sh 1 commands)
+string(REPLACE "$LEASEHOLD/build/release" "${BUILD}" commands "${commands}")
+file(MAKE_DIRECTORY "${WORK}")
+shell(. "${commands}")
 
 if(EXISTS "${BUILD}/leasehold")
     run("${prefix}/bin/leasehold" --help)
@@ -109,22 +155,123 @@ foreach(store IN LISTS STORES)
     expect("${output}" "${store}: l")
 endforeach()
 
-use(all-stores "${STORES}")
-foreach(store IN LISTS STORES)
-    expect("${output}" "${store}: l")
-endforeach()
-
-# A project that uses one store needs the driver of that store alone.
-use(only-sqlite "sqlite")
-expect("${output}" "sqlite: locked and released")
-file(READ "${WORK}/only-sqlite/imported_targets.txt" targets)
+# The page's ways to use what was installed. A project that uses one store needs the driver of that store alone.
+read_block("Installed, with CMake" cmake 1 lists)
+project_of_the_page(installed "${lists}
+    get_directory_property(targets IMPORTED_TARGETS)
+    file(WRITE \${CMAKE_BINARY_DIR}/imported_targets.txt \"\${targets}\")\n")
+read_block("Installed, with CMake" sh 2 commands)
+shell(installed "${commands}")
+expect("${output}" "locked Order/1")
+file(READ "${WORK}/installed/build/imported_targets.txt" targets)
 expect("${targets}" "leasehold::sqlite")
 expect_no("${targets}" "leasehold::postgres")
 expect_no("${targets}" "PostgreSQL::PostgreSQL")
 expect_no("${targets}" "MariaDB::Client")
+read_block("Installed, without CMake" sh 1 commands)
+shell(installed "${commands}")
+expect("${output}" "locked Order/1")
+expect("${output}" "-lsqlite3")
+expect_no("${output}" "-lpq")
 
-use(asio "memory;asio")
+# As a subproject, Leasehold changes nothing of the project, builds what the project links, and installs nothing.
+set(watched CMAKE_CXX_STANDARD CMAKE_CXX_EXTENSIONS CMAKE_CXX_FLAGS CMAKE_BUILD_TYPE CMAKE_MODULE_PATH
+    CMAKE_POSITION_INDEPENDENT_CODE CMAKE_EXPORT_COMPILE_COMMANDS CMAKE_INSTALL_RPATH BUILD_SHARED_LIBS BUILD_TESTING)
+list(JOIN watched " " watched)
+set(remember "
+foreach(variable IN ITEMS ${watched})
+    set(before_\${variable} \"\${\${variable}}\")
+endforeach()\n")
+set(compare "
+foreach(variable IN ITEMS ${watched})
+    if(NOT \"\${\${variable}}\" STREQUAL \"\${before_\${variable}}\")
+        message(FATAL_ERROR \"\${variable} has become '\${\${variable}}'\")
+    endif()
+endforeach()
+foreach(property IN ITEMS COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES LINK_OPTIONS LINK_LIBRARIES)
+    get_directory_property(value \${property})
+    if(value)
+        message(FATAL_ERROR \"the project's \${property} are '\${value}'\")
+    endif()
+endforeach()\n")
+read_block("As a subproject" cmake 1 lists)
+string(REPLACE "\n# The stores" "${remember}\n# The stores" lists "${lists}")
+project_of_the_page(subproject "${lists}${compare}")
+file(MAKE_DIRECTORY "${WORK}/subproject/third_party")
+file(CREATE_LINK "${source}" "${WORK}/subproject/third_party/leasehold" SYMBOLIC)
+read_block("As a subproject" sh 1 commands)
+shell(subproject "${commands}" CXX=clang++-19 ${quick})
+expect("${output}" "locked Order/1")
+file(GLOB_RECURSE built RELATIVE "${WORK}/subproject/build" "${WORK}/subproject/build/*.a" "${WORK}/subproject/build/*.so*")
+list(SORT built)
+if(NOT built STREQUAL "third_party/leasehold/libleasehold_core.a;third_party/leasehold/libleasehold_sqlite.a")
+    message(FATAL_ERROR "the subproject has built ${built}")
+endif()
+run("${CMAKE_COMMAND}" --install "${WORK}/subproject/build" --prefix "${WORK}/subproject/prefix")
+if(EXISTS "${WORK}/subproject/prefix")
+    message(FATAL_ERROR "the subproject has installed files:\n${output}")
+endif()
+run("${CMAKE_COMMAND}" --build "${WORK}/subproject/build" --target help)
+foreach(target IN ITEMS leasehold_unit leasehold_server leasehold_command quickstart customers leasehold_compare)
+    expect_no("${output}" "${target}:")
+endforeach()
+
+# With FetchContent, the same project; with all stores.
+read_block("As a subproject" cmake 2 fetching)
+string(REPLACE "add_subdirectory(third_party/leasehold)\n" "${fetching}" fetched "${lists}")
+string(REGEX REPLACE "set\\(LEASEHOLD_[A-Z]+ OFF\\)\n" "" fetched "${fetched}")
+expect("${fetched}" "FetchContent_MakeAvailable")
+file(WRITE "${WORK}/subproject/CMakeLists.txt" "${fetched}${compare}")
+shell(subproject "cmake -S . -B fetched" CXX=clang++-19 ${quick})
+
+# The same project with shared libraries: only linked again. Compiled by Clang, they are used by a program of any compiler.
+file(WRITE "${WORK}/subproject/CMakeLists.txt" "${lists}${compare}")
+set(shared_prefix "${WORK}/shared-prefix")
+read_block("Shared libraries" sh 1 commands)
+shell(subproject "${commands}" "PREFIX=${shared_prefix}" CXX=clang++-19 ${quick})
+use(shared "sqlite" "${shared_prefix}")
+expect("${output}" "sqlite: locked and released")
+expect("${output}" "exceptions: caught")
+file(READ "${WORK}/shared/imported_targets.txt" targets)
+expect_no("${targets}" "SQLite::SQLite3")
+run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${shared_prefix}/lib/pkgconfig" pkg-config --libs leasehold_sqlite)
+expect("${output}" "-lleasehold_sqlite")
+expect_no("${output}" "-lsqlite3")
+file(GLOB libraries "${shared_prefix}/lib/*.so")
+list(LENGTH libraries number)
+if(NOT number EQUAL 4) # core, memory, sqlite and leasehold
+    message(FATAL_ERROR "expected four shared libraries, got ${libraries}")
+endif()
+foreach(library IN LISTS libraries)
+    cmake_path(GET library FILENAME name)
+    run(readelf --dynamic --wide "${library}")
+    string(REGEX MATCH "soname: \\[[^\n]*" soname "${output}")
+    if(NOT soname MATCHES "\\[${name}\\.[0-9]+\\.[0-9]+\\]")
+        message(FATAL_ERROR "${name} has the ${soname}")
+    endif()
+    expect("${output}" "[$ORIGIN]")
+    # Nothing is exported but names of Leasehold, and the std::hash of its types.
+    run(nm --dynamic --defined-only --format=just-symbols "${library}")
+    string(REGEX REPLACE "_Z(T[ISTV]|GV|T[hv][^_]*_([^_]*_)?)?Z?N[KRO]*9leasehold[^\n]*\n" "" names "${output}")
+    if(names STREQUAL output)
+        message(FATAL_ERROR "${name} exports no name of Leasehold")
+    endif()
+    string(REGEX REPLACE "_ZNKSt4hashIN9leasehold[^\n]*\n" "" names "${names}")
+    string(STRIP "${names}" names)
+    if(names)
+        message(FATAL_ERROR "${name} exports\n${names}")
+    endif()
+endforeach()
+
+run("${CMAKE_CURRENT_LIST_DIR}/headers" "${prefix}/include")
+message(STATUS "${output}")
+
+# Component by component.
+use(components "${STORES};memory;asio")
 expect("${output}" "asio: locked")
+foreach(store IN LISTS STORES)
+    expect("${output}" "${store}: l")
+endforeach()
 
 # Linking open_store() without asking for it says what is missing.
 configure(not-asked-for "sqlite")
@@ -145,7 +292,6 @@ expect("${output}" "leasehold was built without the component 'nosuch'; it has: 
 
 # Nothing that was installed may know where it was built.
 file(GLOB_RECURSE files "${prefix}/*.cmake" "${prefix}/*.hpp" "${prefix}/*.pc")
-get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 foreach(file IN LISTS files)
     file(READ "${file}" text)
     expect_no("${text}" "${source}")

@@ -46,6 +46,23 @@ namespace {
     std::printf("%s: locked and released\n", name);
 }
 
+// Thrown in the library, caught here.
+[[maybe_unused]] void expect_exceptions(std::unique_ptr<leasehold::Store> (*open_missing)()) {
+    int caught = 0;
+    try {
+        (void)leasehold::LockKey{"", "1"};
+    } catch (const leasehold::BadRequest&) {
+        ++caught;
+    }
+    try {
+        (void)open_missing();
+    } catch (const leasehold::StoreFault&) {
+        ++caught;
+    }
+    if (caught != 2) throw std::runtime_error{"an exception was not caught"};
+    std::printf("exceptions: caught\n");
+}
+
 // There is no server here: that it says so proves that the store and its driver were linked.
 template <class Open>
 [[maybe_unused]] void expect_no_server(const char* name, Open open) {
@@ -97,6 +114,7 @@ int main() {
 #endif
 #ifdef WITH_SQLITE
         use("sqlite", leasehold::sqlite::open(file));
+        expect_exceptions(+[] { return leasehold::sqlite::open("missing/folder/consumer.db"); });
 #endif
 #ifdef WITH_POSTGRES
         expect_no_server("postgres", [] {
