@@ -11,6 +11,8 @@
 namespace leasehold::testing {
 namespace {
 
+using namespace std::chrono_literals;
+
 // An address "7/home" belongs to customer 7.
 LockKey root_of(const LockKey& member) {
     if (member.type() != "Address") return member;

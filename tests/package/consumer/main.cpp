@@ -10,6 +10,7 @@
 #include <leasehold/leasehold.hpp>
 #else
 #include <leasehold/lock_manager.hpp>
+#include <leasehold/store.hpp>
 #endif
 #ifdef WITH_SQLITE
 #include <leasehold/stores/sqlite.hpp>
