@@ -13,8 +13,7 @@ namespace leasehold::server {
 namespace json = boost::json;
 
 void HttpRequest::drop_body() {
-    body.clear();
-    if (body.capacity() > kept_body_bytes) body.shrink_to_fit();
+    empty_for_reuse(body);
     body_share.give_back();
 }
 

@@ -20,8 +20,8 @@ class BodyStream;
 struct Token;  // access/tokens.hpp
 
 struct HttpRequest {
-    // A connection keeps the memory of a body up to this size for the next request.
-    static constexpr std::size_t kept_body_bytes = 16 * 1024;
+    // A body of up to this size does not count as a large one.
+    static constexpr std::size_t small_body_bytes = 16 * 1024;
 
     std::string method;  // as it was sent: "GET", "LOCK"
     std::string target;  // in origin form: "/path?query"

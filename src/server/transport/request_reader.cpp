@@ -209,20 +209,20 @@ bool RequestReader::take_expect_continue() {
 }
 
 RequestReader::State RequestReader::next() {
-    request_.method.clear();
-    request_.target.clear();
-    request_.content_type.clear();
-    request_.if_none_match.clear();
-    request_.accept.clear();
-    request_.accept_encoding.clear();
-    request_.host.clear();
+    empty_for_reuse(request_.method);
+    empty_for_reuse(request_.target);
+    empty_for_reuse(request_.content_type);
+    empty_for_reuse(request_.if_none_match);
+    empty_for_reuse(request_.accept);
+    empty_for_reuse(request_.accept_encoding);
+    empty_for_reuse(request_.host);
     request_.authorization.reset();
     request_.origin.reset();
     request_.asks_permission = false;
     request_.fields.clear();
     request_.let_in = false;
     request_.token.reset();
-    request_.audit_id.clear();
+    empty_for_reuse(request_.audit_id);
     request_.drop_body();
     request_.body_bytes = 0;
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

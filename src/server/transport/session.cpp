@@ -21,7 +21,6 @@ using State = RequestReader::State;
 
 constexpr std::chrono::milliseconds unbounded{-1};
 constexpr std::chrono::seconds linger_deadline{2};
-constexpr std::size_t kept_reply_bytes = 16 * 1024;
 
 // Assigning an empty text would keep the memory.
 void free_text(std::string& text) {
@@ -265,7 +264,7 @@ Task<void> Session::run() {
         // client has read the answer.
         if (sent && last_) lingering_ = true;
         if (!sent || last_) break;
-        if (out_.capacity() > kept_reply_bytes) free_text(out_);
+        empty_for_reuse(out_);
         reader_.next();
     }
     if (tls_) tls_->say_goodbye();
@@ -345,7 +344,7 @@ State Session::refuse(Reply refusal) {
 State Session::admit_more(std::shared_ptr<void>& receiving) {
     HttpRequest& request = reader_.request();
     MemoryBudget::Share& share = request.body_share;
-    if (request.body.size() <= HttpRequest::kept_body_bytes) return State::body;
+    if (request.body.size() <= HttpRequest::small_body_bytes) return State::body;
     const auto room =
         share.grow_to(dispatcher_.bodies(), id_of(request.token.get()), request.body.size());
     if (room == MemoryBudget::Room::enough) {
@@ -490,7 +489,7 @@ Task<void> Session::send_stream(std::shared_ptr<BodyStream> stream) {
         if (state == BodyStream::State::lost) break;
         if (out_.empty() && Clock::now() >= next_heartbeat) stream->print_heartbeat(out_);
         if (out_.empty()) {
-            if (out_.capacity() > kept_reply_bytes) free_text(out_);
+            empty_for_reuse(out_);
             auto wakes_at = next_heartbeat;
             if (token && !expired) wakes_at = std::min(wakes_at, Clock::now() + time_left(*token));
             news->timer.expires_at(wakes_at);
