@@ -61,6 +61,7 @@ struct Certificate::Contents {
     std::string names{};
     const Certificate* issuer = nullptr;  // nullptr: itself
     bool signs_others = false;
+    bool rsa = false;
     std::chrono::seconds life = std::chrono::hours{24};
 };
 
@@ -73,14 +74,21 @@ Certificate::Certificate(const std::filesystem::path& folder, const std::string&
                          std::chrono::seconds life)
     : Certificate{folder, name, Contents{.names = names, .issuer = &authority, .life = life}} {}
 
-Certificate Certificate::authority(const std::filesystem::path& folder, const std::string& name) {
-    return {folder, name, Contents{.signs_others = true}};
+Certificate Certificate::authority(const std::filesystem::path& folder, const std::string& name,
+                                   const Certificate* issuer) {
+    return {folder, name, Contents{.issuer = issuer, .signs_others = true}};
+}
+
+Certificate Certificate::with_rsa_key(const std::filesystem::path& folder, const std::string& name,
+                                      const std::string& names) {
+    return {folder, name, Contents{.names = names, .rsa = true}};
 }
 
 Certificate::Certificate(const std::filesystem::path& folder, const std::string& name,
                          const Contents& contents)
     : file{folder / (name + ".pem")}, key{folder / (name + ".key")} {
-    const Key pair{EVP_EC_gen("P-256"), EVP_PKEY_free};
+    constexpr std::size_t rsa_bits = 2048;
+    const Key pair{contents.rsa ? EVP_RSA_gen(rsa_bits) : EVP_EC_gen("P-256"), EVP_PKEY_free};
     const Signed certificate{X509_new(), X509_free};
     require_openssl(pair != nullptr && certificate != nullptr);
     X509_set_version(certificate.get(), X509_VERSION_3);

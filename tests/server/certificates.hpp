@@ -19,9 +19,14 @@ struct Certificate {
                 const std::string& names, const Certificate& authority,
                 std::chrono::seconds life = std::chrono::hours{24});
 
-    // An authority, which signs others.
+    // An authority, which signs others. Signed by another authority if one is given.
     [[nodiscard]] static Certificate authority(const std::filesystem::path& folder,
-                                               const std::string& name);
+                                               const std::string& name,
+                                               const Certificate* issuer = nullptr);
+    // Signed by itself, with an RSA key instead of a key on an elliptic curve.
+    [[nodiscard]] static Certificate with_rsa_key(const std::filesystem::path& folder,
+                                                  const std::string& name,
+                                                  const std::string& names);
     // Writes the list of the certificates that this authority has revoked; returns its path.
     [[nodiscard]] std::string revoke(const std::vector<const Certificate*>& revoked) const;
 

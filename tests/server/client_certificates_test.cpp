@@ -48,6 +48,14 @@ protected:
         return {folder_.path(), name, names, authority_};
     }
 
+    // A file with the contents of all these files.
+    [[nodiscard]] std::string joined(const std::vector<std::string>& files) const {
+        std::string path = folder_.path() / "joined.pem";
+        std::ofstream all{path};
+        for (const std::string& file : files) all << std::ifstream{file}.rdbuf();
+        return path;
+    }
+
     TemporaryFolder folder_;
     Certificate certificate_{folder_.path(), "server", "DNS:localhost"};
     Certificate authority_ = Certificate::authority(folder_.path(), "authority");
@@ -119,13 +127,40 @@ TEST_F(ClientCertificates, ThatTheirAuthorityHasRevokedAreRefusedAfterAReload) {
     Client open = connect(&revoked);
     ASSERT_EQ(open.ask("GET", "/v1/locks").status, 200U);
     const std::string list = authority_.revoke({&revoked});
-    const std::string both = folder_.path() / "both.pem";
-    std::ofstream{both} << std::ifstream{authority_.file}.rdbuf() << std::ifstream{list}.rdbuf();
-    server_.use(trusting(both));
+    server_.use(trusting(joined({authority_.file, list})));
     EXPECT_TRUE(open.closed());
     EXPECT_EQ(status(&revoked), 0U);
     EXPECT_EQ(status(&good), 200U);
     EXPECT_EQ(status(nullptr, shows("secret")), 200U);
+}
+
+TEST_F(ClientCertificates, OfAnAuthorityThatWasRevokedAreRefused) {
+    const Certificate below = Certificate::authority(folder_.path(), "below", &authority_);
+    const Certificate own{folder_.path(), "till-1", "", below};
+    const std::string none_of_below = below.revoke({});
+    server_.use(
+        trusting(joined({authority_.file, below.file, authority_.revoke({}), none_of_below})));
+    EXPECT_EQ(status(&own), 200U);
+    server_.use(trusting(
+        joined({authority_.file, below.file, authority_.revoke({&below}), none_of_below})));
+    EXPECT_EQ(status(&own), 0U);
+    EXPECT_EQ(status(nullptr, shows("secret")), 200U);
+}
+
+// Otherwise every client of that authority would be refused, and nobody would know why.
+TEST_F(ClientCertificates, NeedAListOfRevokedOnesFromEveryAuthorityOrFromNone) {
+    const Certificate below = Certificate::authority(folder_.path(), "below", &authority_);
+    const std::string some = joined({authority_.file, below.file, below.revoke({})});
+    try {
+        (void)trusting(some);
+        ADD_FAILURE() << "accepted";
+    } catch (const BadRequest& bad) {
+        EXPECT_EQ(std::string{bad.what()},
+                  "the file of client authorities '" + some +
+                      "' cannot be used: it has lists of revoked certificates (CRLs), but none of "
+                      "the authority 'CN=authority'; add that list, also if it is empty");
+    }
+    EXPECT_NO_THROW((void)trusting(joined({authority_.file, below.file})));
 }
 
 TEST_F(ClientCertificates, AreShownByTheHttpStore) {

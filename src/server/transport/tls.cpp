@@ -8,8 +8,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -94,12 +96,52 @@ std::chrono::sys_seconds end_of(const X509* certificate) {
     return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&end)}};
 }
 
-bool has_revocations(X509_STORE* store) {
-    STACK_OF(X509_OBJECT)* const objects = X509_STORE_get0_objects(store);
-    for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
-        if (X509_OBJECT_get_type(sk_X509_OBJECT_value(objects, i)) == X509_LU_CRL) return true;
+// "CN=authority,O=Shop"
+std::string printed(const X509_NAME* name) {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> memory{BIO_new(BIO_s_mem()), BIO_free};
+    if (!memory) throw std::bad_alloc{};
+    X509_NAME_print_ex(memory.get(), name, 0, XN_FLAG_RFC2253);
+    char* text = nullptr;
+    const long size = BIO_get_mem_data(memory.get(), &text);
+    return {text, static_cast<std::size_t>(size)};
+}
+
+// The authorities of a file, and whose lists of revoked certificates (CRLs) it has.
+struct Authorities {
+    std::vector<const X509_NAME*> names;
+    std::vector<const X509_NAME*> with_list;
+
+    explicit Authorities(X509_STORE* store) {
+        STACK_OF(X509_OBJECT)* const objects = X509_STORE_get0_objects(store);
+        for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+            const X509_OBJECT* const object = sk_X509_OBJECT_value(objects, i);
+            if (const X509* const authority = X509_OBJECT_get0_X509(object)) {
+                names.push_back(X509_get_subject_name(authority));
+            }
+            if (X509_OBJECT_get_type(object) == X509_LU_CRL) {
+                with_list.push_back(X509_CRL_get_issuer(X509_OBJECT_get0_X509_CRL(object)));
+            }
+        }
     }
-    return false;
+    [[nodiscard]] bool has_list_of(const X509_NAME* name) const {
+        return std::ranges::any_of(
+            with_list, [&](const X509_NAME* one) { return X509_NAME_cmp(one, name) == 0; });
+    }
+};
+
+// Checks every certificate of a client's chain against the list of its authority, if the file has
+// lists. OpenSSL then refuses each chain for which it misses a list, so that a missing one is an
+// error of the file.
+void check_revocations(X509_STORE* store, const std::string& file) {
+    const Authorities authorities{store};
+    if (authorities.with_list.empty()) return;
+    for (const X509_NAME* const name : authorities.names) {
+        if (authorities.has_list_of(name)) continue;
+        refuse("the file of client authorities", file,
+               "it has lists of revoked certificates (CRLs), but none of the authority '" +
+                   printed(name) + "'; add that list, also if it is empty");
+    }
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
 }
 
 // A client may show a certificate of these authorities. Sessions are not resumed: a resumed session
@@ -112,8 +154,7 @@ void trust_clients_of(SSL_CTX* context, const std::string& file) {
         refuse("the file of client authorities", file, why());
     }
     SSL_CTX_set_client_CA_list(context, names);
-    X509_STORE* const store = SSL_CTX_get_cert_store(context);
-    if (has_revocations(store)) X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+    check_revocations(SSL_CTX_get_cert_store(context), file);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_verify_depth(context, longest_chain);
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
