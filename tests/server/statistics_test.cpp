@@ -85,6 +85,31 @@ TEST(HotKeys, CoolDownAndAreForgotten) {
     EXPECT_TRUE(keys.hottest(9, start + 24h * 365).empty());
 }
 
+// A key that takes the place of another one starts with its count. A client that may see only some
+// keys must not learn the counts of others by that.
+TEST(HotKeys, TellAClientOfSomeKeysNothingAboutTheOthers) {
+    HotKeys keys{start};
+    constexpr int tries = 7;
+    for (std::size_t i = 0; i < 20'000; ++i) {  // 20 times as many as there are places
+        for (int n = 0; n < tries; ++n) {
+            keys.tried({"Secret", std::to_string(i)}, HotKeys::Answer::refused, start);
+        }
+    }
+    const KeySet orders{{KeyPattern::parse("Order/*").value()}};
+    EXPECT_TRUE(keys.hottest(9, start, orders).empty());
+    keys.tried(numbered_order(1), HotKeys::Answer::granted, start);
+    keys.tried(numbered_order(1), HotKeys::Answer::refused, start);
+    auto seen = keys.hottest(9, start, orders);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].tries, 2U);
+    EXPECT_EQ(seen[0].refusals, 1U);
+    seen = keys.hottest(9, start + HotKeys::half_life, orders);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].tries, 1U);
+    // Its own tries are forgotten, as if the others had never been there.
+    EXPECT_TRUE(keys.hottest(9, start + 2 * HotKeys::half_life, orders).empty());
+}
+
 constexpr Time noon{std::chrono::hours{12}};
 
 TEST(RefusedTries, WhoAsksAgainAndAgainIsOneEntryForAWhile) {

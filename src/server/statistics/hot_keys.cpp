@@ -2,27 +2,22 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace leasehold::server {
-namespace {
-
-std::uint64_t heat_of(const std::optional<HotKeys::Heat>& place) {
-    return place ? place->tries : 0;
-}
-
-}  // namespace
 
 void HotKeys::tried(const LockKey& key, Answer answer, Clock::time_point now) {
     cool_down(now);
     Group& group = places_[std::hash<LockKey>{}(key) % groups];
     auto place =
-        std::ranges::find_if(group, [&](const auto& one) { return one && one->key == key; });
+        std::ranges::find_if(group, [&](const auto& one) { return one && one->heat.key == key; });
     if (place == group.end()) {
-        place = std::ranges::min_element(group, {}, heat_of);
-        *place = Heat{.key = key, .tries = heat_of(*place)};
+        place = std::ranges::min_element(group, {}, tries_of);
+        *place = Place{.heat = {.key = key}, .inherited = tries_of(*place)};
     }
-    ++(*place)->tries;
-    if (answer == Answer::refused) ++(*place)->refusals;
+    Heat& heat = (*place)->heat;
+    ++heat.tries;
+    if (answer == Answer::refused) ++heat.refusals;
 }
 
 std::vector<HotKeys::Heat> HotKeys::hottest(std::size_t most, Clock::time_point now,
@@ -31,7 +26,10 @@ std::vector<HotKeys::Heat> HotKeys::hottest(std::size_t most, Clock::time_point 
     std::vector<Heat> all;
     for (const Group& group : places_) {
         for (const auto& place : group) {
-            if (place && among.has(place->key)) all.push_back(*place);
+            if (!place || !among.has(place->heat.key)) continue;
+            Heat heat = place->heat;
+            if (among.has_every_key()) heat.tries = place->tries();
+            if (heat.tries > 0) all.push_back(std::move(heat));
         }
     }
     const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
@@ -45,9 +43,10 @@ void HotKeys::cool_down(Clock::time_point now) {
         for (Group& group : places_) {
             for (auto& place : group) {
                 if (!place) continue;
-                place->tries /= 2;
-                place->refusals /= 2;
-                if (place->tries == 0) place.reset();
+                place->inherited /= 2;
+                place->heat.tries /= 2;
+                place->heat.refusals /= 2;
+                if (place->tries() == 0) place.reset();
             }
         }
     }
