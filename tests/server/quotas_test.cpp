@@ -98,6 +98,48 @@ TEST(Quotas, CountALeaseUntilItEnds) {
     EXPECT_EQ(used(quotas, Quota::grants_per_day), 3U);
 }
 
+// A lease that becomes exclusive keeps its lock id and gets another fence.
+TEST(Quotas, CountALeaseOnceWhateverItsFence) {
+    const auto options = limited(Quota::leases, 2);
+    Quotas quotas{options};
+    Lease lease = granted("1", 1h);
+    lease.lock_id = LockId::random();
+    const Lease oldest = lease;
+    for (; lease.fence <= 10; ++lease.fence) {
+        auto advance = quotas.advance(shop, try_for("1"));
+        ASSERT_TRUE(advance.has_value()) << lease.fence;
+        advance->settle(lease);
+        EXPECT_EQ(used(quotas, Quota::leases), 1U);
+    }
+    // Answers may arrive in any order.
+    quotas.prolonged(shop, oldest);
+    EXPECT_EQ(used(quotas, Quota::leases), 1U);
+    --lease.fence;
+    const Outcome released = lease;
+    quotas.answered({RequestKind::release, {}, released});
+    EXPECT_EQ(used(quotas, Quota::leases), 0U);
+    // The lock id says nothing about another lease of the same key.
+    Lease other_lease = granted("1", 1h);
+    other_lease.fence = 20;
+    other_lease.lock_id = LockId::random();
+    quotas.prolonged(shop, other_lease);
+    EXPECT_EQ(used(quotas, Quota::leases), 1U);
+}
+
+TEST(Quotas, ForgetALeaseWithItsExpiryWhateverItsFence) {
+    const auto options = limited(Quota::leases, 2);
+    Quotas quotas{options};
+    Lease lease = granted("1", 1min);
+    lease.lock_id = LockId::random();
+    const auto now = std::chrono::steady_clock::now();
+    quotas.prolonged(shop, lease, now);
+    lease.fence = 2;
+    lease.expires_at += 4min;
+    quotas.prolonged(shop, lease, now);
+    EXPECT_EQ(quotas.use_of(shop, now + 2min)[Quota::leases].used, 1U);
+    EXPECT_EQ(quotas.use_of(shop, now + 6min)[Quota::leases].used, 0U);
+}
+
 // Of a grant and its release, the answer to the release may arrive first.
 TEST(Quotas, DoNotCountALeaseThatHasEndedBeforeItsGrantIsAnswered) {
     const auto options = limited(Quota::leases, 3);

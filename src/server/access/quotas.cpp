@@ -161,6 +161,11 @@ public:
         const LeaseName name{lease.key, lease.fence};
         if (ended_.has(name)) return;
         const Moment until = end_of(lease, now);
+        const auto known = by_lock_id_.find(lease.lock_id);
+        if (known != by_lock_id_.end() && known->second != name) {
+            if (is_older(name, known->second)) return;
+            rename(known->second, name);
+        }
         if (const auto found = live_.find(name); found != live_.end()) {
             // The answer to a try may come after that to a renewal, which never shortens a lease.
             if (until <= found->second.expiry->first) return;
@@ -169,28 +174,26 @@ public:
             found->second.expiry = expiries_.insert(std::move(node));
             return;
         }
-        live_.emplace(name, Live{pair, expiries_.emplace(until, name)});
+        live_.emplace(name, Live{pair, expiries_.emplace(until, name), lease.lock_id});
         add(pair, Quota::leases, 1);
+        if (lease.lock_id != LockId{}) by_lock_id_.emplace(lease.lock_id, name);
     } catch (const std::bad_alloc&) {
     }
 
     void forget(const Lease& lease) {
         const LeaseName name{lease.key, lease.fence};
         ended_.add(name);
-        const auto found = live_.find(name);
-        if (found == live_.end()) return;
-        add(found->second.pair, Quota::leases, -1);
-        expiries_.erase(found->second.expiry);
-        live_.erase(found);
+        if (const auto found = live_.find(name); found != live_.end()) forget(found);
     }
 
     void forget_expired(Moment now) {
         while (!expiries_.empty() && expiries_.begin()->first <= now) {
-            if (const auto found = live_.find(expiries_.begin()->second); found != live_.end()) {
-                add(found->second.pair, Quota::leases, -1);
-                live_.erase(found);
+            const auto found = live_.find(expiries_.begin()->second);
+            if (found != live_.end()) {
+                forget(found);
+            } else {
+                expiries_.erase(expiries_.begin());
             }
-            expiries_.erase(expiries_.begin());
         }
     }
 
@@ -226,7 +229,35 @@ private:
     struct Live {
         Pair pair;
         std::multimap<Moment, LeaseName>::iterator expiry;
+        LockId lock_id;
     };
+    using LiveLeases = std::unordered_map<LeaseName, Live, HashOfLeaseName>;
+
+    void forget(LiveLeases::iterator live) {
+        add(live->second.pair, Quota::leases, -1);
+        expiries_.erase(live->second.expiry);
+        by_lock_id_.erase(live->second.lock_id);
+        live_.erase(live);
+    }
+
+    // Whether the answer that has this name is older than the one that has the other.
+    static bool is_older(const LeaseName& name, const LeaseName& other) {
+        return name.key == other.key && name.fence < other.fence;
+    }
+
+    // `name` is a reference to a name in by_lock_id_.
+    void rename(LeaseName& name, const LeaseName& to) {
+        auto node = live_.extract(name);
+        name = to;
+        node.mapped().expiry->second = to;
+        node.key() = to;
+        const auto renamed = live_.insert(std::move(node));
+        if (renamed.inserted) return;
+        // For lack of memory the lease was counted without its lock id, and so it was counted
+        // twice.
+        add(renamed.node.mapped().pair, Quota::leases, -1);
+        expiries_.erase(renamed.node.mapped().expiry);
+    }
 
     [[nodiscard]] QuotaLimits limits_of(const Token& token) const {
         QuotaLimits limits = options_.quotas;
@@ -359,7 +390,10 @@ private:
     // By the id of the token and the owner.
     std::unordered_map<std::string, Account, KeyedTextHash> owners_;
     Moment next_owner_sweep_{};
-    std::unordered_map<LeaseName, Live, HashOfLeaseName> live_;
+    LiveLeases live_;
+    // The names of the leases in live_. A lease that becomes exclusive gets another fence, and
+    // keeps its lock id.
+    std::unordered_map<LockId, LeaseName> by_lock_id_;
     std::multimap<Moment, LeaseName> expiries_;  // of every lease in live_
     EndedLately ended_;
     EnumArray<Quota, double> in_all_{};
