@@ -441,6 +441,45 @@ TEST_P(TokenQuotas, AreShownToTheirTokenAndInMetrics) {
     options.metrics = &metrics;
     RunningServer server{store(), options};
     Client client = server.connect();
+TEST_P(TokenQuotas, CountALeaseOnceHoweverOftenItIsConverted) {
+    RunningServer server{store(), with(Quota::leases, 2)};
+    Client client = server.connect();
+    for (const char* mode : {"shared", "exclusive", "shared", "exclusive"}) {
+        const Answer taken =
+            client.ask("POST", "/v1/locks/A/1",
+                       R"({"owner":"alice","mode":")" + std::string{mode} + "\"}", shows("shop"));
+        ASSERT_EQ(taken.status, 201U) << taken.body;
+        const auto mine = client.ask("GET", "/v1/token", {}, shows("shop")).json();
+        EXPECT_EQ(mine.at("quotas").at(0).at("used"), 1) << mode;
+    }
+    EXPECT_EQ(take(client, "2").status, 201U);
+}
+
+TEST_P(TokenQuotas, OneOwnerParksAShareOfTheDelayedReleases) {
+    server::ServerOptions options = with(Quota::delayed_releases, 4);
+    options.owner_share = 50;
+    RunningServer server{store(), options};
+    Client client = server.connect();
+    const auto leave = [&](const std::string& id, const std::string& owner) {
+        const Answer taken =
+            client.ask("POST", "/v1/locks/A/" + id, R"({"owner":")" + owner + "\"}", shows("shop"));
+        return client
+            .ask("DELETE", "/v1/locks/A/" + id + "?after_ms=60000", {},
+                 lock_token_of(taken) + shows("shop"))
+            .status;
+    };
+    EXPECT_EQ(leave("1", "alice/tab-1"), 202U);
+    EXPECT_EQ(leave("2", "alice/tab-2"), 202U);
+    EXPECT_EQ(leave("3", "alice/tab-3"), 200U);  // at once
+    EXPECT_EQ(leave("4", "bob"), 202U);
+    // A holder that comes back gives its place back.
+    const Answer back =
+        client.ask("POST", "/v1/locks/A/1", R"({"owner":"alice/tab-1"})", shows("shop"));
+    ASSERT_EQ(back.status, 201U) << back.body;
+    EXPECT_EQ(leave("5", "alice/tab-5"), 202U);
+    EXPECT_EQ(server.locks().list().size(), 4U);
+}
+
     EXPECT_EQ(take(client, "1").status, 201U);
     for (const char* id : {"2", "3", "4"}) EXPECT_EQ(take(client, id, "other").status, 201U);
     const auto mine = client.ask("GET", "/v1/token", {}, shows("shop")).json();

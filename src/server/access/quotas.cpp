@@ -148,6 +148,15 @@ public:
         return std::nullopt;
     }
 
+    // The same for the owner alone.
+    std::optional<Problem> problem_of_owner(const Pair& pair, Quota quota, const Token& token,
+                                            std::string_view owner) {
+        if (pair.owner == nullptr || fits(*pair.owner, quota, 1)) return std::nullopt;
+        ++refusals_[quota];
+        return problem(*pair.owner, quota, 1,
+                       "the owner '" + std::string{counted_owner(token, owner)} + "'");
+    }
+
     void add(const Pair& pair, Quota quota, double amount) {
         for (Account* const account : {pair.token, pair.owner}) {
             if (account == nullptr) continue;
@@ -464,6 +473,23 @@ std::expected<Quotas::Place, Problem> Quotas::enter(const Token& token, Quota qu
     };
     Place place{accounts_.get(), std::move(leave)};
     accounts_->add(pair, quota, 1);
+    return place;
+}
+
+std::expected<Quotas::Place, Problem> Quotas::enter_as(const Token& token, Quota quota,
+                                                       std::string_view owner) {
+    const std::lock_guard lock{accounts_->mutex};
+    const Accounts::Pair pair = accounts_->pair_of(token, owner, steady_clock::now());
+    if (pair.owner == nullptr) return Place{};
+    if (auto problem = accounts_->problem_of_owner(pair, quota, token, owner)) {
+        return std::unexpected{*std::move(problem)};
+    }
+    auto leave = [accounts = accounts_, account = pair.owner, quota](void*) {
+        const std::lock_guard held{accounts->mutex};
+        account->used[quota] -= 1;
+    };
+    Place place{accounts_.get(), std::move(leave)};
+    pair.owner->used[quota] += 1;
     return place;
 }
 

@@ -44,6 +44,11 @@ public:
     [[nodiscard]] std::expected<Place, Problem> enter(const Token& token, Quota quota,
                                                       std::string_view owner = {});
 
+    // Counts for the owner of a place that its token has entered without an owner. A problem if the
+    // owner's share is used up.
+    [[nodiscard]] std::expected<Place, Problem> enter_as(const Token& token, Quota quota,
+                                                         std::string_view owner);
+
     // Counts what a try may be granted, before the try is sent. If it is destroyed without an
     // outcome, everything is given back.
     class Reservation {

@@ -359,9 +359,18 @@ Task<Backend::Released> Backend::release_later(RoutedRequest& request, LockKey k
         } else if (lease == nullptr) {
             delayed_releases_.came_back(lock_id);
         }
-        if (lease == nullptr || delayed_releases_.end_later(*lease, delay, by)) {
+        if (lease == nullptr) co_return Released{std::move(outcome), true};
+        // Whose lease it is, is known only now.
+        Quotas::Place owners_place;
+        if (const auto& token = request.http.token) {
+            auto entered = quotas_.enter_as(*token, Quota::delayed_releases, lease->owner);
+            has_place = entered.has_value();
+            if (has_place) owners_place = *std::move(entered);
+        }
+        if (has_place && delayed_releases_.end_later(*lease, delay, by, std::move(owners_place))) {
             co_return Released{std::move(outcome), true};
         }
+        delayed_releases_.withdraw(lock_id, *announced);
     }
     Request ending = Release{std::move(key), lock_id};
     Outcome outcome = co_await ask(request, std::move(ending));

@@ -39,7 +39,7 @@ void DelayedReleases::withdraw(LockId lock_id, Number number) {
 }
 
 bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds after,
-                                const std::string& by) {
+                                const std::string& by, std::shared_ptr<void> owners_place) {
     {
         const std::lock_guard lock{mutex_};
         if (closed_) return false;
@@ -50,6 +50,7 @@ bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds af
         Scheduled& scheduled = node.mapped();
         scheduled.release = {lease.key, lease.lock_id, lease.expires_at, by};
         scheduled.confirmed = true;
+        scheduled.owners_place = std::move(owners_place);
         if (scheduled.unconfirmed > 0) --scheduled.unconfirmed;
         announced->second = due_.insert(std::move(node));
     }

@@ -42,9 +42,10 @@ public:
     // announcement stays.
     void withdraw(LockId lock_id, Number number);
     // Releases the lease then, unless its holder came back since it was announced. False if the
-    // server is stopping: release the lease at once. `by` is for the history.
+    // server is stopping: release the lease at once. `by` is for the history. `owners_place` is
+    // kept as long as the release is scheduled.
     [[nodiscard]] bool end_later(const Lease& lease, std::chrono::milliseconds after,
-                                 const std::string& by);
+                                 const std::string& by, std::shared_ptr<void> owners_place = {});
 
     // Cancels the release: the holder came back, or there was no such lease.
     void came_back(LockId lock_id) {
@@ -64,6 +65,7 @@ private:
         Number number;
         std::size_t unconfirmed;  // announcements for which the store is being asked
         bool confirmed = false;
+        std::shared_ptr<void> owners_place{};  // in the share of the lease's owner
     };
     using Due = std::multimap<Clock::time_point, Scheduled>;
 
