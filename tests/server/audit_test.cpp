@@ -174,6 +174,37 @@ TEST_F(AuditTest, RecordsRefusedAccessAndNamesTheRequestInItsAnswer) {
     EXPECT_EQ(text(found[1], "request_id"), forbidden.fields["x-request-id"]);
 }
 
+// A body that is refused while it arrives is refused as any other request.
+TEST_F(AuditTest, RecordsABodyThatItsTokenHasNoRoomFor) {
+    server_ = std::make_unique<RunningServer>(
+        memory::open(),
+        server::ServerOptions{.threads = 1,
+                              .body_bytes = 60'000,
+                              .bodies_bytes = 100'000,
+                              .tokens = tokens({token("shop", {Role::use, Role::see}, "shop")}),
+                              .audit = audit_.get()});
+    const std::string batch = R"({"requests":[]})" + std::string(50'000, ' ');
+    std::string unfinished = message("POST", "/v1/batch", batch, shows("shop"));
+    unfinished.pop_back();
+    Client slow = server_->connect();
+    slow.send(unfinished);
+    Answer refused;
+    ASSERT_TRUE(eventually([&] {
+        refused = server_->connect().ask("POST", "/v1/batch", batch, shows("shop"));
+        return refused.status != 200;
+    }));
+    ASSERT_EQ(refused.status, 429U) << refused.body;
+    slow.close();
+    const auto found = lines("access");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].at("status").to_number<int>(), 429);
+    EXPECT_EQ(text(found[0], "token"), "shop");
+    EXPECT_EQ(text(found[0], "route"), "/v1/batch");
+    EXPECT_EQ(text(found[0], "method"), "POST");
+    EXPECT_EQ(text(found[0], "request_id"), refused.fields["x-request-id"]);
+    EXPECT_FALSE(text(found[0], "request_id").empty());
+}
+
 TEST_F(AuditTest, CountsEveryRefusedAccessInFewLines) {
     constexpr std::size_t requests = 2000;
     std::string all;

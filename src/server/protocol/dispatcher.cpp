@@ -146,6 +146,17 @@ Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) cons
     return reply;
 }
 
+Reply Dispatcher::refusal_of_body(HttpRequest& request, const ClientConnection& connection,
+                                  const Problem& problem) const {
+    const Protocol& protocol = protocol_of(request.target);
+    Reply reply;
+    (void)find_route(protocol, request, reply);
+    replace(reply, error_of(protocol, problem));
+    audit(request, connection, reply);
+    permit_origin(reply, request, options_);
+    return reply;
+}
+
 std::string_view Dispatcher::label_of_method(std::string_view method) const noexcept {
     for (const auto& protocol : protocols_) {
         for (const Route& route : protocol->routes()) {

@@ -49,6 +49,11 @@ public:
     // incomplete.
     [[nodiscard]] Reply error(const HttpRequest& request, const Problem& problem) const;
 
+    // The same for a request whose body was admitted and is refused while it arrives. Recorded in
+    // the audit like every refusal.
+    [[nodiscard]] Reply refusal_of_body(HttpRequest& request, const ClientConnection& connection,
+                                        const Problem& problem) const;
+
     // The whole message, header and body, if the reply to a request cannot be printed for lack of
     // memory; the connection ends with it. The request may have been carried out. Needs no memory.
     [[nodiscard]] std::string_view without_memory(const HttpRequest& request,

@@ -355,9 +355,10 @@ State Session::admit_more(std::shared_ptr<void>& receiving) {
         return State::body;
     }
     request.drop_body();
-    return refuse(dispatcher_.error(request, room == MemoryBudget::Room::token_has_too_much
-                                                 ? too_many_bodies_of(*request.token)
-                                                 : too_many_bodies()));
+    const Problem problem = room == MemoryBudget::Room::token_has_too_much
+                                ? too_many_bodies_of(*request.token)
+                                : too_many_bodies();
+    return refuse(dispatcher_.refusal_of_body(request, *this, problem));
 }
 
 void Session::print_reply(const Reply& reply) {
