@@ -6,6 +6,7 @@
 
 #include "server/server_fixture.hpp"
 #include "server/store/readiness.hpp"
+#include "server/token_fixture.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 
@@ -30,6 +31,27 @@ TEST_F(ProbesAndBatch, TellsTheTruthAboutTheStore) {
     EXPECT_EQ(answer.body,
               R"({"status":"ready","store":{"name":"memory","durability":"none","warnings":)"
               R"(["leases live in this process and end with it"]}})");
+}
+
+TEST(Readiness, TellsOnlyClientsWithATokenAboutTheStore) {
+    RunningServer server{
+        memory::open(),
+        {.tokens = tokens({token("shop", {server::Role::use})}), .failed_tokens = 2}};
+    Client client = server.connect();
+    const std::string to_strangers = R"({"status":"ready"})";
+    EXPECT_EQ(client.ask("GET", "/readyz").body, to_strangers);
+    const Answer known = client.ask("GET", "/readyz", {}, shows("shop"));
+    EXPECT_EQ(known.status, 200U);
+    EXPECT_EQ(known.json().at("store").at("name"), "memory");
+    LockManager locks{http::open({.port = server.port(), .token = "secret-of-shop"})};
+    EXPECT_EQ(locks.status().name, "http, memory");
+    // A probe is never refused; but tokens that are tried here count like those tried elsewhere.
+    for (int i = 0; i < 4; ++i) {
+        const Answer unknown = client.ask("GET", "/readyz", {}, shows("nobody"));
+        EXPECT_EQ(unknown.status, 200U);
+        EXPECT_EQ(unknown.body, to_strangers);
+    }
+    EXPECT_EQ(client.ask("GET", "/v1/locks", {}, shows("nobody")).status, 429U);
 }
 
 TEST(Readiness, IsRefusedWhileTheStoreCannotAnswer) {

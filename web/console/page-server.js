@@ -89,7 +89,8 @@ export function serverPage({ access, report }) {
         const response = await send('GET', '/readyz', { signal });
         const took = performance.now() - asked;
         if (response.ok) {
-          showStore((await response.json()).store);
+          const { store } = await response.json();
+          if (store) showStore(store);
           setText(readyText, t('readyHint'));
         } else {
           setText(readyText, (await problemOf(response)).message);

@@ -92,7 +92,16 @@ bool AccessControl::admits(const Token& token, const Request& wanted) {
 void AccessControl::admit(HttpRequest& request, const Rule& rule, const Scheme& scheme,
                           const ClientConnection& connection) {
     if (!options_.tokens || rule.need == Need::nothing) return;
-    request.token = identify(request, scheme, connection);
+    request.token = find(request, scheme, connection);
+    if (!request.token) {
+        Problem problem = unauthorized(
+            scheme, request.authorization ? scheme.challenge_after_failure : scheme.challenge);
+        if (const auto wait = count_unknown(connection)) {
+            problem = too_often("too many requests without a valid token from your address", *wait);
+            problem.last = true;
+        }
+        throw Refused{std::move(problem)};
+    }
     if (const auto denied = denial(*request.token, rule.need)) refuse(*denied);
     if (rule.pace == Pace::by_request) return;
     if (const auto wait = take(*request.token, rule.pace, 1)) refuse_for_now(*request.token, *wait);
@@ -111,37 +120,34 @@ void AccessControl::admit_again(HttpRequest& request, Need need, const Scheme& s
     if (const auto denied = denial(*request.token, *wanted)) refuse(*denied);
 }
 
-std::shared_ptr<const Token> AccessControl::identify(const HttpRequest& request,
-                                                     const Scheme& scheme,
-                                                     const ClientConnection& connection) {
-    const auto all = tokens();
-    if (!request.authorization) {
-        const ClientCertificate* const certificate = connection.certificate();
-        if (certificate != nullptr) {
-            if (auto token = all->find(*certificate)) return token;
-        }
-        refuse_unknown(unauthorized(scheme, scheme.challenge), connection);
-    }
-    std::string space;
-    const auto shown = scheme.token_in(*request.authorization, space);
-    auto token = shown ? all->find(*shown) : nullptr;
-    if (!token) refuse_unknown(unauthorized(scheme, scheme.challenge_after_failure), connection);
+std::shared_ptr<const Token> AccessControl::recognise(const HttpRequest& request,
+                                                      const Scheme& scheme,
+                                                      const ClientConnection& connection) {
+    if (!options_.tokens) return nullptr;
+    auto token = find(request, scheme, connection);
+    if (!token && request.authorization) (void)count_unknown(connection);
     return token;
 }
 
-void AccessControl::refuse_unknown(Problem problem, const ClientConnection& connection) {
+std::shared_ptr<const Token> AccessControl::find(const HttpRequest& request, const Scheme& scheme,
+                                                 const ClientConnection& connection) {
+    const auto all = tokens();
+    if (!request.authorization) {
+        const ClientCertificate* const certificate = connection.certificate();
+        return certificate != nullptr ? all->find(*certificate) : nullptr;
+    }
+    std::string space;
+    const auto shown = scheme.token_in(*request.authorization, space);
+    return shown ? all->find(*shown) : nullptr;
+}
+
+std::optional<Buckets::Wait> AccessControl::count_unknown(const ClientConnection& connection) {
     const std::string address = connection.peer();
     options_.observer->turned_away(address);
     const double per_minute = static_cast<double>(options_.failed_tokens);
+    if (per_minute <= 0) return std::nullopt;
     const Rate rate{.per_second = per_minute / 60, .at_once = per_minute};
-    if (per_minute > 0) {
-        const auto wait = by_address_.take(address, rate, 1, Buckets::Moment::clock::now());
-        if (wait) {
-            problem = too_often("too many requests without a valid token from your address", *wait);
-            problem.last = true;
-        }
-    }
-    throw Refused{std::move(problem)};
+    return by_address_.take(address, rate, 1, Buckets::Moment::clock::now());
 }
 
 void AccessControl::admit(const HttpRequest& request, Request& wanted) {

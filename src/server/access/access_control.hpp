@@ -52,6 +52,12 @@ public:
     void admit(HttpRequest& request, const Rule& rule, const Scheme& scheme,
                const ClientConnection& connection);
 
+    // The client's token on a route that needs none; nullptr if it shows no valid one. A token that
+    // is not valid counts as everywhere else, and is not refused.
+    [[nodiscard]] std::shared_ptr<const Token> recognise(const HttpRequest& request,
+                                                         const Scheme& scheme,
+                                                         const ClientConnection& connection);
+
     // Checks a request that was admitted before again, because the tokens may have changed; and the
     // request to the store that it made, if there is one.
     void admit_again(HttpRequest& request, Need need, const Scheme& scheme,
@@ -81,10 +87,12 @@ private:
     [[nodiscard]] std::shared_ptr<const Tokens> tokens();
     // The token as it is now; nothing if it was removed.
     [[nodiscard]] std::shared_ptr<const Token> now(const Token& token);
-    [[nodiscard]] std::shared_ptr<const Token> identify(const HttpRequest& request,
-                                                        const Scheme& scheme,
-                                                        const ClientConnection& connection);
-    [[noreturn]] void refuse_unknown(Problem problem, const ClientConnection& connection);
+    // The token that the client shows; nullptr if it shows no valid one.
+    [[nodiscard]] std::shared_ptr<const Token> find(const HttpRequest& request,
+                                                    const Scheme& scheme,
+                                                    const ClientConnection& connection);
+    // Counts a request without a valid token. How long the client must wait if there were too many.
+    [[nodiscard]] std::optional<Buckets::Wait> count_unknown(const ClientConnection& connection);
     // How long the token must wait; nothing if its rate allows this now.
     [[nodiscard]] std::optional<Buckets::Wait> take(const Token& token, Pace pace,
                                                     std::size_t amount);

@@ -434,6 +434,12 @@ Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filte
     co_return opened;
 }
 
+std::optional<StoreStatus> Backend::store_status(RoutedRequest& request) {
+    request.http.token = access_.recognise(request.http, request.scheme, request.connection);
+    if (options_.tokens && !request.http.token) return std::nullopt;
+    return locks_.status();
+}
+
 Task<Levels> Backend::levels(RoutedRequest& request) {
     AccessControl::admit_to_totals(request.http);
     const auto held = co_await count_leases();

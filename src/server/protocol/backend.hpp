@@ -124,7 +124,9 @@ public:
                                                                  const std::optional<LockKey>& key,
                                                                  std::size_t most);
     [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
-    [[nodiscard]] StoreStatus store_status() { return locks_.status(); }
+    // What the store is, for clients with a token, or for all if the server has none. On a route
+    // that needs no token.
+    [[nodiscard]] std::optional<StoreStatus> store_status(RoutedRequest& request);
     [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time() { return store_.store_time(); }
     // How much the token uses of each quota.
     [[nodiscard]] EnumArray<Quota, QuotaUse> quotas_of(const Token& token) {

@@ -36,21 +36,22 @@ Task<Reply> Native::healthy(RoutedRequest&) {
     co_return Reply{.body = R"({"status":"ok"})"};
 }
 
-Task<Reply> Native::ready(RoutedRequest&) {
+Task<Reply> Native::ready(RoutedRequest& request) {
     const auto failure = co_await backend_.readiness().failure();
     if (failure) {
         // Anyone may ask, so the text of the database's error is only in the log.
         co_return reply_to(StoreFault{failure->effect, failure->cause,
                                       "the store does not answer; the server's log says why"});
     }
-    const StoreStatus status = backend_.store_status();
-    json::object store;
-    store["name"] = status.name;
-    store["durability"] = to_string(status.durability);
-    store["warnings"] = json::array(status.warnings.begin(), status.warnings.end());
     json::object body;
     body["status"] = "ready";
-    body["store"] = std::move(store);
+    if (const auto status = backend_.store_status(request)) {
+        json::object store;
+        store["name"] = status->name;
+        store["durability"] = to_string(status->durability);
+        store["warnings"] = json::array(status->warnings.begin(), status->warnings.end());
+        body["store"] = std::move(store);
+    }
     co_return json_reply(200, body);
 }
 

@@ -33,6 +33,11 @@ StoreStatus read_status(ServerConnection& connection, const std::stop_token& end
     const json::value answer = understood(connection.server(), response, StoreFault::Effect::none);
     try {
         wire::Fields ready{answer, "the server's state"};
+        if (!ready.has("store")) {
+            return {.name = "http",
+                    .warnings = {"the server does not accept the token, so it does not tell which "
+                                 "store it has"}};
+        }
         wire::Fields store{ready.required("store"), "the server's store"};
         StoreStatus status{.name = "http, " + store.text("name"),
                            .durability = durability_from(store.text("durability"))};
