@@ -9,6 +9,7 @@
 
 #include "server/server_fixture.hpp"
 #include "server/store_fixture.hpp"
+#include "unit/gated_store.hpp"
 
 namespace leasehold::server::v1 {
 namespace {
@@ -31,14 +32,23 @@ TEST(Searching, FindsATextInEveryPublicField) {
     }
 }
 
-// A search that begins anew at every letter would compare half a million letters here.
-TEST(Searching, FindsWhatIsAlmostEverywhere) {
-    const std::string almost = std::string(Limits::note_bytes / 2, 'a') + 'b';
+// A search that begins anew at every letter would compare a quarter of a million letters here.
+TEST(Searching, ComparesEachLetterTwiceAtMost) {
+    const std::string many_a(Limits::note_bytes / 2, 'a');
     Holder one = holder();
     one.note = std::string(Limits::note_bytes, 'A');
-    EXPECT_FALSE(finds(almost, one));
+    const std::size_t searched = one.key.to_string().size() + one.key.id().size() +
+                                 one.key.type().size() + one.owner.size() + one.note.size();
+    for (const std::string& text : {many_a + 'b', 'b' + many_a, many_a + 'b' + many_a.substr(1)}) {
+        Search search{text};
+        EXPECT_FALSE(search.finds(one));
+        EXPECT_LE(search.comparisons(), 2 * searched);
+    }
     one.note.back() = 'B';
-    EXPECT_TRUE(finds(almost, one));
+    EXPECT_TRUE(finds(many_a + 'b', one));
+    one.note = "aabaabaaab";
+    EXPECT_TRUE(finds("aabaaab", one));
+    EXPECT_FALSE(finds("aabaaaab", one));
 }
 
 TEST(Searching, RefusesATextThatIsLongerThanAnyField) {
@@ -61,6 +71,49 @@ TEST_P(SearchThroughTheServer, FindsTheLeasesThatContainAText) {
     }
     EXPECT_EQ(owners, "Malice alice ");
     EXPECT_TRUE(page.at("next").is_null());
+}
+
+// The store has more pages than a search looks at, and none of them has the text.
+TEST(ALongSearch, LooksAtTwentyPagesAndOthersAreServedInBetween) {
+    constexpr std::size_t pages = 20;
+    auto gated = std::make_unique<testing::GatedStore>(memory::open());
+    testing::GatedStore& store = *gated;
+    testing::RunningServer server{
+        std::move(gated), {.threads = 1, .requests_under_way = 1}, {.page_rows = 2}};
+    const auto mine = server.locks().try_lock({"Order", "mine"});
+    for (std::size_t i = 0; i < 3 * pages; ++i) {
+        ASSERT_TRUE(server.locks().try_lock({"Order", std::to_string(i)}));
+    }
+    store.close();
+    const std::size_t before = store.batches().size();
+    testing::Client searching = server.connect();
+    searching.send(testing::message("GET", "/v1/locks?contains=nowhere&limit=2"));
+    ASSERT_TRUE(store.wait_until_held());
+    testing::Client renewing = server.connect();
+    renewing.send(testing::message("PATCH", "/v1/locks/Order/mine", R"({"ttl_ms":60000})",
+                                   testing::lock_token(mine->lock_id.to_string())));
+    // On its one thread the server has read the renewal when it answers this.
+    EXPECT_EQ(server.connect().ask("GET", "/healthz").status, 200U);
+    store.open();
+    EXPECT_EQ(renewing.receive().status, 200U);
+    const auto page = searching.receive().json();
+    EXPECT_TRUE(page.at("locks").as_array().empty());
+    EXPECT_TRUE(page.at("next").is_string());
+
+    std::size_t searched = 0;
+    std::size_t searched_before_the_renewal = 0;
+    const auto batches = store.batches();
+    for (std::size_t i = before; i < batches.size(); ++i) {
+        for (const Request& request : batches[i]) {
+            if (std::holds_alternative<Renew>(request)) searched_before_the_renewal = searched;
+            const auto* const list = std::get_if<List>(&request);
+            if (list == nullptr) continue;
+            EXPECT_EQ(list->limit, 2U);
+            ++searched;
+        }
+    }
+    EXPECT_EQ(searched, pages);
+    EXPECT_EQ(searched_before_the_renewal, 1U);
 }
 
 }  // namespace
