@@ -20,8 +20,8 @@ namespace leasehold {
 // Does something small that must be done. Waits while no memory is free: other requests end and
 // free theirs. If none is free for retries::memory_patience, the process cannot go on, and ends.
 template <class Do>
-void do_for_certain(Do act) {
-    Retry retry{retries::no_memory, SteadyClock::now() + retries::memory_patience};
+void do_for_certain(Do act, Duration longest_wait = retries::memory_patience) {
+    Retry retry{retries::no_memory, SteadyClock::now() + longest_wait};
     for (;;) {
         try {
             return act();

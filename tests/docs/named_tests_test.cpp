@@ -60,5 +60,12 @@ TEST(NamedTests, OfTheGuidesExist) {
     }
 }
 
+// What docs/security.md says about the unit for systemd.
+TEST(TheUnit, AllowsNoCoreDumpAndBoundsTheMemory) {
+    const std::string unit = text_of(source_folder / "packaging/leasehold.service");
+    EXPECT_TRUE(std::regex_search(unit, std::regex{"\nLimitCORE=0\n"}));
+    EXPECT_TRUE(std::regex_search(unit, std::regex{"\nMemoryMax=[1-9][0-9]*[MG]\n"}));
+}
+
 }  // namespace
 }  // namespace leasehold::docs

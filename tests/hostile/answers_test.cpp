@@ -15,34 +15,49 @@ namespace {
 class Answers : public HostileTest {};
 LEASEHOLD_HOSTILE(Answers);
 
+std::string refused_try() {
+    return R"({"op":"try","type":"Shared","id":"1","owner":"attacker"})";
+}
+
+// Named in full, the holders would make each of these answers larger than 100 MB.
 TEST_P(Answers, AHolderRenewsWhileOthersSendBatchesOfRefusedTries) {
+    constexpr std::size_t readers = 1000;
+    constexpr int attackers = 4;
+    constexpr int batches_each = 2;
     const auto server = start({.threads = 2});
+    const std::size_t budget = server::ServerOptions{}.answer_bytes;
     Client holder = server->connect();
     const Answer lease =
         holder.ask("POST", "/v1/locks/Order/1", R"({"owner":"holder","ttl_ms":60000})");
     ASSERT_EQ(lease.status, 201U);
-    share_among(holder, 20);
+    share_among(holder, readers);
 
-    std::atomic<bool> over{false};
-    std::vector<std::jthread> attackers;
-    for (int i = 0; i < 4; ++i) {
-        attackers.emplace_back([&] {
+    const std::vector<std::string> tries(100, refused_try());
+    std::atomic<int> batches{0};
+    std::vector<std::jthread> running;
+    for (int i = 0; i < attackers; ++i) {
+        running.emplace_back([&] {
             Client client = server->connect();
-            const std::vector<std::string> tries(
-                100, R"({"op":"try","type":"Shared","id":"1","owner":"attacker"})");
-            while (!over) EXPECT_EQ(client.ask("POST", "/v1/batch", batch_of(tries)).status, 200U);
+            for (int n = 0; n < batches_each; ++n) {
+                const Answer answer = client.ask("POST", "/v1/batch", batch_of(tries));
+                EXPECT_EQ(answer.status, 200U);
+                EXPECT_LE(answer.body.size(), 2 * budget);
+                const auto body = answer.json();
+                const auto& last = body.at("answers").as_array().back().at("refused");
+                EXPECT_EQ(last.at("holders_in_all").as_int64(), readers);
+                ++batches;
+            }
         });
     }
-    for (int i = 0; i < 20; ++i) {
+    int renewals = 0;
+    while (batches < attackers * batches_each && !HasFailure()) {
         const Answer renewed =
             holder.ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})", lock_token_of(lease));
         EXPECT_EQ(renewed.status, 200U) << renewed.body;
+        ++renewals;
     }
-    over = true;
-}
-
-std::string refused_try() {
-    return R"({"op":"try","type":"Shared","id":"1","owner":"attacker"})";
+    // A renewal waits for a part of a batch, not for a batch of each attacker.
+    EXPECT_GE(renewals, attackers * batches_each);
 }
 
 TEST_P(Answers, ABatchOfRefusedTriesIsAnsweredWithinItsBudget) {

@@ -2,11 +2,15 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <vector>
 
+#include "cli/serve/free_memory.hpp"
 #include "command/serving.hpp"
+#include "core/out_of_memory.hpp"
 #include "hostile/hostile.hpp"
 
 namespace leasehold::hostile {
@@ -114,6 +118,37 @@ TEST_P(OutOfMemory, ForGoodDoesNotKeepTheServerFromStopping) {
     take_all_memory();
     for (int round = 0; round < 4; ++round) (void)use_up_memory();
     EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+// The smallest things that must be done, such as answering a waiting thread.
+TEST(WithoutAnyMemory, TheProcessEndsAfterAWhile) {
+    EXPECT_EQ(longest_wait_for_memory, 30s);
+    int tries = 0;
+    do_for_certain(
+        [&] {
+            if (++tries < 3) throw std::bad_alloc{};
+        },
+        1min);
+    EXPECT_EQ(tries, 3);
+    EXPECT_EXIT(do_for_certain([] { throw std::bad_alloc{}; }, 5ms),
+                ::testing::ExitedWithCode(EXIT_FAILURE), "no memory for 30 seconds");
+}
+
+// Each call waits a millisecond for memory. Ends the process with the number of calls: what it sets
+// for the process stays there.
+[[noreturn]] void count_calls_until_the_allocation_fails() {
+    int calls = 1;
+    const cli::FreeMemory memory;
+    const std::new_handler wait_for_memory = std::get_new_handler();
+    try {
+        for (;; ++calls) wait_for_memory();
+    } catch (const std::bad_alloc&) {
+        std::_Exit(calls);
+    }
+}
+
+TEST(WithoutAnyMemory, AnAllocationWaitsTwentyMillisecondsAtMost) {
+    EXPECT_EXIT(count_calls_until_the_allocation_fails(), ::testing::ExitedWithCode(20), "");
 }
 
 }  // namespace

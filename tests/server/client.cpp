@@ -86,7 +86,7 @@ void Client::close() {
 }
 
 bool Client::secure(const std::string& trusted, int version, const char* groups,
-                    const Certificate* own) {
+                    const Certificate* own, const char* ciphers) {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
         SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
@@ -96,6 +96,7 @@ bool Client::secure(const std::string& trusted, int version, const char* groups,
     SSL_CTX_set_max_proto_version(context.get(), version);
     SSL_CTX_set_security_level(context.get(), 0);
     if (groups != nullptr && SSL_CTX_set1_groups_list(context.get(), groups) != 1) return false;
+    if (ciphers != nullptr && SSL_CTX_set_cipher_list(context.get(), ciphers) != 1) return false;
     if (own != nullptr) {
         SSL_CTX_use_certificate_chain_file(context.get(), own->file.c_str());
         SSL_CTX_use_PrivateKey_file(context.get(), own->key.c_str(), SSL_FILETYPE_PEM);
@@ -104,6 +105,10 @@ bool Client::secure(const std::string& trusted, int version, const char* groups,
     SSL_set1_host(tls_.get(), "localhost");
     SSL_set_fd(tls_.get(), socket_);
     return SSL_connect(tls_.get()) == 1;
+}
+
+bool Client::renegotiate() {
+    return SSL_renegotiate(tls_.get()) == 1 && SSL_do_handshake(tls_.get()) == 1;
 }
 
 std::string Client::tls_version() const {

@@ -39,11 +39,14 @@ public:
     ~Client();
 
     // Starts TLS with the server "localhost", whose certificate is in this file, with this version
-    // at most and these groups only, if they are given, and shows a certificate of its own if one
-    // is given. Returns whether that succeeded. With TLS 1.3 a server refuses the client's
-    // certificate only after that.
+    // at most and these groups and ciphers (of TLS 1.2) only, if they are given, and shows a
+    // certificate of its own if one is given. Returns whether that succeeded. With TLS 1.3 a server
+    // refuses the client's certificate only after that.
     [[nodiscard]] bool secure(const std::string& trusted, int version = 0,
-                              const char* groups = nullptr, const Certificate* own = nullptr);
+                              const char* groups = nullptr, const Certificate* own = nullptr,
+                              const char* ciphers = nullptr);
+    // Asks for a new handshake on the same connection; whether the server agreed. TLS 1.2 only.
+    [[nodiscard]] bool renegotiate();
     // "TLSv1.3"
     [[nodiscard]] std::string tls_version() const;
     // Whether the server has sent a ticket to resume the TLS session with.

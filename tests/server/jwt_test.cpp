@@ -110,6 +110,25 @@ TEST_F(Jwt, OfOneOwnerIsOneClientWhateverKeySignedIt) {
     EXPECT_EQ(again.json().at("lock_id"), taken.json().at("lock_id"));
 }
 
+TEST(AVerifiedJwt, IsRememberedAndNotVerifiedAgain) {
+    constexpr std::size_t most = 8;
+    const JwtVerifier verifier{VerificationKeys::parse(key_set({&ed()})), rules, most};
+    const auto find = [&](const std::string& jwt) {
+        return verifier.find(jwt, server::digest_of(jwt));
+    };
+    const std::string jwt = ed().jwt(claims_of("alice", {"use"}));
+    const auto first = find(jwt);
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(find(jwt), first);
+    // Many others take its place.
+    for (std::size_t i = 0; i < 2 * most; ++i) {
+        ASSERT_NE(find(ed().jwt(claims_of("bob-" + std::to_string(i), {"use"}))), nullptr);
+    }
+    const auto verified_again = find(jwt);
+    ASSERT_NE(verified_again, nullptr);
+    EXPECT_NE(verified_again, first);
+}
+
 TEST_F(Jwt, CannotChooseItsAlgorithm) {
     const json::object claims = claims_of("alice", {"use"});
     const std::string payload = base64url(json::serialize(claims));

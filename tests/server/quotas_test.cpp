@@ -252,6 +252,30 @@ TEST(Quotas, LetOneOwnerUseAShare) {
     EXPECT_TRUE(quotas.reserve(all, try_for("3", "dave")).has_value());
 }
 
+TEST(Quotas, CountAHundredThousandOwnersAndLimitOthersByTheirTokenOnly) {
+    constexpr std::size_t counted = 100'000;
+    server::ServerOptions options{.waiters = 10 * counted, .owner_share = 50};
+    options.quotas[Quota::waiters] = 0;
+    options.quotas[Quota::leases] = 8;
+    Quotas quotas{options};
+    std::vector<Quotas::Place> places;
+    for (std::size_t i = 0; i < counted; ++i) {
+        auto place = quotas.enter(shop, Quota::waiters, "shop/" + std::to_string(i));
+        ASSERT_TRUE(place.has_value());
+        places.push_back(*std::move(place));
+    }
+    const auto most_leases = [&](const std::string& owner) {
+        std::vector<Quotas::Advance> taken;
+        for (;;) {
+            auto advance = quotas.advance(shop, try_for(std::to_string(taken.size()), owner));
+            if (!advance) return taken.size();
+            taken.push_back(*std::move(advance));
+        }
+    };
+    EXPECT_EQ(most_leases("shop/0"), 4U);
+    EXPECT_EQ(most_leases("shop/one-more"), 8U);
+}
+
 TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
     const auto options = limited(Quota::leases, 1);
     Quotas quotas{options};
@@ -417,30 +441,6 @@ TEST_P(TokenQuotas, ADelayedReleaseBeyondTheQuotaHappensAtOnce) {
     EXPECT_TRUE(server.locks().holders({"A", "2"}).empty());
 }
 
-TEST_P(TokenQuotas, LeaveAPlaceForOtherTokens) {
-    server::ServerOptions options = with(Quota::delayed_releases, 0);
-    options.delayed_releases = 4;
-    RunningServer server{store(), options};
-    Client client = server.connect();
-    const auto leave = [&](const std::string& id, const std::string& who) {
-        const std::string lock_token = lock_token_of(take(client, id, who));
-        return client
-            .ask("DELETE", "/v1/locks/A/" + id + "?after_ms=60000", {}, lock_token + shows(who))
-            .status;
-    };
-    EXPECT_EQ(leave("1", "shop"), 202U);
-    EXPECT_EQ(leave("2", "shop"), 202U);
-    EXPECT_EQ(leave("3", "shop"), 200U);  // two places are free, and it has two
-    EXPECT_EQ(leave("4", "other"), 202U);
-}
-
-TEST_P(TokenQuotas, AreShownToTheirTokenAndInMetrics) {
-    server::Metrics metrics{"test"};
-    server::ServerOptions options = with(Quota::leases, 4);
-    options.observer = &metrics;
-    options.metrics = &metrics;
-    RunningServer server{store(), options};
-    Client client = server.connect();
 TEST_P(TokenQuotas, CountALeaseOnceHoweverOftenItIsConverted) {
     RunningServer server{store(), with(Quota::leases, 2)};
     Client client = server.connect();
@@ -480,6 +480,30 @@ TEST_P(TokenQuotas, OneOwnerParksAShareOfTheDelayedReleases) {
     EXPECT_EQ(server.locks().list().size(), 4U);
 }
 
+TEST_P(TokenQuotas, LeaveAPlaceForOtherTokens) {
+    server::ServerOptions options = with(Quota::delayed_releases, 0);
+    options.delayed_releases = 4;
+    RunningServer server{store(), options};
+    Client client = server.connect();
+    const auto leave = [&](const std::string& id, const std::string& who) {
+        const std::string lock_token = lock_token_of(take(client, id, who));
+        return client
+            .ask("DELETE", "/v1/locks/A/" + id + "?after_ms=60000", {}, lock_token + shows(who))
+            .status;
+    };
+    EXPECT_EQ(leave("1", "shop"), 202U);
+    EXPECT_EQ(leave("2", "shop"), 202U);
+    EXPECT_EQ(leave("3", "shop"), 200U);  // two places are free, and it has two
+    EXPECT_EQ(leave("4", "other"), 202U);
+}
+
+TEST_P(TokenQuotas, AreShownToTheirTokenAndInMetrics) {
+    server::Metrics metrics{"test"};
+    server::ServerOptions options = with(Quota::leases, 4);
+    options.observer = &metrics;
+    options.metrics = &metrics;
+    RunningServer server{store(), options};
+    Client client = server.connect();
     EXPECT_EQ(take(client, "1").status, 201U);
     for (const char* id : {"2", "3", "4"}) EXPECT_EQ(take(client, id, "other").status, 201U);
     const auto mine = client.ask("GET", "/v1/token", {}, shows("shop")).json();

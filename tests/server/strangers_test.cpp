@@ -168,5 +168,18 @@ TEST_F(Strangers, OfOneAddressHaveALimit) {
     EXPECT_EQ(most("::ffff:127.0.0.1"), 0U);
 }
 
+// A client can use every address of its IPv6 network.
+TEST(AnAddress, OfAnIpv6NetworkCountsAsTheNetwork) {
+    const auto name = [](const char* text) {
+        return server::name_of(boost::asio::ip::make_address(text));
+    };
+    EXPECT_EQ(name("2001:db8:1:2::1"), "2001:db8:1:2::/64");
+    EXPECT_EQ(name("2001:db8:1:2:ffff:ffff:ffff:ffff"), name("2001:db8:1:2::1"));
+    EXPECT_NE(name("2001:db8:1:3::1"), name("2001:db8:1:2::1"));
+    EXPECT_EQ(name("192.0.2.1"), "192.0.2.1");
+    EXPECT_EQ(name("::ffff:192.0.2.1"), "192.0.2.1");
+    EXPECT_EQ(name("::1"), "::1");
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -104,6 +104,28 @@ TEST_F(TlsTest, SpeaksNothingOlderThanTls12) {
     EXPECT_FALSE(old.secure(certificate_.file, TLS1_1_VERSION));
 }
 
+// With an RSA key the client could send its secret encrypted for that key. Whoever gets the key
+// later could then read everything that was recorded.
+TEST_F(TlsTest, SpeaksForwardSecretCiphersOnly) {
+    const Certificate rsa = Certificate::with_rsa_key(folder_.path(), "rsa", "DNS:localhost");
+    server_.use(identity(rsa));
+    const auto accepts = [&](const char* ciphers) {
+        return server_.connect().secure(rsa.file, TLS1_2_VERSION, nullptr, nullptr, ciphers);
+    };
+    for (const char* ciphers : {"AES128-GCM-SHA256", "AES256-SHA256", "AES128-SHA",
+                                "ECDHE-RSA-AES128-SHA", "DHE-RSA-AES128-GCM-SHA256"}) {
+        EXPECT_FALSE(accepts(ciphers)) << ciphers;
+    }
+    EXPECT_TRUE(accepts("ECDHE-RSA-AES128-GCM-SHA256"));
+    EXPECT_TRUE(accepts("AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305"));
+}
+
+TEST_F(TlsTest, AClientCannotRenegotiate) {
+    Client client = connect(TLS1_2_VERSION);
+    EXPECT_EQ(client.ask("GET", "/healthz").status, 200U);
+    EXPECT_FALSE(client.renegotiate());
+}
+
 // A handshake with ffdhe8192 costs the server 100 ms of processor time, with X25519 less than 1 ms.
 TEST_F(TlsTest, AClientCannotChooseAnExpensiveGroup) {
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {

@@ -193,8 +193,11 @@ std::string name_of_bearer(const std::string& owner, const std::string& id) {
 
 }  // namespace
 
-JwtVerifier::JwtVerifier(VerificationKeys keys, JwtRules rules)
-    : keys_{std::move(keys)}, rules_{std::move(rules)}, rules_digest_{digest_of_rules(rules_)} {}
+JwtVerifier::JwtVerifier(VerificationKeys keys, JwtRules rules, std::size_t most)
+    : keys_{std::move(keys)},
+      rules_{std::move(rules)},
+      rules_digest_{digest_of_rules(rules_)},
+      most_{most} {}
 
 std::shared_ptr<const Token> JwtVerifier::find(std::string_view jwt, const Digest& digest,
                                                WallClock::time_point now) const {
@@ -251,7 +254,7 @@ std::shared_ptr<const Token> JwtVerifier::recall(const Digest& digest) const {
 
 void JwtVerifier::remember(const Digest& digest, std::shared_ptr<const Token> token) const {
     const std::lock_guard lock{mutex_};
-    if (young_.size() >= remembered / 2) old_ = std::exchange(young_, {});
+    if (young_.size() >= most_ / 2) old_ = std::exchange(young_, {});
     young_.insert_or_assign(digest, std::move(token));
 }
 

@@ -47,7 +47,8 @@ public:
     static constexpr std::size_t longest_jwt = 8 * 1024;
     static constexpr std::size_t remembered = 20'000;
 
-    JwtVerifier(VerificationKeys keys, JwtRules rules);
+    // Remembers at most this many JWTs.
+    JwtVerifier(VerificationKeys keys, JwtRules rules, std::size_t most = remembered);
 
     // The token of the JWT's bearer; nullptr if the JWT is not valid now. `digest` is of the JWT.
     [[nodiscard]] std::shared_ptr<const Token> find(
@@ -74,6 +75,7 @@ private:
     const VerificationKeys keys_;
     const JwtRules rules_;
     const Digest rules_digest_;
+    const std::size_t most_;
     mutable std::mutex mutex_;
     // Two generations: when the young one is full, it becomes the old one, which is forgotten.
     mutable Remembered young_;  // guarded by mutex_
