@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -85,6 +86,8 @@ struct PastLease {
     friend bool operator==(const PastLease&, const PastLease&) = default;
 };
 
+struct RefusalTexts;
+
 // The answer "no". It is a value, not an exception, because it is part of normal work.
 struct Refusal {
     enum class Kind : std::uint8_t {
@@ -102,8 +105,15 @@ struct Refusal {
     std::string why{};
     Time store_now{};
 
-    // One sentence for a person.
+    // One sentence for a person who knows keys and leases.
     [[nodiscard]] std::string message() const;
+
+    // One short sentence for the users of your application: "Kim has been editing this since
+    // 14:05." The time of day is local to a place that far east of UTC.
+    // <leasehold/refusal_texts.hpp> has the texts in English, the default, and in Korean.
+    [[nodiscard]] std::string short_message() const;
+    [[nodiscard]] std::string short_message(const RefusalTexts& texts,
+                                            std::chrono::minutes east_of_utc = {}) const;
 };
 
 template <class T>

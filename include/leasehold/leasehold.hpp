@@ -16,6 +16,7 @@
 #include <leasehold/open_store.hpp>
 #include <leasehold/protection.hpp>
 #include <leasehold/queries.hpp>
+#include <leasehold/refusal_texts.hpp>
 #include <leasehold/request.hpp>
 #include <leasehold/scoped_lock.hpp>
 #include <leasehold/session.hpp>

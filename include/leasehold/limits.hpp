@@ -31,6 +31,8 @@ struct Limits {
     static constexpr std::size_t rows_looked_through = 2000;
     // The number of an owner's leases that end in one transaction; more end in several.
     static constexpr std::size_t released_at_once = 1000;
+    // The number of leases that release_after() can have scheduled at once.
+    static constexpr std::size_t delayed_releases = 100'000;
 
     // The ttl of a lease if the caller gives none.
     Duration default_ttl = std::chrono::minutes{5};

@@ -19,6 +19,7 @@
 namespace leasehold {
 
 class Batcher;
+class DelayedReleases;
 class Store;
 class WaitingLines;
 
@@ -30,6 +31,9 @@ struct LockOptions {
     std::optional<std::size_t> places{};
     std::optional<Duration> ttl{};  // if not given: Limits::default_ttl
     std::string note{};             // shown to everybody who is refused
+    // The longest time the lease may be held in all. Neither this try nor a repeated one of the
+    // same owner moves the expiry beyond it; give renew() the same. Limits::max_hold bounds it.
+    std::optional<Duration> max_hold{};
     // Grant only if nobody was granted the key after this fence. Your copy of the record is then
     // still current, although your lease ended.
     std::optional<Fence> since{};
@@ -96,13 +100,21 @@ public:
     [[nodiscard]] Result<Lease> extend(LockKey key, LockId lock_id, Duration by);
     [[nodiscard]] Result<Lease> extend(LockId lock_id, Duration by);
 
-    // Sets the expiry to now + ttl and never shortens it: the heartbeat.
-    [[nodiscard]] Result<Lease> renew(LockKey key, LockId lock_id, Duration ttl);
-    [[nodiscard]] Result<Lease> renew(LockId lock_id, Duration ttl);
+    // Sets the expiry to now + ttl and never shortens it: the heartbeat. If `max_hold` is given,
+    // not to later than that time after the grant.
+    [[nodiscard]] Result<Lease> renew(LockKey key, LockId lock_id, Duration ttl,
+                                      std::optional<Duration> max_hold = {});
+    [[nodiscard]] Result<Lease> renew(LockId lock_id, Duration ttl,
+                                      std::optional<Duration> max_hold = {});
 
     // Ends the lease, or says how it had ended. To release twice is harmless.
     Result<Lease> release(LockKey key, LockId lock_id);
     Result<Lease> release(LockId lock_id);
+
+    // Releases the lease after that time, unless it is renewed, extended or tried for again by its
+    // owner before: for a page that was closed, or only reloaded. Does not wait for the store. If
+    // this manager ends first, the lease ends at its expiry.
+    void release_after(const Lease& lease, Duration delay);
 
     // Ends all leases of an owner, or of an owner and every owner below its path, and returns them.
     // If the key is given, ends only the leases on that key.
@@ -161,6 +173,7 @@ private:
     std::unique_ptr<Store> store_;
     std::unique_ptr<Batcher> batcher_;
     std::unique_ptr<WaitingLines> lines_;
+    std::unique_ptr<DelayedReleases> delayed_;
 };
 
 }  // namespace leasehold

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/batcher.hpp"
+#include "core/delayed_releases.hpp"
 #include "core/dots.hpp"
 #include "core/durations.hpp"
 #include "core/grant.hpp"
@@ -211,9 +212,14 @@ LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
     : limits_{checked(limits)},
       store_{std::move(store)},
       batcher_{std::make_unique<Batcher>(*store_, limits_)},
-      lines_{std::make_unique<WaitingLines>(*batcher_, store_->line())} {}
+      lines_{std::make_unique<WaitingLines>(*batcher_, store_->line())},
+      delayed_{std::make_unique<DelayedReleases>([this](Release release) {
+          batcher_->submit(std::move(release),
+                           [this](const Outcome& outcome) { lines_->ended(outcome); });
+      })} {}
 
 LockManager::~LockManager() {
+    delayed_->close();
     lines_->close();
     // Answers the tries that the lines have sent.
     batcher_.reset();
@@ -249,16 +255,20 @@ void LockManager::apply_limits(Request& request) const {
 Outcome LockManager::ask(Request&& request) {
     validate(request);
     apply_limits(request);
-    const bool ending = ends(kind_of(request));
+    const RequestKind kind = kind_of(request);
+    delayed_->sign_of(request);
     Outcome outcome = batcher_->ask(std::move(request));
-    if (ending) lines_->ended(outcome);
+    if (ends(kind)) lines_->ended(outcome);
+    if (takes(kind)) delayed_->sign_of(outcome);
     return outcome;
 }
 
 Outcome LockManager::ask_for(Request&& request, Duration patience, std::stop_token stop) {
     validate(request);
     apply_limits(request);
-    return lines_->wait(std::move(request), patience, std::move(stop));
+    Outcome outcome = lines_->wait(std::move(request), patience, std::move(stop));
+    delayed_->sign_of(outcome);
+    return outcome;
 }
 
 std::vector<Outcome> LockManager::ask_all(std::vector<Request> requests) {
@@ -283,6 +293,13 @@ std::vector<Outcome> LockManager::ask_all(std::vector<Request> requests) {
 void LockManager::submit(Request request, std::function<void(Outcome)> reply) {
     validate(request);
     apply_limits(request);
+    delayed_->sign_of(request);
+    if (delayed_->is_anything_scheduled() && takes(kind_of(request))) {
+        reply = [this, reply = std::move(reply)](Outcome outcome) {
+            delayed_->sign_of(outcome);
+            reply(std::move(outcome));
+        };
+    }
     if (ends(kind_of(request))) {
         reply = [this, reply = std::move(reply)](Outcome outcome) {
             lines_->ended(outcome);
@@ -297,7 +314,11 @@ void LockManager::submit_for(Request request, Duration patience, std::function<v
     if (!takes(kind_of(request))) throw BadRequest{"only a try can wait for a lock"};
     validate(request);
     apply_limits(request);
-    lines_->join(std::move(request), patience, std::move(stop), std::move(reply));
+    lines_->join(std::move(request), patience, std::move(stop),
+                 [this, reply = std::move(reply)](Outcome outcome) {
+                     delayed_->sign_of(outcome);
+                     reply(std::move(outcome));
+                 });
 }
 
 TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
@@ -307,6 +328,7 @@ TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
                     .mode = mode_of(options),
                     .ttl = options.ttl.value_or(limits.default_ttl),
                     .since = options.since,
+                    .max_hold = options.max_hold,
                     .places = options.places,
                     .fresh_lock_id = !options.lock_id};
     copy_fields(requested_texts, std::move(options), request);
@@ -327,6 +349,7 @@ TryLockAll try_all_request(std::vector<LockKey> keys, LockOptions options, const
                        .owner = std::move(options.owner),
                        .mode = mode_of(options),
                        .ttl = options.ttl.value_or(limits.default_ttl),
+                       .max_hold = options.max_hold,
                        .places = options.places,
                        .fresh_lock_id = true};
     copy_fields(requested_texts, std::move(options), request);
@@ -372,13 +395,15 @@ Result<Lease> LockManager::extend(LockId lock_id, Duration by) {
     return result_of<Result<Lease>>(ask(Extend{.key = {}, .lock_id = lock_id, .by = by}));
 }
 
-Result<Lease> LockManager::renew(LockKey key, LockId lock_id, Duration ttl) {
+Result<Lease> LockManager::renew(LockKey key, LockId lock_id, Duration ttl,
+                                 std::optional<Duration> max_hold) {
     return result_of<Result<Lease>>(
-        ask(Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl}));
+        ask(Renew{.key = std::move(key), .lock_id = lock_id, .ttl = ttl, .max_hold = max_hold}));
 }
 
-Result<Lease> LockManager::renew(LockId lock_id, Duration ttl) {
-    return result_of<Result<Lease>>(ask(Renew{.key = {}, .lock_id = lock_id, .ttl = ttl}));
+Result<Lease> LockManager::renew(LockId lock_id, Duration ttl, std::optional<Duration> max_hold) {
+    return result_of<Result<Lease>>(
+        ask(Renew{.key = {}, .lock_id = lock_id, .ttl = ttl, .max_hold = max_hold}));
 }
 
 Result<Lease> LockManager::release(LockKey key, LockId lock_id) {
@@ -387,6 +412,11 @@ Result<Lease> LockManager::release(LockKey key, LockId lock_id) {
 
 Result<Lease> LockManager::release(LockId lock_id) {
     return result_of<Result<Lease>>(ask(Release{{}, lock_id}));
+}
+
+void LockManager::release_after(const Lease& lease, Duration delay) {
+    validate(Release{.key = lease.key, .lock_id = lease.lock_id, .if_expires_at = {}, .by = {}});
+    delayed_->schedule(lease, std::clamp(delay, Duration::zero(), longest));
 }
 
 Result<std::vector<Lease>> LockManager::release_all(std::string owner, OwnerScope scope,

@@ -122,7 +122,7 @@ TEST_P(OutOfMemory, ForGoodDoesNotKeepTheServerFromStopping) {
 
 // The smallest things that must be done, such as answering a waiting thread.
 TEST(WithoutAnyMemory, TheProcessEndsAfterAWhile) {
-    EXPECT_EQ(longest_wait_for_memory, 30s);
+    EXPECT_EQ(retries::memory_patience, 30s);
     int tries = 0;
     do_for_certain(
         [&] {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <leasehold/lease.hpp>
+#include <leasehold/refusal_texts.hpp>
 #include <leasehold/store_status.hpp>
 #include <optional>
 #include <string_view>
@@ -147,6 +148,50 @@ TEST(LeaseText, EveryWordIsTheDesigns) {
     EXPECT_STREQ(to_string(Durability::none), "none");
     EXPECT_STREQ(to_string(Durability::weak), "weak");
     EXPECT_STREQ(to_string(Durability::strong), "strong");
+}
+
+TEST(LeaseText, AShortSentenceNamesThePersonAndTheTimeOfDay) {
+    Refusal refusal = held_by({alice()});
+    EXPECT_EQ(refusal.short_message(RefusalTexts::english()),
+              "alice has been editing this since 09:20.");
+    EXPECT_EQ(refusal.short_message(RefusalTexts::in("ko-KR"), 9h),
+              "alice 님이 18:20부터 편집하고 있습니다.");
+    EXPECT_EQ(refusal.short_message(RefusalTexts::english(), -10h),
+              "alice has been editing this since 23:20.");
+    refusal.holders_in_all = 3;
+    EXPECT_EQ(refusal.short_message(RefusalTexts::english()),
+              "alice has been using this since 09:20, and 2 more.");
+    EXPECT_EQ(held_by({}).short_message(), "Somebody else is editing this.");
+}
+
+TEST(LeaseText, AShortSentenceSaysHowTheLockEnded) {
+    const RefusalTexts& english = RefusalTexts::english();
+    EXPECT_EQ(gone(Gone::expired).short_message(english), "Your lock has expired.");
+    EXPECT_EQ(gone(Gone::released).short_message(english), "Your lock was released elsewhere.");
+    EXPECT_EQ(gone(Gone::taken).short_message(english), "Your lock ended, and somebody took it.");
+    EXPECT_EQ(gone(Gone::broken, "root/1").short_message(english), "root broke your lock.");
+    EXPECT_EQ(gone(Gone::unknown).short_message(english), "You no longer have the lock.");
+    // What people typed is not a hole to fill.
+    EXPECT_EQ(gone(Gone::broken, "{why}", "{name}").short_message(english),
+              "{why} broke your lock: “{name}”");
+    Refusal busy;
+    busy.kind = Refusal::Kind::busy;
+    EXPECT_EQ(busy.short_message(english), "This is being saved right now. Try again in a moment.");
+}
+
+TEST(LeaseText, EveryLanguageHasEveryShortSentence) {
+    for (const RefusalTexts* texts : {&RefusalTexts::english(), &RefusalTexts::korean()}) {
+        const auto& [somebody, held, several, nobody_named, expired, released, taken, broken,
+                     broken_why, unknown, busy] = *texts;
+        for (const auto* text : {&somebody, &held, &several, &nobody_named, &expired, &released,
+                                 &taken, &broken, &broken_why, &unknown, &busy}) {
+            EXPECT_FALSE(text->empty());
+        }
+        for (const auto* text : {&held, &several, &taken, &broken, &broken_why}) {
+            EXPECT_NE(text->find("{name}"), std::string::npos) << *text;
+        }
+    }
+    EXPECT_EQ(&RefusalTexts::in("kok"), &RefusalTexts::english());
 }
 
 TEST(LeaseText, RemainingIsCountedFromTheStoresClock) {
