@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+#include <leasehold/web/http.hpp>
+#include <leasehold/web/visitor.hpp>
+
+namespace leasehold::web {
+
+struct LockRoutesOptions {
+    // How long a lock lives without a renewal. A page may ask for less, and gets no more.
+    Duration ttl = std::chrono::minutes{2};
+    // The longest time that a page can hold a lock by renewing it.
+    Duration max_hold = std::chrono::hours{8};
+
+    // How long one request waits for a lock; a page that wants to wait longer asks again and keeps
+    // its place. The number of requests that wait at once: with answer(), each of them occupies a
+    // thread of your web server.
+    Duration longest_wait = std::chrono::seconds{10};
+    std::size_t waiting = 32;
+    // How long a page keeps its place between two such requests.
+    Duration place_kept = std::chrono::seconds{3};
+    // A page that was granted a lock it waited for renews it after a third of its ttl. If it does
+    // not do so within this time more, it has vanished, and the lock is released.
+    Duration sign_of_life = std::chrono::seconds{5};
+    // How much later a page that is closed may have its lock released.
+    Duration longest_delay = std::chrono::minutes{1};
+};
+
+// Answers <leasehold-guard> and leasehold.js: takes, checks, renews and releases locks, lets pages
+// wait in line, passes knocks on, and releases the locks of closed tabs a little later, so that a
+// reloaded page finds its lock again. docs/web-kit.md describes the routes. Thread-safe.
+//
+// Whatever a page sends: the owner is the visitor's, the key is one that `may_lock` allows, the ttl
+// is at most the options', and the lease of another session is of no use to it.
+//
+// The waiting line and the knocks are known to this process. The locks are in the store.
+class LockRoutes {
+public:
+    // Whether the visitor may lock this key in this mode.
+    using MayLock = std::function<bool(const Visitor&, const LockKey&, Mode)>;
+    using Reply = std::function<void(Response)>;
+
+    // `locks` outlives this.
+    LockRoutes(LockManager& locks, MayLock may_lock, LockRoutesOptions options = {});
+    LockRoutes(const LockRoutes&) = delete;
+    LockRoutes& operator=(const LockRoutes&) = delete;
+    ~LockRoutes();
+
+    // Whether the path is one of this: below /v1/locks/, or a file below /client/.
+    [[nodiscard]] static bool serves(std::string_view path);
+
+    // Always answers. `who` is nothing for a visitor who is not signed in: only the files below
+    // /client/ are for everybody. `path` includes the query.
+    [[nodiscard]] Response answer(const Request& request, const std::optional<Visitor>& who);
+    [[nodiscard]] Response answer(std::string method, std::string path, Headers headers,
+                                  std::string body, const std::optional<Visitor>& who);
+    // The same for asynchronous servers: a request that waits for a lock does not keep the thread.
+    // `reply` is called once, on this thread or another; it must not block or throw.
+    void answer(const Request& request, const std::optional<Visitor>& who, Reply reply);
+
+    // Asks the holders of the key to finish; returns their number.
+    std::size_t knock(const LockKey& key, const std::string& by, const std::string& message);
+    // The owners that wait for the key, the next one first.
+    [[nodiscard]] std::vector<std::string> waiting_for(const LockKey& key) const;
+
+    // Ends every wait. Call it before your web server stops, so that no request keeps it.
+    void stop_waiting();
+
+    [[nodiscard]] const LockRoutesOptions& options() const noexcept;
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace leasehold::web

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/lock_manager.hpp>
+#include <leasehold/web/visitor.hpp>
+
+namespace leasehold::web {
+
+// The locks of one tab, while one request of it is answered. A lock that the request takes is
+// released if the request fails; a lock that the tab already had stays. For one thread.
+class TabLocks {
+public:
+    // `locks` outlives this. `ttl` is for the locks that are taken.
+    TabLocks(LockManager& locks, const Visitor& visitor, std::string_view tab, Duration ttl)
+        : locks_{locks}, visitor_{visitor}, owner_{visitor.owner_in(tab)}, ttl_{ttl} {}
+    TabLocks(const TabLocks&) = delete;
+    TabLocks& operator=(const TabLocks&) = delete;
+    // As give_back().
+    ~TabLocks() { give_back(); }
+
+    [[nodiscard]] const Visitor& visitor() const noexcept { return visitor_; }
+    [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+
+    [[nodiscard]] Result<Lease> take(const LockKey& key, Mode mode);
+    // Whether this tab already has the lock, in that mode.
+    [[nodiscard]] bool has(const LockKey& key, Mode mode);
+    // Releases a lock of this session; twice is harmless.
+    void release(const LockKey& key, LockId lock_id);
+
+    // When this request succeeds, it releases every other lock that the tab had before.
+    void start_anew() noexcept { starts_anew_ = true; }
+
+    // The request has succeeded. Faults are ignored: a lease that cannot be released expires.
+    void keep() noexcept;
+    // The request has failed: releases the locks it took.
+    void give_back() noexcept;
+
+private:
+    LockManager& locks_;
+    const Visitor visitor_;
+    const std::string owner_;
+    const Duration ttl_;
+    std::vector<LockKey> used_;  // every key that this request asked for and got
+    std::vector<Lease> taken_;   // of these, the leases that this request was granted
+    bool starts_anew_ = false;
+};
+
+}  // namespace leasehold::web

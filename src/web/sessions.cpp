@@ -1,0 +1,212 @@
+#include <leasehold/web/sessions.hpp>
+
+#include <sys/random.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leasehold::web {
+namespace {
+
+constexpr std::size_t secret_bytes = 32;
+constexpr std::size_t name_bytes = 4;
+constexpr std::chrono::seconds between_sweeps{1};
+
+}  // namespace
+
+class Sessions::State {
+public:
+    State(LockManager& locks, SessionsOptions options)
+        : locks_{locks},
+          options_{std::move(options)},
+          sweeper_{[this](const std::stop_token& stop) { sweep_until(stop); }} {}
+
+    ~State() {
+        sweeper_ = {};
+        for (auto& [token, entry] : entries_) entry.session->locks.keep();
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    std::shared_ptr<const SignedIn> sign_in(std::string user) {
+        auto left = std::make_shared<std::atomic<bool>>(false);
+        Visitor visitor{std::move(user), "s-" + random_token(name_bytes)};
+        visitor.leaves_when(left);
+        auto session = std::make_shared<Live>(locks_, std::move(visitor), std::move(left));
+        const std::scoped_lock lock{mutex_};
+        if (entries_.size() >= options_.most) {
+            session->locks.keep();  // it has none
+            return nullptr;
+        }
+        entries_[session->person.token] = {.session = session, .used_at = options_.clock()};
+        return {session, &session->person};
+    }
+
+    std::shared_ptr<const SignedIn> find(std::string_view token) {
+        const std::scoped_lock lock{mutex_};
+        const auto found = entries_.find(token);
+        if (found == entries_.end() || is_over(found->second)) return nullptr;
+        return {found->second.session, &found->second.session->person};
+    }
+
+    void touch(const SignedIn& session) {
+        const std::scoped_lock lock{mutex_};
+        const auto found = entries_.find(session.token);
+        if (found != entries_.end()) found->second.used_at = options_.clock();
+    }
+
+    void sign_out(const SignedIn& session) {
+        std::vector<LivePtr> ended;
+        {
+            const std::scoped_lock lock{mutex_};
+            const auto found = entries_.find(session.token);
+            if (found == entries_.end()) return;
+            ended.push_back(std::move(found->second.session));
+            entries_.erase(found);
+        }
+        end(std::move(ended));
+    }
+
+    void end_all() {
+        std::vector<LivePtr> ended;
+        {
+            const std::scoped_lock lock{mutex_};
+            for (auto& [token, entry] : entries_) ended.push_back(std::move(entry.session));
+            entries_.clear();
+        }
+        end(std::move(ended));
+    }
+
+    void sweep() {
+        std::vector<LivePtr> ended;
+        {
+            const std::scoped_lock lock{mutex_};
+            ended.swap(to_be_ended_);
+            std::erase_if(entries_, [&](auto& entry) {
+                if (!is_over(entry.second)) return false;
+                ended.push_back(std::move(entry.second.session));
+                return true;
+            });
+        }
+        end(std::move(ended));
+    }
+
+private:
+    struct Live {
+        Live(LockManager& locks, Visitor visitor, std::shared_ptr<std::atomic<bool>> has_left)
+            : person{std::move(visitor), random_token(secret_bytes), random_token(secret_bytes)},
+              left{std::move(has_left)},
+              locks{locks, person.visitor.owner()} {}
+
+        const SignedIn person;
+        const std::shared_ptr<std::atomic<bool>> left;
+        Session locks;
+    };
+    using LivePtr = std::shared_ptr<Live>;
+    struct Entry {
+        LivePtr session;
+        SteadyClock::time_point used_at;
+    };
+
+    [[nodiscard]] bool is_over(const Entry& entry) const {
+        return options_.clock() - entry.used_at > options_.timeout;
+    }
+
+    // Retries sessions whose locks could not be released, because a save guarded them or the store
+    // did not answer. In the end the locks expire.
+    void end(std::vector<LivePtr> sessions) {
+        for (LivePtr& session : sessions) {
+            *session->left = true;
+            bool ended = false;
+            try {
+                ended = session->locks.end().has_value();
+            } catch (const StoreFault&) {
+                ended = false;
+            }
+            if (ended) {
+                session->locks.keep();  // there is nothing left to release
+                continue;
+            }
+            const std::scoped_lock lock{mutex_};
+            to_be_ended_.push_back(std::move(session));
+        }
+    }
+
+    void sweep_until(const std::stop_token& stop) {
+        std::unique_lock lock{mutex_};
+        while (!stop.stop_requested()) {
+            changed_.wait_for(lock, stop, between_sweeps, [] { return false; });
+            lock.unlock();
+            sweep();
+            lock.lock();
+        }
+    }
+
+    LockManager& locks_;
+    const SessionsOptions options_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_; by token
+    std::vector<LivePtr> to_be_ended_;                   // guarded by mutex_
+    std::jthread sweeper_;                               // last: it uses everything above
+};
+
+Sessions::Sessions(LockManager& locks, SessionsOptions options)
+    : state_{std::make_unique<State>(locks, std::move(options))} {}
+Sessions::~Sessions() = default;
+
+std::shared_ptr<const SignedIn> Sessions::sign_in(std::string user) {
+    return state_->sign_in(std::move(user));
+}
+std::shared_ptr<const SignedIn> Sessions::find(std::string_view token) {
+    return state_->find(token);
+}
+std::optional<Visitor> Sessions::visitor(const Request& request) {
+    const auto person = find(request.cookie("session"));
+    if (!person) return std::nullopt;
+    if (request.method != "GET") touch(*person);
+    return person->visitor;
+}
+void Sessions::touch(const SignedIn& session) {
+    state_->touch(session);
+}
+void Sessions::sign_out(const SignedIn& session) {
+    state_->sign_out(session);
+}
+void Sessions::end_all() {
+    state_->end_all();
+}
+void Sessions::sweep() {
+    state_->sweep();
+}
+
+std::string random_token(std::size_t bytes) {
+    std::string raw(bytes, '\0');
+    if (getrandom(raw.data(), raw.size(), 0) != static_cast<ssize_t>(bytes)) {
+        throw std::runtime_error{"the operating system gave no random bytes"};
+    }
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string token;
+    for (const char c : raw) {
+        const auto byte = static_cast<unsigned char>(c);
+        token += digits[byte >> 4U];
+        token += digits[byte & 0xFU];
+    }
+    return token;
+}
+
+bool is_same_secret(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+    }
+    return difference == 0;
+}
+
+}  // namespace leasehold::web

@@ -1,0 +1,116 @@
+#include <leasehold/web/sessions.hpp>
+
+#include <atomic>
+#include <future>
+
+#include "unit/faulty_store.hpp"
+#include "web/page.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class SessionsTest : public ::testing::Test {
+protected:
+    [[nodiscard]] bool take(const web::SignedIn& session, const char* id) {
+        return locks.try_lock({"Order", id}, {.owner = session.visitor.owner_in("t")}).has_value();
+    }
+    [[nodiscard]] bool is_free(const char* id) { return locks.holders({"Order", id}).empty(); }
+
+    ManualClock clock;
+    FaultyStore* store = new FaultyStore{memory_store_on(clock)};
+    LockManager locks{std::unique_ptr<Store>{store}};
+    std::atomic<Duration> passed{};
+    web::SessionsOptions options{.timeout = 30min, .most = 2, .clock = [this] {
+                                     return SteadyClock::now() + passed.load();
+                                 }};
+};
+
+TEST_F(SessionsTest, SigningOutReleasesAllLocksOfTheSession) {
+    web::Sessions sessions{locks, options};
+    const auto kim = sessions.sign_in("Kim");
+    const auto lee = sessions.sign_in("Lee");
+    EXPECT_EQ(sessions.sign_in("Park"), nullptr);
+    EXPECT_EQ(sessions.find(kim->token), kim);
+    EXPECT_EQ(sessions.find("other"), nullptr);
+    EXPECT_NE(kim->token, kim->form_token);
+    EXPECT_TRUE(take(*kim, "1") && take(*kim, "2") && take(*lee, "3"));
+    EXPECT_FALSE(kim->visitor.has_left());
+    sessions.sign_out(*kim);
+    EXPECT_TRUE(is_free("1") && is_free("2"));
+    EXPECT_FALSE(is_free("3"));
+    EXPECT_TRUE(kim->visitor.has_left());
+    EXPECT_EQ(sessions.find(kim->token), nullptr);
+    sessions.sign_out(*kim);
+    EXPECT_THROW((void)sessions.sign_in("a/b"), BadRequest);
+}
+
+TEST_F(SessionsTest, ATimeoutReleasesThemToo) {
+    web::Sessions sessions{locks, options};
+    const auto kim = sessions.sign_in("Kim");
+    EXPECT_TRUE(take(*kim, "1"));
+    passed = 29min;
+    sessions.touch(*kim);
+    passed = 58min;
+    const web::Headers cookie{{"Cookie", "session=" + kim->token}};
+    EXPECT_EQ(sessions.visitor({.method = "PATCH", .headers = cookie})->user(), "Kim");
+    EXPECT_FALSE(sessions.visitor({}));
+    passed = 87min;
+    EXPECT_TRUE(sessions.visitor({.method = "GET", .headers = cookie}));
+    EXPECT_EQ(sessions.find(kim->token), kim);
+    passed = 90min;
+    EXPECT_FALSE(sessions.visitor({.headers = cookie}));
+    EXPECT_EQ(sessions.find(kim->token), nullptr);
+    sessions.sweep();
+    EXPECT_TRUE(eventually([&] { return is_free("1"); }));
+}
+
+TEST_F(SessionsTest, AReleaseThatFailsIsTriedAgain) {
+    web::Sessions sessions{locks, options};
+    const auto kim = sessions.sign_in("Kim");
+    EXPECT_TRUE(take(*kim, "1"));
+    store->fail(0, Fails::before_effect);
+    sessions.sign_out(*kim);
+    sessions.sweep();
+    EXPECT_TRUE(eventually([&] { return is_free("1"); }));
+}
+
+TEST_F(SessionsTest, AShutdownKeepsTheLocksUnlessAsked) {
+    {
+        web::Sessions sessions{locks, options};
+        EXPECT_TRUE(take(*sessions.sign_in("Kim"), "1"));
+    }
+    EXPECT_FALSE(is_free("1"));
+    web::Sessions sessions{locks, options};
+    EXPECT_TRUE(take(*sessions.sign_in("Lee"), "2"));
+    sessions.end_all();
+    EXPECT_TRUE(is_free("2"));
+}
+
+TEST_F(SessionsTest, WhoHasSignedOutIsNotLeftWithALock) {
+    web::Sessions sessions{locks, options};
+    web::LockRoutes routes{locks, [](const auto&...) { return true; }};
+    const auto kim = sessions.sign_in("Kim");
+    const Page page{routes, kim->visitor};
+    const auto held = locks.try_lock({"Order", "1"}, {.owner = "Lee"});
+    auto waiting =
+        std::async(std::launch::async, [&] { return page.ask("POST", "Order/1", wait_body); });
+    ASSERT_TRUE(eventually([&] { return !routes.waiting_for({"Order", "1"}).empty(); }));
+    // The page's request came before the sign-out, and is granted after it.
+    sessions.sign_out(*kim);
+    (void)locks.release({"Order", "1"}, held->lock_id);
+    EXPECT_EQ(waiting.get().status, 401);
+    EXPECT_TRUE(eventually([&] { return is_free("1"); }));
+    EXPECT_EQ(page.ask("POST", "Order/2", try_body).status, 401);
+    EXPECT_TRUE(eventually([&] { return is_free("2"); }));
+}
+
+TEST(RandomToken, IsRandomAndComparedInConstantTime) {
+    EXPECT_EQ(web::random_token(8).size(), 16U);
+    EXPECT_NE(web::random_token(8), web::random_token(8));
+    EXPECT_TRUE(web::is_same_secret("abc", "abc"));
+    EXPECT_FALSE(web::is_same_secret("abc", "abd"));
+    EXPECT_FALSE(web::is_same_secret("abc", "ab"));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
