@@ -10,6 +10,13 @@ Result<Lease> TabLocks::take(const LockKey& key, Mode mode) {
     auto lease =
         locks_.try_lock(key, {.owner = owner_, .mode = mode, .ttl = ttl_, .lock_id = lock_id});
     if (!lease) return lease;
+    // The session may have ended while the store was asked.
+    if (visitor_.has_left()) {
+        locks_.release(lease->key, lease->lock_id);
+        return std::unexpected{Refusal{.reason = Gone::released,
+                                       .why = "the session has ended",
+                                       .store_now = lease->store_now}};
+    }
     used_.push_back(lease->key);
     // A tab that already had the lock gets its lease back, with the lock id it has.
     if (lease->lock_id == lock_id) taken_.push_back(*lease);

@@ -1,4 +1,5 @@
 #include <leasehold/web/sessions.hpp>
+#include <leasehold/web/tab_locks.hpp>
 
 #include <atomic>
 #include <future>
@@ -102,6 +103,9 @@ TEST_F(SessionsTest, WhoHasSignedOutIsNotLeftWithALock) {
     EXPECT_TRUE(eventually([&] { return is_free("1"); }));
     EXPECT_EQ(page.ask("POST", "Order/2", try_body).status, 401);
     EXPECT_TRUE(eventually([&] { return is_free("2"); }));
+    web::TabLocks tab{locks, kim->visitor, "t", 1min};
+    EXPECT_FALSE(tab.take({"Order", "3"}, Mode::exclusive));
+    EXPECT_TRUE(is_free("3"));
 }
 
 TEST(RandomToken, IsRandomAndComparedInConstantTime) {
