@@ -9,7 +9,7 @@ namespace customers {
 Application::Application(const ApplicationOptions& options)
     : pool_{options.database},
       desk_{leasehold::open_store(options.database), options.ttl},
-      sessions_{desk_.locks, options.session_timeout, options.clock},
+      sessions_{desk_.locks, {.timeout = options.session_timeout, .clock = options.clock}},
       controller_{desk_, pool_, sessions_, files_, options.hosts} {
     auto connection = pool_.take();
     make_tables(*connection);
@@ -17,7 +17,6 @@ Application::Application(const ApplicationOptions& options)
     pool_.give_back(std::move(connection));
     if (options.protection == ApplicationOptions::Protection::on) protect(options.database);
     if (!options.static_files.empty()) files_.add("/static", options.static_files);
-    if (!options.client_files.empty()) files_.add("/client", options.client_files);
 }
 
 void Application::protect(const std::string& database) {

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "database/pool.hpp"
 #include "locks/lock_desk.hpp"
-#include "sessions/app_sessions.hpp"
 #include "web/front_controller.hpp"
 #include "web/static_files.hpp"
 
@@ -23,12 +23,11 @@ struct ApplicationOptions {
     Protection protection = Protection::off;
     leasehold::Duration ttl = std::chrono::minutes{2};
     leasehold::Duration session_timeout = std::chrono::minutes{30};
-    AppSessions::Clock clock = leasehold::SteadyClock::now;
+    std::function<leasehold::SteadyClock::time_point()> clock = leasehold::SteadyClock::now;
     // The host names that requests may use, without a port; empty: any. Protects against pages of
     // other sites whose host name was made to point here (DNS rebinding).
     std::vector<std::string> hosts{};
     std::filesystem::path static_files{};  // of this application
-    std::filesystem::path client_files{};  // leasehold.js
 };
 
 // The whole application except HTTP. Thread-safe. Its destructor ends all sessions.
@@ -36,19 +35,22 @@ class Application {
 public:
     // Makes tables and sample data where they are missing.
     explicit Application(const ApplicationOptions& options);
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
+    ~Application() { sessions_.end_all(); }
 
     [[nodiscard]] web::Response handle(web::Request request) {
         return controller_.handle(std::move(request));
     }
     // Ends every wait for a lock, before the application ends.
-    void stop_waiting() { desk_.line.close(); }
+    void stop_waiting() { desk_.routes.stop_waiting(); }
 
     // Why the database does not refuse such writes although the options ask for it; else empty.
     [[nodiscard]] const std::string& unprotected_because() const { return unprotected_because_; }
 
     [[nodiscard]] LockDesk& desk() { return desk_; }
     [[nodiscard]] database::Pool& pool() { return pool_; }
-    [[nodiscard]] AppSessions& sessions() { return sessions_; }
+    [[nodiscard]] kit::Sessions& sessions() { return sessions_; }
 
 private:
     void protect(const std::string& database);
@@ -56,7 +58,7 @@ private:
     std::string unprotected_because_{};
     database::Pool pool_;
     LockDesk desk_;
-    AppSessions sessions_;
+    kit::Sessions sessions_;
     web::StaticFiles files_;
     web::FrontController controller_;
 };

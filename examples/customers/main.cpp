@@ -42,8 +42,6 @@ void add_options(CLI::App& app, Settings& settings) {
         ->capture_default_str();
     app.add_option("--static", settings.application.static_files, "This application's files")
         ->capture_default_str();
-    app.add_option("--client", settings.application.client_files, "leasehold.js")
-        ->capture_default_str();
 }
 
 // Without a password.
@@ -107,7 +105,6 @@ void run(Settings& settings) {
 int main(int argc, char** argv) try {
     Settings settings;
     settings.application.static_files = CUSTOMERS_STATIC_FILES;
-    settings.application.client_files = LEASEHOLD_CLIENT_FILES;
     CLI::App app{"A web application whose edit forms are locked by Leasehold"};
     add_options(app, settings);
     CLI11_PARSE(app, argc, argv);

@@ -65,8 +65,8 @@ web::pages::Form unsaved(const Visit& visit, const std::string& id, const web::F
 }
 
 web::pages::Form not_saved(const Visit& visit, const std::string& id, const web::Fields& typed,
-                           const NotSaved& why, const leasehold::LockKey& key) {
-    if (why.why == NotSaved::Why::stale) {
+                           const kit::NotSaved& why, const leasehold::LockKey& key) {
+    if (why.why == kit::NotSaved::Why::stale) {
         auto form = unsaved(visit, id, typed, key);
         form.setback = web::pages::Setback{
             .reason = "Not saved: somebody has changed it since you opened it."};
@@ -74,7 +74,8 @@ web::pages::Form not_saved(const Visit& visit, const std::string& id, const web:
     }
     auto form = draft(visit, id, typed, reason_of(why.refusal));
     for (const leasehold::Holder& holder : visit.desk.locks.holders(key)) {
-        if (user_of(holder.owner) != visit.session.user) form.setback->holders.push_back(holder);
+        if (kit::user_of(holder.owner) != visit.session.visitor.user())
+            form.setback->holders.push_back(holder);
     }
     return form;
 }
@@ -82,8 +83,8 @@ web::pages::Form not_saved(const Visit& visit, const std::string& id, const web:
 bool is_saved_already(const Visit& visit, const web::Fields& typed, const web::Fields& now,
                       const Revision& revision) {
     const auto opened = web::integer_from(typed.get("version"));
-    return opened && revision.version == *opened + 1 && revision.changed_by == visit.session.user &&
-           web::changes(now, typed).empty();
+    return opened && revision.version == *opened + 1 &&
+           revision.changed_by == visit.session.visitor.user() && web::changes(now, typed).empty();
 }
 
 void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision) {

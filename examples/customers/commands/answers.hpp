@@ -32,7 +32,7 @@ struct Wanted {
                                        const web::Fields& typed, const leasehold::LockKey& key);
 // The form again after a save that was refused; with its lock if that is still ours.
 [[nodiscard]] web::pages::Form not_saved(const Visit& visit, const std::string& id,
-                                         const web::Fields& typed, const NotSaved& why,
+                                         const web::Fields& typed, const kit::NotSaved& why,
                                          const leasehold::LockKey& key);
 
 // Whether what could not be saved is saved already: a form that was sent twice.

@@ -1,18 +1,10 @@
 #include "commands/business_transaction.hpp"
 
-#include "mapping/counter_mapper.hpp"
-#include "mapping/customer_mapper.hpp"
-#include "mapping/price_list_mapper.hpp"
-
 namespace customers {
 
 BusinessTransaction::BusinessTransaction(LockDesk& desk, database::Pool& pool,
-                                         const AppSession& session, const std::string& tab)
-    : transaction_{pool},
-      locks_{desk, session, tab},
-      customers_{std::make_unique<CustomerMapper>(transaction_), locks_, transaction_},
-      price_lists_{std::make_unique<PriceListMapper>(transaction_), locks_, transaction_},
-      counters_{std::make_unique<CounterMapper>(transaction_), locks_, transaction_} {}
+                                         const kit::Visitor& visitor, const std::string& tab)
+    : transaction_{pool}, locks_{desk.locks, visitor, tab, desk.ttl} {}
 
 leasehold::LockId BusinessTransaction::continue_with(const std::string& lock_id) {
     return leasehold::LockId::parse(lock_id).value_or(leasehold::LockId{});

@@ -2,11 +2,20 @@
 
 #include <string>
 
+#include <leasehold/web/locking_repository.hpp>
+#include <leasehold/web/tab_locks.hpp>
+
 #include "database/transaction.hpp"
-#include "locks/step_locks.hpp"
-#include "mapping/locking_mapper.hpp"
+#include "locks/lock_desk.hpp"
+#include "mapping/counter_mapper.hpp"
+#include "mapping/customer_mapper.hpp"
+#include "mapping/price_list_mapper.hpp"
 
 namespace customers {
+
+// The way to objects of one kind: locks before it loads, and guards before it saves.
+template <class T>
+using Locking = kit::LockingRepository<Mapper<T>, database::Transaction>;
 
 // One step of a business transaction: a person in a tab, the system transaction of this request,
 // and the way to the objects, which leads through their locks. For one thread.
@@ -15,7 +24,7 @@ namespace customers {
 // leaves it. Between the two there is only its lock, and the form that carries the lock id.
 class BusinessTransaction {
 public:
-    BusinessTransaction(LockDesk& desk, database::Pool& pool, const AppSession& session,
+    BusinessTransaction(LockDesk& desk, database::Pool& pool, const kit::Visitor& visitor,
                         const std::string& tab);
 
     // Ends what this tab was doing before.
@@ -27,22 +36,26 @@ public:
         locks_.release(key, lock_id);
     }
 
-    [[nodiscard]] LockingMapper<Customer>& customers() { return customers_; }
-    [[nodiscard]] LockingMapper<PriceList>& price_lists() { return price_lists_; }
-    [[nodiscard]] LockingMapper<Counter>& counters() { return counters_; }
+    [[nodiscard]] Locking<Customer>& customers() { return customers_; }
+    [[nodiscard]] Locking<PriceList>& price_lists() { return price_lists_; }
+    [[nodiscard]] Locking<Counter>& counters() { return counters_; }
     [[nodiscard]] std::vector<CustomerLine> customer_lines();
 
-    [[nodiscard]] const StepLocks& locks() const { return locks_; }
+    [[nodiscard]] const kit::TabLocks& locks() const { return locks_; }
 
     void commit();
     void roll_back() noexcept;
 
 private:
     database::Transaction transaction_;
-    StepLocks locks_;
-    LockingMapper<Customer> customers_;
-    LockingMapper<PriceList> price_lists_;
-    LockingMapper<Counter> counters_;
+    kit::TabLocks locks_;
+    CustomerMapper customer_mapper_{transaction_};
+    PriceListMapper price_list_mapper_{transaction_};
+    CounterMapper counter_mapper_{transaction_};
+    Locking<Customer> customers_{customer_mapper_, locks_, transaction_, lock_rule<Customer>()};
+    Locking<PriceList> price_lists_{price_list_mapper_, locks_, transaction_,
+                                    lock_rule<PriceList>()};
+    Locking<Counter> counters_{counter_mapper_, locks_, transaction_, lock_rule<Counter>()};
 };
 
 }  // namespace customers

@@ -4,12 +4,12 @@
 
 namespace customers {
 
-web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session) {
+web::pages::Viewer viewer_for(const web::Request& request, const kit::SignedIn* session) {
     if (session == nullptr) return {.language = request.language()};
     return {.language = request.language(),
-            .user = session->user,
+            .user = session->visitor.user(),
             .form_token = session->form_token,
-            .session = session->locks.owner().substr(session->user.size() + 1)};
+            .session = session->visitor.session()};
 }
 
 web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string address) const {

@@ -1,20 +1,22 @@
 #pragma once
 
+#include <leasehold/web/sessions.hpp>
+
 #include "commands/business_transaction.hpp"
-#include "sessions/app_sessions.hpp"
 #include "web/http.hpp"
 #include "web/pages/pages.hpp"
 
 namespace customers {
 
 // `session` is null for a person who is not signed in.
-[[nodiscard]] web::pages::Viewer viewer_for(const web::Request& request, const AppSession* session);
+[[nodiscard]] web::pages::Viewer viewer_for(const web::Request& request,
+                                            const kit::SignedIn* session);
 
 // What a command works with. The request is one of a signed-in person and its form is genuine.
 struct Visit {
     const web::Request& request;
-    const AppSession& session;
-    AppSessions& sessions;
+    const kit::SignedIn& session;
+    kit::Sessions& sessions;
     LockDesk& desk;
     BusinessTransaction& work;
 

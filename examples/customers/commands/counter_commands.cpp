@@ -19,7 +19,7 @@ leasehold::LockKey counter_key() {
 bool is_taken_already(Visit& visit, std::optional<std::int64_t> number) {
     const auto counter = visit.work.counters().look(invoice_numbers);
     return counter && number && counter->next == *number + 1 &&
-           counter->revision.changed_by == visit.session.user;
+           counter->revision.changed_by == visit.session.visitor.user();
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ web::Response OpenCounter::process(Visit& visit) {
              .view_path = "/counter"},
             opened.error());
     }
-    if (!opened->object) return answers::not_found(visit);
-    return web::pages::counter_open(visit.viewer(), *opened->object,
+    if (!opened->record) return answers::not_found(visit);
+    return web::pages::counter_open(visit.viewer(), *opened->record,
                                     visit.page_lock(*opened->lease, "/counter/open"));
 }
 
@@ -56,7 +56,7 @@ web::Response TakeNumber::process(Visit& visit) {
     const auto counter = visit.work.counters().resume(invoice_numbers, lock_id);
     if (counter && *counter) {
         const std::int64_t number = (*counter)->take();
-        if (visit.work.counters().save(**counter, lock_id)) {
+        if (visit.work.counters().save(invoice_numbers, **counter, lock_id)) {
             return web::see_other("/counter?used=" + std::to_string(number));
         }
     }

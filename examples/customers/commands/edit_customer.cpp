@@ -29,8 +29,8 @@ web::Response edit(Visit& visit, const leasehold::LockKey& member) {
     visit.work.start_new();
     auto opened = visit.work.customers().open(member, Access::write);
     if (!opened) return customer_refused(visit, opened.error(), id);
-    if (!opened->object) return answers::not_found(visit);
-    const web::Fields fields = web::fields_of(*opened->object);
+    if (!opened->record) return answers::not_found(visit);
+    const web::Fields fields = web::fields_of(*opened->record);
     return web::pages::customer_form(visit.viewer(),
                                      {.id = id,
                                       .filled = fields,
@@ -61,10 +61,10 @@ web::Response ReopenCustomer::process(Visit& visit) {
         form.setback->holders = opened.error().holders;
         return web::pages::customer_form(visit.viewer(), form, 409);
     }
-    if (!opened->object) return answers::not_found(visit);
+    if (!opened->record) return answers::not_found(visit);
     auto form = answers::draft(visit, id, web::fields_of(typed), "Review it before you save.");
     form.lock = visit.page_lock(*opened->lease);
-    answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
+    answers::tell_changes(form, web::fields_of(*opened->record), opened->record->revision);
     return web::pages::customer_form(visit.viewer(), form);
 }
 

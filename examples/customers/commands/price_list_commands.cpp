@@ -39,8 +39,8 @@ web::Response ReadPriceList::process(Visit& visit) {
     visit.work.start_new();
     auto opened = visit.work.price_lists().open(price_list_key(), Access::read);
     if (!opened) return price_list_refused(visit, opened.error(), Mode::shared, "/price-list/read");
-    if (!opened->object) return answers::not_found(visit);
-    return web::pages::price_list_read(visit.viewer(), *opened->object,
+    if (!opened->record) return answers::not_found(visit);
+    return web::pages::price_list_read(visit.viewer(), *opened->record,
                                        visit.page_lock(*opened->lease, "/price-list/read"));
 }
 
@@ -52,8 +52,8 @@ web::Response EditPriceList::process(Visit& visit) {
     auto opened = visit.work.price_lists().open(price_list_key(), Access::write);
     if (!opened)
         return price_list_refused(visit, opened.error(), Mode::exclusive, "/price-list/edit");
-    if (!opened->object) return answers::not_found(visit);
-    const web::Fields fields = web::fields_of(*opened->object);
+    if (!opened->record) return answers::not_found(visit);
+    const web::Fields fields = web::fields_of(*opened->record);
     return web::pages::price_list_form(
         visit.viewer(), {.id = standard_prices,
                          .filled = fields,
@@ -71,10 +71,10 @@ web::Response ReopenPriceList::process(Visit& visit) {
         form.setback->holders = opened.error().holders;
         return web::pages::price_list_form(visit.viewer(), form, 409);
     }
-    if (!opened->object) return answers::not_found(visit);
+    if (!opened->record) return answers::not_found(visit);
     auto form = answers::draft(visit, standard_prices, typed, "Review it before you save.");
     form.lock = visit.page_lock(*opened->lease);
-    answers::tell_changes(form, web::fields_of(*opened->object), opened->object->revision);
+    answers::tell_changes(form, web::fields_of(*opened->record), opened->record->revision);
     return web::pages::price_list_form(visit.viewer(), form);
 }
 
@@ -87,7 +87,7 @@ web::Response SavePriceList::process(Visit& visit) {
         form.problems.emplace_back("A price is a number like 4.50.");
         return web::pages::price_list_form(visit.viewer(), form, 422);
     }
-    const auto saved = visit.work.price_lists().save(*list, lock_id);
+    const auto saved = visit.work.price_lists().save(standard_prices, *list, lock_id);
     if (saved) return web::see_other("/price-list?saved");
 
     const auto now = visit.work.price_lists().look(standard_prices);

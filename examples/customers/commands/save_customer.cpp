@@ -14,7 +14,7 @@ web::Response SaveCustomer::process(Visit& visit) {
         return web::pages::customer_form(visit.viewer(), form, 422);
     }
     const std::string done = "/customers/" + id + "?saved";
-    const auto saved = visit.work.customers().save(typed, lock_id);
+    const auto saved = visit.work.customers().save(id, typed, lock_id);
     if (saved) return web::see_other(done);
 
     const auto now = visit.work.customers().look(id);

@@ -25,7 +25,7 @@ web::Response ListCustomers::process(Visit& visit) {
 web::Response ListMarks::process(Visit& visit) {
     boost::json::object marks;
     for (const leasehold::Holder& holder : edited_customers(visit)) {
-        marks[holder.key.id()] = user_of(holder.owner);
+        marks[holder.key.id()] = kit::user_of(holder.owner);
     }
     return {.body = boost::json::serialize(marks), .content_type = "application/json"};
 }
@@ -34,8 +34,8 @@ web::Response ViewCustomer::process(Visit& visit) {
     const auto key = key_of<Customer>(visit.request.names.at(0));
     const auto holders = visit.desk.locks.holders(key).items;
     const auto opened = visit.work.customers().open(key, leasehold::Access::read);
-    if (!opened || !opened->object) return answers::not_found(visit);
-    return web::pages::customer(visit.viewer(), *opened->object, holders, answers::news(visit));
+    if (!opened || !opened->record) return answers::not_found(visit);
+    return web::pages::customer(visit.viewer(), *opened->record, holders, answers::news(visit));
 }
 
 }  // namespace customers

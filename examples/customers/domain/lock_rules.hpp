@@ -5,6 +5,7 @@
 
 #include <leasehold/lock_key.hpp>
 #include <leasehold/lock_type.hpp>
+#include <leasehold/web/locking_repository.hpp>
 
 #include "domain/counter.hpp"
 #include "domain/customer.hpp"
@@ -32,6 +33,13 @@ struct LockRule<Counter> {
     static constexpr auto type = leasehold::LockType::exclusive_read;
 };
 
+// The rule as the web kit takes it.
+template <class T>
+[[nodiscard]] leasehold::web::LockRule lock_rule();
+
+// Whether a page may lock this key in this mode.
+[[nodiscard]] bool may_be_locked(const leasehold::LockKey& key, leasehold::Mode mode);
+
 template <class T>
 [[nodiscard]] leasehold::LockKey key_of(std::string_view id) {
     return {LockRule<T>::name, id};
@@ -42,5 +50,11 @@ template <class T>
 
 // Members of an aggregate lock their root: an address its customer.
 [[nodiscard]] leasehold::LockKey root_of(const leasehold::LockKey& member);
+
+template <class T>
+leasehold::web::LockRule lock_rule() {
+    return {
+        .type = std::string{LockRule<T>::name}, .lock_type = LockRule<T>::type, .root_of = root_of};
+}
 
 }  // namespace customers

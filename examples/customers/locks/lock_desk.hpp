@@ -1,42 +1,37 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include <leasehold/coarse_grained.hpp>
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/web/lock_routes.hpp>
 
 #include "domain/lock_rules.hpp"
-#include "locks/delayed_releases.hpp"
-#include "locks/knocks.hpp"
-#include "locks/waiting_line.hpp"
 
 namespace customers {
 
+namespace kit = leasehold::web;
+
 // Everything about locks that the whole application shares. Thread-safe.
 struct LockDesk {
-    LockDesk(std::unique_ptr<leasehold::Store> store, leasehold::Duration life);
+    LockDesk(std::unique_ptr<leasehold::Store> store, leasehold::Duration life)
+        : locks{std::move(store), {.max_hold = longest_edit}},
+          routes{locks,
+                 [](const kit::Visitor&, const leasehold::LockKey& key, leasehold::Mode mode) {
+                     return may_be_locked(key, mode);
+                 },
+                 {.ttl = life, .max_hold = longest_edit}},
+          ttl{life} {}
+
+    // The longest time that a page can hold a lock by renewing it.
+    static constexpr std::chrono::hours longest_edit{8};
 
     leasehold::LockManager locks;
-    leasehold::CoarseGrained aggregates{locks, root_of};
-    WaitingLine line{locks};
-    DelayedReleases delayed_releases{locks, [this] { line.wake(); }};
-    Knocks knocks{};
+    kit::LockRoutes routes;
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
     // Whether the database refuses to write an object without its lock. Set before the first visit.
     bool database_enforces = false;
-
-    // Waits in line for the lock. If the page does not renew the lock soon after the grant, it was
-    // closed while it waited, and the lock is released. Nothing if too many requests are waiting.
-    [[nodiscard]] std::optional<leasehold::Result<leasehold::Lease>> wait(
-        const leasehold::LockKey& key, const leasehold::LockOptions& options,
-        leasehold::Duration patience);
-
-    // Asks the holders to finish; returns their number.
-    std::size_t knock(const leasehold::LockKey& key, const std::string& owner,
-                      const std::string& message);
 };
 
 }  // namespace customers

@@ -12,11 +12,11 @@ std::optional<Counter> CounterMapper::load(const std::string& id) {
         .id = id, .next = number_from(rows.front()[0]), .revision = revision_from(rows.front(), 1)};
 }
 
-bool CounterMapper::update(const Counter& counter) {
+bool CounterMapper::update(const Counter& counter, const leasehold::Lease& lease) {
     const auto changed = transaction().change(
         "update counters set next_number = ?, version = version + 1, changed_by = ?, "
         "changed_at = ? where id = ? and version = ?",
-        {std::to_string(counter.next), counter.revision.changed_by, counter.revision.changed_at,
+        {std::to_string(counter.next), writer_of(lease), leasehold::to_string(lease.store_now),
          counter.id, std::to_string(counter.revision.version)});
     return changed != 0;
 }

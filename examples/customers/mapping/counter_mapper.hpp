@@ -10,7 +10,7 @@ class CounterMapper final : public Mapper<Counter> {
 public:
     using Mapper::Mapper;
 
-    [[nodiscard]] bool update(const Counter& counter) override;
+    [[nodiscard]] bool update(const Counter& counter, const leasehold::Lease& lease) override;
 
 private:
     [[nodiscard]] std::optional<Counter> load(const std::string& id) override;

@@ -27,12 +27,13 @@ std::optional<Customer> CustomerMapper::load(const std::string& id) {
     return customer;
 }
 
-bool CustomerMapper::update(const Customer& customer) {
+bool CustomerMapper::update(const Customer& customer, const leasehold::Lease& lease) {
     const auto changed = transaction().change(
         "update customers set name = ?, email = ?, phone = ?, note = ?, "
         "version = version + 1, changed_by = ?, changed_at = ? where id = ? and version = ?",
-        {customer.name, customer.email, customer.phone, customer.note, customer.revision.changed_by,
-         customer.revision.changed_at, customer.id, std::to_string(customer.revision.version)});
+        {customer.name, customer.email, customer.phone, customer.note, writer_of(lease),
+         leasehold::to_string(lease.store_now), customer.id,
+         std::to_string(customer.revision.version)});
     if (changed == 0) return false;
     transaction().change("delete from addresses where customer_id = ?", {customer.id});
     int position = 0;

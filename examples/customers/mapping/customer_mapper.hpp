@@ -12,7 +12,7 @@ class CustomerMapper final : public Mapper<Customer> {
 public:
     using Mapper::Mapper;
 
-    [[nodiscard]] bool update(const Customer& customer) override;
+    [[nodiscard]] bool update(const Customer& customer, const leasehold::Lease& lease) override;
 
 private:
     [[nodiscard]] std::optional<Customer> load(const std::string& id) override;

@@ -9,11 +9,13 @@
 
 namespace customers {
 
-// Loads and stores objects of one kind in a system transaction. Knows nothing of locks: commands
-// reach it through a LockingMapper.
+// Loads and stores objects of one kind in a system transaction. Takes no locks: commands reach it
+// through the web kit's LockingRepository.
 template <class T>
 class Mapper {
 public:
+    using Record = T;
+
     explicit Mapper(database::Transaction& transaction) : transaction_{transaction} {}
     Mapper(const Mapper&) = delete;
     Mapper& operator=(const Mapper&) = delete;
@@ -27,8 +29,9 @@ public:
     }
 
     // Writes the object as the version after the one that was loaded. Returns false and writes
-    // nothing if a newer version exists: an optimistic check, for writers that ignore the lock.
-    [[nodiscard]] virtual bool update(const T& object) = 0;
+    // nothing if a newer version exists: an optimistic check, for writers that ignore the lock. The
+    // lease says who writes, and when.
+    [[nodiscard]] virtual bool update(const T& object, const leasehold::Lease& lease) = 0;
 
 protected:
     [[nodiscard]] virtual std::optional<T> load(const std::string& id) = 0;

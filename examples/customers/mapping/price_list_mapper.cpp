@@ -16,11 +16,11 @@ std::optional<PriceList> PriceListMapper::load(const std::string& id) {
     return list;
 }
 
-bool PriceListMapper::update(const PriceList& list) {
+bool PriceListMapper::update(const PriceList& list, const leasehold::Lease& lease) {
     const auto changed = transaction().change(
         "update price_lists set version = version + 1, changed_by = ?, changed_at = ? "
         "where id = ? and version = ?",
-        {list.revision.changed_by, list.revision.changed_at, list.id,
+        {writer_of(lease), leasehold::to_string(lease.store_now), list.id,
          std::to_string(list.revision.version)});
     if (changed == 0) return false;
     transaction().change("delete from prices where list_id = ?", {list.id});

@@ -10,7 +10,7 @@ class PriceListMapper final : public Mapper<PriceList> {
 public:
     using Mapper::Mapper;
 
-    [[nodiscard]] bool update(const PriceList& list) override;
+    [[nodiscard]] bool update(const PriceList& list, const leasehold::Lease& lease) override;
 
 private:
     [[nodiscard]] std::optional<PriceList> load(const std::string& id) override;

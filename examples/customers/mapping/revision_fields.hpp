@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <leasehold/web/visitor.hpp>
+
 #include "database/connection.hpp"
 #include "domain/revision.hpp"
 
@@ -21,6 +23,10 @@ namespace customers {
     return {.version = number_from(row[first]),
             .changed_by = row[first + 1],
             .changed_at = row[first + 2]};
+}
+
+[[nodiscard]] inline std::string writer_of(const leasehold::Lease& lease) {
+    return std::string{leasehold::web::user_of(lease.owner)};
 }
 
 }  // namespace customers

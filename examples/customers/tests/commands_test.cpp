@@ -41,7 +41,7 @@ TEST_P(CommandTest, OpensUnderALockAndSavesAndReleasesTogether) {
     const Page form = kim.post("/customers/1/edit");
     ASSERT_EQ(form.status, 200);
     ASSERT_FALSE(is_free(first_));
-    EXPECT_EQ(user_of(desk().locks.holders(first_).front().owner), "Kim");
+    EXPECT_EQ(kit::user_of(desk().locks.holders(first_).front().owner), "Kim");
 
     const Page saved = kim.send("/customers/1/save", form, "name", "Ahn, Daughters & Co");
     EXPECT_EQ(saved.status, 303);

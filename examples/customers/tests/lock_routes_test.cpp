@@ -131,14 +131,14 @@ TEST_P(LockRoutesTest, WaitersAreServedInTheirOrder) {
         lees_turn = ++turn;
         lee.ask("DELETE", "Customer/1", "", text(lease, "lock_id"));
     }};
-    ASSERT_TRUE(eventually([&] { return desk().line.waiting_for(first_).size() == 1; }));
+    ASSERT_TRUE(eventually([&] { return desk().routes.waiting_for(first_).size() == 1; }));
     std::jthread second{[&] {
         Person park = person("Park");
         static_cast<void>(wait_for_it(park));
         parks_turn = ++turn;
     }};
-    ASSERT_TRUE(eventually([&] { return desk().line.waiting_for(first_).size() == 2; }));
-    EXPECT_TRUE(desk().line.waiting_for(first_).front().starts_with("Lee/"));
+    ASSERT_TRUE(eventually([&] { return desk().routes.waiting_for(first_).size() == 2; }));
+    EXPECT_TRUE(desk().routes.waiting_for(first_).front().starts_with("Lee/"));
     EXPECT_EQ(kim.post("/customers/1/save", form.form()).status, 303);
     first.join();
     second.join();
@@ -155,10 +155,10 @@ TEST_P(LockRoutesTest, AClientThatLeavesTheLineIsNotServed) {
             lee.ask("POST", "Customer/1", R"({"owner": "t", "wait_ms": 50000})", drawn);
         EXPECT_EQ(answer.status, 409);
     }};
-    ASSERT_TRUE(eventually([&] { return desk().line.waiting_for(first_).size() == 1; }));
+    ASSERT_TRUE(eventually([&] { return desk().routes.waiting_for(first_).size() == 1; }));
     EXPECT_EQ(lee.ask("DELETE", "Customer/1", "", drawn).status, 200);
     waiting.join();
-    EXPECT_TRUE(desk().line.waiting_for(first_).empty());
+    EXPECT_TRUE(desk().routes.waiting_for(first_).empty());
 }
 
 TEST_P(LockRoutesTest, AClosedPageLeavesItsLockSoonAndAReloadedOneKeepsIt) {

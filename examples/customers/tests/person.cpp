@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "web/cookies.hpp"
+#include "web/http.hpp"
 
 namespace customers::testing {
 namespace {

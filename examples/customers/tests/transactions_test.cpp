@@ -14,7 +14,7 @@ namespace {
 class TransactionTest : public Stage {
 protected:
     // Runs a command in the decorator, as the front controller does.
-    web::Response run(const AppSession& session, std::function<web::Response(Visit&)> act) {
+    web::Response run(const kit::SignedIn& session, std::function<web::Response(Visit&)> act) {
         class Acting final : public Command {
         public:
             explicit Acting(std::function<web::Response(Visit&)> work) : work_{std::move(work)} {}
@@ -24,7 +24,7 @@ protected:
             std::function<web::Response(Visit&)> work_;
         };
         const web::Request request;
-        BusinessTransaction work{desk(), application().pool(), session, "tab"};
+        BusinessTransaction work{desk(), application().pool(), session.visitor, "tab"};
         Visit visit{.request = request,
                     .session = session,
                     .sessions = application().sessions(),
@@ -34,13 +34,13 @@ protected:
     }
 
     // Opens the first customer in a step of its own, and changes it.
-    Opened<Customer> opened(const AppSession& session) {
-        Opened<Customer> result;
+    Locking<Customer>::Opened opened(const kit::SignedIn& session) {
+        Locking<Customer>::Opened result;
         run(session, [&](Visit& visit) {
             result = visit.work.customers().open(first_, leasehold::Access::write).value();
             return web::Response{};
         });
-        result.object->name = "Changed";
+        result.record->name = "Changed";
         return result;
     }
 
@@ -56,7 +56,7 @@ TEST_P(TransactionTest, AnExceptionUndoesTheSaveAndLeavesTheLock) {
     EXPECT_THROW(
         run(*session,
             [&](Visit& visit) -> web::Response {
-                EXPECT_TRUE(visit.work.customers().save(*form.object, form.lease->lock_id));
+                EXPECT_TRUE(visit.work.customers().save("1", *form.record, form.lease->lock_id));
                 throw std::runtime_error{"after the save"};
             }),
         std::runtime_error);
@@ -68,7 +68,7 @@ TEST_P(TransactionTest, AnAnswerThatRefusesUndoesItToo) {
     const auto session = application().sessions().sign_in("Kim");
     const auto form = opened(*session);
     run(*session, [&](Visit& visit) {
-        EXPECT_TRUE(visit.work.customers().save(*form.object, form.lease->lock_id));
+        EXPECT_TRUE(visit.work.customers().save("1", *form.record, form.lease->lock_id));
         return web::Response{.status = 500};
     });
     EXPECT_EQ(name_in_database(), "Ahn & Daughters");
@@ -117,7 +117,7 @@ TEST_P(TransactionTest, AnObjectIsLoadedOnce) {
     run(*session, [&](Visit& visit) {
         const auto once = visit.work.customers().open(first_, leasehold::Access::read);
         const auto twice = visit.work.customers().open(first_, leasehold::Access::read);
-        EXPECT_EQ(once->object, twice->object);
+        EXPECT_EQ(once->record, twice->record);
         return web::Response{};
     });
 }

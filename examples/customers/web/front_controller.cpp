@@ -6,9 +6,6 @@
 
 #include "commands/transactional_command.hpp"
 #include "domain/text.hpp"
-#include "sessions/random_token.hpp"
-#include "web/cookies.hpp"
-#include "web/lock_routes.hpp"
 #include "web/routes.hpp"
 
 namespace customers::web {
@@ -46,7 +43,7 @@ Response FrontController::handle(Request request) {
         Response response = answer(request);
         if (request.query.has("lang")) {
             response.headers.emplace_back("Set-Cookie",
-                                          cookie("lang", code_of(request.language())));
+                                          kit::set_cookie("lang", code_of(request.language())));
         }
         return response;
     } catch (const leasehold::BadRequest&) {
@@ -73,14 +70,10 @@ Response FrontController::answer(Request& request) {
         return pages::problem(viewer_for(request, nullptr), 403, "Request refused",
                               "This request came from another site.");
     }
+    if (kit::LockRoutes::serves(request.path)) return answer_guard(request);
     if (request.path == "/sign-in") return sign_in(request);
     const auto session = sessions_.find(request.cookie(session_cookie));
     if (!session) return answer_stranger(request);
-    if (request.path.starts_with(lock_routes_prefix)) {
-        // A page that renews its lock has somebody at work in it.
-        if (request.method == "PATCH") sessions_.touch(*session);
-        return answer_about_locks(request, *session, desk_);
-    }
     if (request.path == "/") return see_other("/customers");
     return command(request, *session);
 }
@@ -94,10 +87,25 @@ bool FrontController::is_for_us(const Request& request) const {
     return std::ranges::find(hosts_, has_port ? host.substr(0, colon) : host) != hosts_.end();
 }
 
-Response FrontController::answer_stranger(const Request& request) const {
-    if (request.path.starts_with(lock_routes_prefix)) {
-        return json_problem(401, "unauthorized", "nobody is signed in");
+// The web kit answers the <leasehold-guard> of our pages. An address is its customer.
+Response FrontController::answer_guard(Request& request) {
+    constexpr std::string_view address = "/v1/locks/Address/";
+    if (request.path.starts_with(address)) {
+        request.path.replace(0, address.size(), "/v1/locks/Customer/");
     }
+    const auto session = sessions_.find(request.cookie(session_cookie));
+    // A page that renews its lock has somebody at work in it.
+    if (session && request.method == "PATCH") sessions_.touch(*session);
+    auto answer = desk_.routes.answer(request.kit_request(),
+                                      session ? std::optional{session->visitor} : std::nullopt);
+    return {.status = answer.status,
+            .body = std::move(answer.body),
+            .content_type = std::move(answer.content_type),
+            .headers = std::move(answer.headers),
+            .if_unsent = std::move(answer.if_unsent)};
+}
+
+Response FrontController::answer_stranger(const Request& request) const {
     if (request.method == "POST") return pages::sign_in(request.language(), request);
     return see_other("/sign-in");
 }
@@ -126,11 +134,11 @@ Response FrontController::sign_in(const Request& request) {
             response = run(std::move(route.command), again, *session);
         }
     }
-    response.headers.emplace_back("Set-Cookie", cookie(session_cookie, session->token));
+    response.headers.emplace_back("Set-Cookie", kit::set_cookie(session_cookie, session->token));
     return response;
 }
 
-Response FrontController::command(Request& request, const AppSession& session) {
+Response FrontController::command(Request& request, const kit::SignedIn& session) {
     Route route = find_route(request.method, request.path);
     const pages::Viewer viewer = viewer_for(request, &session);
     if (!route.command) {
@@ -143,7 +151,7 @@ Response FrontController::command(Request& request, const AppSession& session) {
         return response;
     }
     if (request.method == "POST" &&
-        !is_same_secret(request.form.get("form_token"), session.form_token)) {
+        !kit::is_same_secret(request.form.get("form_token"), session.form_token)) {
         return pages::problem(
             viewer, 403, "Not sent",
             "This form does not belong to your current session. Nothing was changed.", &request);
@@ -154,8 +162,8 @@ Response FrontController::command(Request& request, const AppSession& session) {
 }
 
 Response FrontController::run(std::unique_ptr<Command> command, const Request& request,
-                              const AppSession& session) {
-    BusinessTransaction work{desk_, pool_, session, request.tab()};
+                              const kit::SignedIn& session) {
+    BusinessTransaction work{desk_, pool_, session.visitor, request.tab()};
     Visit visit{
         .request = request, .session = session, .sessions = sessions_, .desk = desk_, .work = work};
     return TransactionalCommand{std::move(command)}.process(visit);

@@ -8,7 +8,6 @@
 #include "commands/command.hpp"
 #include "database/pool.hpp"
 #include "locks/lock_desk.hpp"
-#include "sessions/app_sessions.hpp"
 #include "web/http.hpp"
 #include "web/static_files.hpp"
 
@@ -19,7 +18,7 @@ namespace customers::web {
 class FrontController {
 public:
     // All but `hosts` outlive this; of those, none means any.
-    FrontController(LockDesk& desk, database::Pool& pool, AppSessions& sessions,
+    FrontController(LockDesk& desk, database::Pool& pool, kit::Sessions& sessions,
                     const StaticFiles& files, std::vector<std::string> hosts)
         : desk_{desk}, pool_{pool}, sessions_{sessions}, files_{files}, hosts_{std::move(hosts)} {}
 
@@ -29,15 +28,16 @@ public:
 private:
     [[nodiscard]] Response answer(Request& request);
     [[nodiscard]] bool is_for_us(const Request& request) const;
+    [[nodiscard]] Response answer_guard(Request& request);
     [[nodiscard]] Response answer_stranger(const Request& request) const;
     [[nodiscard]] Response sign_in(const Request& request);
-    [[nodiscard]] Response command(Request& request, const AppSession& session);
+    [[nodiscard]] Response command(Request& request, const kit::SignedIn& session);
     [[nodiscard]] Response run(std::unique_ptr<Command> command, const Request& request,
-                               const AppSession& session);
+                               const kit::SignedIn& session);
 
     LockDesk& desk_;
     database::Pool& pool_;
-    AppSessions& sessions_;
+    kit::Sessions& sessions_;
     const StaticFiles& files_;
     const std::vector<std::string> hosts_;
 };

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include <leasehold/web/http.hpp>
 
 #include "web/fields.hpp"
 #include "web/language.hpp"
@@ -11,15 +13,19 @@
 // Requests and responses as the commands see them, independent of the web framework.
 namespace customers::web {
 
+inline constexpr std::string_view session_cookie = "customers_session";
+
 struct Request {
     std::string method = "GET";
     std::string path = "/";  // decoded
     Fields query{};
     Fields form{};
     std::string body{};
-    std::vector<std::pair<std::string, std::string>> headers{};
+    leasehold::web::Headers headers{};
     std::vector<std::string> names{};  // the parts of the path that match a * of the route
 
+    // As the web kit takes it.
+    [[nodiscard]] leasehold::web::Request kit_request() const;
     // Empty where it was not sent. Names are compared without regard to case.
     [[nodiscard]] std::string header(std::string_view name) const;
     [[nodiscard]] std::string cookie(std::string_view name) const;
@@ -32,7 +38,8 @@ struct Response {
     int status = 200;
     std::string body{};
     std::string content_type = "text/html; charset=utf-8";
-    std::vector<std::pair<std::string, std::string>> headers{};
+    leasehold::web::Headers headers{};
+    std::function<void()> if_unsent{};  // as in the web kit
 
     // Whether the command succeeded.
     [[nodiscard]] bool is_success() const { return status < 400; }
@@ -40,8 +47,5 @@ struct Response {
 
 // After a POST: go there and look.
 [[nodiscard]] Response see_other(std::string location);
-
-// Letters, digits, "-" and "_" only, and not too many: fit for an owner's path.
-[[nodiscard]] bool is_tab_name(std::string_view text);
 
 }  // namespace customers::web

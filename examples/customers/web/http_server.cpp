@@ -1,6 +1,6 @@
 #include "web/http_server.hpp"
 
-#include <httplib.h>
+#include <leasehold/web/httplib.hpp>
 
 #include <stdexcept>
 #include <thread>
@@ -40,15 +40,14 @@ const httplib::Headers& headers_of_everything() {
 }
 
 void reply(httplib::Response& to, const Response& response) {
-    to.status = response.status;
     to.headers = headers_of_everything();
-    bool has_cache_control = false;
-    for (const auto& [name, value] : response.headers) {
-        to.headers.emplace(name, value);
-        has_cache_control = has_cache_control || name == "Cache-Control";
-    }
-    if (!has_cache_control) to.headers.emplace("Cache-Control", "no-store");
-    to.set_content(response.body, response.content_type);
+    leasehold::web::send({.status = response.status,
+                          .content_type = response.content_type,
+                          .headers = response.headers,
+                          .body = response.body,
+                          .if_unsent = response.if_unsent},
+                         to);
+    if (!to.has_header("Cache-Control")) to.set_header("Cache-Control", "no-store");
 }
 
 // Refuses a request that the application does not see.

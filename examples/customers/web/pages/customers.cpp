@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "sessions/app_session.hpp"
+#include <leasehold/web/visitor.hpp>
+
 #include "web/pages/parts.hpp"
 
 namespace customers::web::pages {
@@ -14,7 +15,7 @@ Html mark_of(const Viewer& viewer, const std::string& id,
         holders, id, [](const leasehold::Holder& h) { return std::string{h.key.id()}; });
     if (holder == holders.end()) return html(R"(<span class="mark" data-mark="{}"></span>)", id);
     return html(R"(<span class="mark held" data-mark="{}">{}</span>)", id,
-                say(viewer.language, "{} is editing", user_of(holder->owner)));
+                say(viewer.language, "{} is editing", leasehold::web::user_of(holder->owner)));
 }
 
 Html address_card(const Viewer& viewer, const Customer& customer, std::size_t position,

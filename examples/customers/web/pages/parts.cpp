@@ -1,6 +1,7 @@
+#include <leasehold/web/visitor.hpp>
+
 #include "web/pages/parts.hpp"
 
-#include "sessions/app_session.hpp"
 #include "web/paths.hpp"
 
 namespace customers::web::pages {
@@ -98,8 +99,8 @@ Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holder
     Html names;
     for (const leasehold::Holder& holder : holders) {
         if (!names.is_empty()) names += html(", ");
-        names += say(viewer.language, "<strong>{}</strong> since {}", user_of(holder.owner),
-                     moment(holder.granted_at));
+        names += say(viewer.language, "<strong>{}</strong> since {}",
+                     leasehold::web::user_of(holder.owner), moment(holder.granted_at));
     }
     return names;
 }
