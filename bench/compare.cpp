@@ -64,6 +64,8 @@ const std::vector<Group>& groups() {
         {"server-postgres", {}},
 #endif
         {"protect", run_protect},
+        {"waiting", run_waiting},
+        {"holding", run_holding},
         {"growth", run_growth},
     };
     return all;
@@ -75,7 +77,7 @@ constexpr const char* usage =
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
 Groups: memory sqlite postgres mysql mariadb server-memory server-sqlite server-postgres
-crowd hostile protect growth; without any, all of them.
+crowd hostile protect waiting holding growth; without any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)

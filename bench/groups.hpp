@@ -18,6 +18,8 @@ void run_crowd(const Settings& settings, Report& report);
 void run_hostile(const Settings& settings, Report& report);
 // Every store that was built.
 void run_protect(const Settings& settings, Report& report);
+void run_waiting(const Settings& settings, Report& report);
+void run_holding(const Settings& settings, Report& report);
 void run_growth(const Settings& settings, Report& report);
 
 }  // namespace leasehold::bench
