@@ -21,6 +21,7 @@ namespace leasehold {
 class Batcher;
 class DelayedReleases;
 class Store;
+class StoreWatch;
 class WaitingLines;
 
 struct LockOptions {
@@ -161,6 +162,8 @@ public:
 
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] StoreStatus status();
+    // Store::open_watch(), for a caller that keeps a line of its own.
+    [[nodiscard]] std::unique_ptr<StoreWatch> open_watch();
 
 private:
     Outcome ask(Request&& request);

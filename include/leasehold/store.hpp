@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 #include <leasehold/request.hpp>
 #include <leasehold/store_status.hpp>
@@ -57,6 +59,24 @@ public:
                                        const std::stop_token& stop) = 0;
 };
 
+// Notices that leases end through other processes, so that a try that waits asks again at once. It
+// may miss an end, and it may report one that did not happen: a caller asks once in a while anyway.
+// Used by one thread. It may outlive its store.
+class StoreWatch {
+public:
+    StoreWatch() = default;
+    StoreWatch(const StoreWatch&) = delete;
+    StoreWatch& operator=(const StoreWatch&) = delete;
+    virtual ~StoreWatch() = default;
+
+    // Waits until a lease of one of these keys may have ended, and returns the keys of which that
+    // is true. A key that the last call did not name is returned as soon as it is watched, because
+    // its lease may have ended just before. Returns nothing once `stop` is requested. Throws
+    // StoreFault if it cannot watch; then open a new one.
+    [[nodiscard]] virtual std::vector<LockKey> wait(std::span<const LockKey> keys,
+                                                    const std::stop_token& stop) = 0;
+};
+
 // One method, one contract; tests/conformance holds every store to it.
 class Store {
 public:
@@ -90,6 +110,10 @@ public:
     // The store's own line, which lives as long as the store. nullptr for a store that has none:
     // LockManager keeps the lines of its callers itself.
     [[nodiscard]] virtual StoreLine* line() noexcept { return nullptr; }
+
+    // A watch that has not connected yet. nullptr for a store that has none: tries that wait there
+    // ask once in a while. Thread-safe.
+    [[nodiscard]] virtual std::unique_ptr<StoreWatch> open_watch() { return nullptr; }
 };
 
 }  // namespace leasehold

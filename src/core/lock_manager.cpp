@@ -212,7 +212,7 @@ LockManager::LockManager(std::unique_ptr<Store> store, Limits limits)
     : limits_{checked(limits)},
       store_{std::move(store)},
       batcher_{std::make_unique<Batcher>(*store_, limits_)},
-      lines_{std::make_unique<WaitingLines>(*batcher_, store_->line())},
+      lines_{std::make_unique<WaitingLines>(*batcher_, *store_)},
       delayed_{std::make_unique<DelayedReleases>([this](Release release) {
           batcher_->submit(std::move(release),
                            [this](const Outcome& outcome) { lines_->ended(outcome); });
@@ -466,6 +466,10 @@ std::size_t LockManager::purge() {
 
 StoreStatus LockManager::status() {
     return store_->status();
+}
+
+std::unique_ptr<StoreWatch> LockManager::open_watch() {
+    return store_->open_watch();
 }
 
 }  // namespace leasehold

@@ -68,6 +68,10 @@ inline constexpr RetryPolicy etcd_conflict{.attempts = 12};
 inline constexpr RetryPolicy held_lock{
     .first_pause = 20ms, .longest_pause = 500ms, .pauses = RetryPolicy::Pauses::random};
 
+// The store's watch failed. Tries that wait go on asking once in a while.
+inline constexpr RetryPolicy watch{
+    .first_pause = 100ms, .longest_pause = 10s, .pauses = RetryPolicy::Pauses::random};
+
 // A leader's work has ended: other candidates get the chance to lead.
 inline constexpr RetryPolicy next_term{
     .first_pause = 1s, .longest_pause = 1s, .pauses = RetryPolicy::Pauses::random};

@@ -106,10 +106,10 @@ SteadyClock::time_point deadline_after(Duration patience) {
 struct WaitingLines::Waiter {
     Request wanted;
     SteadyClock::time_point until;
+    Retry retry;
     Reply reply{};
     // Whether the lock ids were drawn for this wait: the caller learns them from the grant only.
     bool own_ids = with_try(wanted, [](const auto& r) { return r.fresh_lock_id; });
-    Retry retry{retries::held_lock};
 
     Place place{};
     SteadyClock::time_point wakes_at = SteadyClock::time_point::max();
@@ -126,8 +126,12 @@ struct WaitingLines::Waiter {
     [[nodiscard]] const std::string& owner() const { return *owner_of(wanted); }
 };
 
-WaitingLines::WaitingLines(Batcher& batcher, StoreLine* store_line)
-    : batcher_{batcher}, store_line_{store_line} {}
+WaitingLines::WaitingLines(Batcher& batcher, Store& store, RetryPolicy pauses)
+    : batcher_{batcher},
+      store_line_{store.line()},
+      pauses_{pauses},
+      watcher_{[&store] { return store.open_watch(); },
+               [this](std::span<const LockKey> keys) { wake(keys); }} {}
 
 WaitingLines::~WaitingLines() = default;
 
@@ -139,7 +143,8 @@ void WaitingLines::join(Request wanted, Duration patience, std::stop_token stop,
     if (auto* one = std::get_if<TryLock>(&wanted); one != nullptr && store_line_ != nullptr) {
         return join_store_line(std::move(*one), until, std::move(stop), std::move(reply));
     }
-    auto waiter = std::make_shared<Waiter>(std::move(wanted), until, std::move(reply));
+    auto waiter =
+        std::make_shared<Waiter>(std::move(wanted), until, Retry{pauses_}, std::move(reply));
     if (stop.stop_possible()) {
         waiter->on_stop.emplace(std::move(stop), [this, weak = std::weak_ptr{waiter}] {
             if (const WaiterPtr stopping = weak.lock()) this->stop(stopping);
@@ -192,6 +197,15 @@ void WaitingLines::ended(const Outcome& outcome) {
     do_work(std::move(work));
 }
 
+void WaitingLines::wake(std::span<const LockKey> keys) {
+    Work work;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const LockKey& key : keys) ask_first_of(key, work);
+    }
+    do_work(std::move(work));
+}
+
 void WaitingLines::close() {
     Work work;
     std::list<StoreWait> store_waits;
@@ -209,6 +223,7 @@ void WaitingLines::close() {
         changed_.notify_all();
     }
     do_work(std::move(work));
+    watcher_.close();
     if (thread.joinable()) thread.join();
     for (StoreWait& wait : store_waits) wait.stop.request_stop();
     for (StoreWait& wait : store_waits) wait.thread.join();
@@ -264,7 +279,9 @@ void WaitingLines::forget(const WaiterPtr& waiter) noexcept {
         const auto line = lines_.find(key);
         if (line == lines_.end()) continue;
         line->second.waiters.erase(waiter->place);
-        if (line->second.waiters.empty()) lines_.erase(line);
+        if (!line->second.waiters.empty()) continue;
+        if (line->second.watched) watcher_.remove(key);
+        lines_.erase(line);
     }
 }
 
@@ -325,6 +342,12 @@ void WaitingLines::ask_first_of(const LockKey& key, Work& work) {
     }
 }
 
+void WaitingLines::watch(std::span<const LockKey> keys) {
+    for (const LockKey& key : keys) {
+        if (!std::exchange(lines_.at(key).watched, true)) watcher_.add(key);
+    }
+}
+
 void WaitingLines::put_holders_first(const Waiter& refused, const Refusal& refusal) {
     std::vector<WaiterPtr> holders;
     for (const LockKey& key : keys_in(refused.wanted)) {
@@ -366,10 +389,13 @@ std::optional<Outcome> WaitingLines::latest_for(const Waiter& waiter) const {
 Duration WaitingLines::pause_after(Waiter& waiter) const {
     Duration pause = std::max<Duration>(waiter.retry.next_pause().value_or(longest_sleep),
                                         lines_.size() * pause_per_line);
-    // The key is free when the last of its holders is gone.
+    // The key is free when the last of its holders is gone, and a place when the first one is.
     const auto* refusal = std::get_if<Refusal>(&waiter.latest);
     if (refusal == nullptr || refusal->holders.empty()) return pause;
-    const Time expiry = std::ranges::max(refusal->holders, {}, &Holder::expires_at).expires_at;
+    const auto [first, last] = std::ranges::minmax(refusal->holders, {}, &Holder::expires_at);
+    const bool wants_place =
+        with_try(waiter.wanted, [](const auto& r) { return r.places.has_value(); });
+    const Time expiry = (wants_place ? first : last).expires_at;
     if (expiry == never) return pause;
     return std::min(pause, std::max<Duration>(expiry - refusal->store_now, {}) + after_the_expiry);
 }
@@ -428,6 +454,7 @@ void WaitingLines::tried(const WaiterPtr& waiter, Outcome outcome) {
             waiter->latest = std::move(outcome);
             if (const auto* refusal = std::get_if<Refusal>(&waiter->latest)) {
                 put_holders_first(*waiter, *refusal);
+                watch(keys);
             }
             if (waiter->again && is_first(*waiter)) {
                 ask(waiter, work);
@@ -516,7 +543,7 @@ void WaitingLines::join_store_line(TryLock wanted, SteadyClock::time_point until
 Outcome WaitingLines::wait_in_store_line(TryLock wanted, SteadyClock::time_point until,
                                          const std::stop_token& stop) {
     const bool own_id = wanted.fresh_lock_id;
-    Retry retry{retries::held_lock, until};
+    Retry retry{pauses_, until};
     std::optional<Refusal> latest;
     bool unsettled = false;
     for (;;) {

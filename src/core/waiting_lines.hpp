@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <unordered_map>
@@ -20,6 +21,8 @@
 #include <leasehold/time.hpp>
 
 #include "core/batcher.hpp"
+#include "core/key_watcher.hpp"
+#include "core/retry.hpp"
 
 namespace leasehold {
 
@@ -28,10 +31,11 @@ namespace leasehold {
 // 1. A try joins the line of each of its keys, at the end. An owner that holds one of the keys
 //    already goes to the front, because it need not wait for itself.
 // 2. A try that is the first in all of its lines asks the store. The others do not ask.
-// 3. It asks again when a lease on one of its keys ends through this lock manager, when the
-//    holders' leases are due to expire, and once in a while (retries::held_lock), because a lease
-//    may end through another process. It always asks with the same lock id. So after a fault, the
-//    next answer says whether the lock was granted.
+// 3. It asks again when a lease on one of its keys ends through this lock manager, when the store's
+//    watch (KeyWatcher) says that one may have ended through another process, when the holders'
+//    leases are due to expire, and once in a while (retries::held_lock), because the watch may miss
+//    an end. It always asks with the same lock id. So after a fault, the next answer says whether
+//    the lock was granted.
 // 4. A grant answers the try. It leaves its lines, and the next ones ask (step 2).
 // 5. A try whose patience is over is answered with the latest refusal or fault of its lines. If it
 //    is asking at that moment, the store's answer is its answer. If there was no answer yet, it
@@ -50,9 +54,9 @@ class WaitingLines {
 public:
     using Reply = Batcher::Reply;
 
-    // The batcher outlives the calls of close() and join(); the store's line, if there is one,
-    // outlives this.
-    WaitingLines(Batcher& batcher, StoreLine* store_line);
+    // The batcher outlives the calls of close() and join(); the store outlives this. `pauses` is
+    // how often a try asks once in a while.
+    WaitingLines(Batcher& batcher, Store& store, RetryPolicy pauses = retries::held_lock);
     WaitingLines(const WaitingLines&) = delete;
     WaitingLines& operator=(const WaitingLines&) = delete;
     ~WaitingLines();
@@ -81,6 +85,7 @@ private:
     struct Line {
         std::map<Place, WaiterPtr> waiters{};
         Outcome latest{};  // a refusal or a fault of the first; nothing after a grant
+        bool watched = false;
     };
     // What to do once the mutex is released, because it calls others.
     struct Work {
@@ -109,6 +114,7 @@ private:
     void ask(const WaiterPtr& waiter, Work& work);
     void ask_if_first(const WaiterPtr& waiter, Work& work);
     void ask_first_of(const LockKey& key, Work& work);
+    void watch(std::span<const LockKey> keys);
     void put_holders_first(const Waiter& refused, const Refusal& refusal);
     [[nodiscard]] std::optional<Outcome> latest_for(const Waiter& waiter) const;
     [[nodiscard]] Duration pause_after(Waiter& waiter) const;
@@ -116,6 +122,8 @@ private:
     void wake_at(const WaiterPtr& waiter, SteadyClock::time_point when);
     void start_thread();
 
+    // Step 3: leases of these keys may have ended.
+    void wake(std::span<const LockKey> keys);
     void tried(const WaiterPtr& waiter, Outcome outcome);
     void stop(const WaiterPtr& waiter);
     void run();
@@ -129,6 +137,8 @@ private:
 
     Batcher& batcher_;
     StoreLine* const store_line_;
+    const RetryPolicy pauses_;
+    KeyWatcher watcher_;
 
     // Tries in lines_. A try is counted before it asks, so a lease that ends while this is 0 ends
     // before the try asks.

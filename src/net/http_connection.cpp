@@ -23,6 +23,8 @@ namespace beast = boost::beast;
 using asio::ip::tcp;
 using boost::system::error_code;
 
+using Request = beast::http::request<beast::http::string_body>;
+
 constexpr std::uint64_t longest_answer = 64 << 20;
 // Shorter than a server keeps an idle connection, so that we never use one that it is closing.
 constexpr std::chrono::seconds longest_idle{15};
@@ -69,8 +71,8 @@ public:
         return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     }
 
-    Response exchange(const beast::http::request<beast::http::string_body>& request,
-                      StoreFault::Effect effect_once_sent, const Deadlines& deadlines) {
+    Response exchange(const Request& request, StoreFault::Effect effect_once_sent,
+                      const Deadlines& deadlines) {
         deadline_ = deadlines.answered;
         kept_ = false;
         beast::http::response_parser<beast::http::string_body> parser;
@@ -90,7 +92,62 @@ public:
         return {parser.get().result_int(), std::move(parser.get().body())};
     }
 
+    unsigned open_stream(const Request& request, const Deadlines& deadlines) {
+        deadline_ = deadlines.answered;
+        kept_ = false;
+        stream_.emplace();
+        stream_->body_limit(boost::none);
+        const std::stop_callback cut{deadlines.ended,
+                                     [this] { asio::post(context_, [this] { close(); }); }};
+        with_stream([&](auto& stream) {
+            complete(StoreFault::Effect::none, "the connection was lost",
+                     [&](auto ended) { beast::http::async_write(stream, request, ended); });
+            complete(StoreFault::Effect::none, "the connection was lost", [&](auto ended) {
+                beast::http::async_read_header(stream, buffer_, *stream_, ended);
+            });
+        });
+        return stream_->get().result_int();
+    }
+
+    std::optional<std::string> next_line(const Deadlines& deadlines) {
+        deadline_ = deadlines.answered;
+        const std::stop_callback cut{deadlines.ended,
+                                     [this] { asio::post(context_, [this] { close(); }); }};
+        std::string& body = stream_->get().body();
+        for (std::size_t end = body.find('\n');; end = body.find('\n')) {
+            if (end != std::string::npos) {
+                std::string line = body.substr(0, end);
+                body.erase(0, end + 1);
+                return line;
+            }
+            if (stream_->is_done() || body.size() > longest_answer) {
+                throw unreachable(name_, StoreFault::Effect::none, "the stream has ended");
+            }
+            if (!read_more()) return std::nullopt;
+        }
+    }
+
 private:
+    // One read of the stream may last for several calls. False if nothing came by the deadline.
+    bool read_more() {
+        if (!reading_) {
+            reading_ = true;
+            read_.reset();
+            with_stream([&](auto& stream) {
+                beast::http::async_read_some(
+                    stream, buffer_, *stream_,
+                    [this](error_code error, std::size_t) { read_ = error; });
+            });
+        }
+        context_.restart();
+        while (!read_ && context_.run_one_until(deadline_) > 0) {
+        }
+        if (!read_) return false;
+        reading_ = false;
+        require(StoreFault::Effect::none, "the connection was lost", read_);
+        return true;
+    }
+
     void close() {
         error_code ignored;
         socket_.close(ignored);
@@ -175,6 +232,10 @@ private:
     }
 
     const std::string& name_;
+    // The answer of open_stream().
+    std::optional<beast::http::response_parser<beast::http::string_body>> stream_;
+    bool reading_ = false;
+    std::optional<error_code> read_;  // the result of the read, once it has ended
     asio::io_context context_{1};
     tcp::socket socket_{context_};
     std::optional<asio::ssl::context> tls_context_;
@@ -194,11 +255,12 @@ HttpConnection::HttpConnection(Peer peer)
 
 HttpConnection::~HttpConnection() = default;
 
-Response HttpConnection::exchange(const Message& message, const Deadlines& deadlines) {
+namespace {
+
+Request request_for(const Message& message, const std::string& server) {
     const bool posts = message.method == Method::post;
-    beast::http::request<beast::http::string_body> request{
-        posts ? beast::http::verb::post : beast::http::verb::get, message.path, 11};
-    request.set(beast::http::field::host, server_);
+    Request request{posts ? beast::http::verb::post : beast::http::verb::get, message.path, 11};
+    request.set(beast::http::field::host, server);
     request.set(beast::http::field::accept, "application/json");
     for (const Header& header : message.headers) request.set(header.name, header.value);
     if (posts) {
@@ -206,12 +268,43 @@ Response HttpConnection::exchange(const Message& message, const Deadlines& deadl
         request.body() = message.body;
         request.prepare_payload();
     }
+    return request;
+}
+
+}  // namespace
+
+void HttpConnection::link(Moment deadline) {
+    if (link_ && link_->usable()) return;
+    link_.reset();
+    link_ = std::make_unique<Link>(peer_, name_, lookup_, deadline);
+}
+
+Response HttpConnection::exchange(const Message& message, const Deadlines& deadlines) {
+    const Request request = request_for(message, server_);
     try {
-        if (!link_ || !link_->usable()) {
-            link_.reset();
-            link_ = std::make_unique<Link>(peer_, name_, lookup_, deadlines.connected);
-        }
+        link(deadlines.connected);
         return link_->exchange(request, message.effect_once_sent, deadlines);
+    } catch (...) {
+        link_.reset();
+        throw;
+    }
+}
+
+unsigned HttpConnection::open_stream(const Message& message, const Deadlines& deadlines) {
+    const Request request = request_for(message, server_);
+    try {
+        link(deadlines.connected);
+        return link_->open_stream(request, deadlines);
+    } catch (...) {
+        link_.reset();
+        throw;
+    }
+}
+
+std::optional<std::string> HttpConnection::next_line(const Deadlines& deadlines) {
+    if (!link_) throw unreachable(name_, StoreFault::Effect::none, "there is no stream");
+    try {
+        return link_->next_line(deadlines);
     } catch (...) {
         link_.reset();
         throw;

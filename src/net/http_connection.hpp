@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -68,11 +69,20 @@ public:
     // `effect_once_sent`.
     [[nodiscard]] Response exchange(const Message& message, const Deadlines& deadlines);
 
+    // Sends a message whose answer is read line by line, as it comes. Returns its status. Throws
+    // StoreFault, also when `ended` is stopped.
+    [[nodiscard]] unsigned open_stream(const Message& message, const Deadlines& deadlines);
+    // The next line of that answer. Nothing if none came by the deadline. Throws StoreFault if the
+    // answer or the connection has ended, and when `ended` is stopped.
+    [[nodiscard]] std::optional<std::string> next_line(const Deadlines& deadlines);
+
     // "host:port"
     [[nodiscard]] const std::string& server() const { return server_; }
 
 private:
     class Link;
+
+    void link(Moment deadline);
 
     const Peer peer_;
     const std::string server_;

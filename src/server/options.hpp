@@ -85,8 +85,8 @@ struct ServerOptions {
     std::chrono::milliseconds longest_delay = std::chrono::seconds{60};
     // The most waiting clients that an answer lists for one key.
     std::size_t waiters_named = 100;
-    // How often the store is asked whether another server has released a key that a client waits
-    // for. Less often if clients wait for very many different keys.
+    // How often the store is asked for a key that a client waits for, in case the store's watch has
+    // missed a release. Less often if clients wait for very many different keys.
     std::chrono::milliseconds wait_poll{250};
     // How long a client whose wait has ended keeps its place in the line, in case it asks again.
     std::chrono::milliseconds place_kept = std::chrono::seconds{5};

@@ -44,6 +44,12 @@ std::vector<UnderTest<StoreHarness>> every_database() {
             {"etcd", make_etcd_harness}};
 }
 
+std::vector<UnderTest<StoreHarness>> every_watched_store() {
+    return {{"sqlite", make_sqlite_harness},
+            {"postgres", make_postgres_harness},
+            {"etcd", make_etcd_harness}};
+}
+
 void wait_out(Duration duration) {
     const auto end = SteadyClock::now() + duration;
     while (SteadyClock::now() <= end) std::this_thread::sleep_until(end);

@@ -35,6 +35,8 @@ struct UnderTest {
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> only_postgres();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> only_mysql();
 [[nodiscard]] std::vector<UnderTest<SqlHarness>> mysql_and_mariadb();
+// The stores that have a watch.
+[[nodiscard]] std::vector<UnderTest<StoreHarness>> every_watched_store();
 // The stores that have a schema.
 [[nodiscard]] std::vector<UnderTest<StoreHarness>> every_database();
 

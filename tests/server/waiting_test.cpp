@@ -382,8 +382,8 @@ TEST_F(Waiting, AReleaseOnAnotherServerWakes) {
     std::filesystem::create_directory(folder);
     {
         const std::string file = folder / "locks.db";
-        RunningServer here{sqlite::open(file)};
-        RunningServer there{sqlite::open(file)};
+        RunningServer here{sqlite::open(file), no_poll_};
+        RunningServer there{sqlite::open(file), no_poll_};
         const auto held = there.locks().try_lock(order);
         Client client = here.connect();
         client.send(waiting_try("alice"));

@@ -436,7 +436,8 @@ std::vector<Setting> all_settings() {
 
         duration({"longest_wait", times, "how long a client may wait for a key"}, 0s, 60s,
                  [](Config& c) -> auto& { return c.server.longest_wait; }),
-        duration({"wait_poll", times, "how soon a waiter learns of a release on another server"},
+        duration({"wait_poll", times,
+                  "how often a waiter asks, in case its store did not tell it of a release"},
                  10ms, 1min, [](Config& c) -> auto& { return c.server.wait_poll; }),
         duration({"events_poll", times, "how soon events show what other servers did on the store"},
                  10ms, 1min, [](Config& c) -> auto& { return c.server.events_poll; }),

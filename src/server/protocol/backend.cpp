@@ -69,7 +69,7 @@ Backend::Backend(LockManager& locks, asio::io_context& home, const ServerOptions
       quotas_{options},
       store_{locks, outcomes_, options},
       reporter_{store_, locks.limits(), home, options},
-      waiting_room_{store_, outcomes_, home, options},
+      waiting_room_{store_, outcomes_, home, options, [&locks] { return locks.open_watch(); }},
       delayed_releases_{store_, home, options},
       held_{store_, locks.limits().page_rows, options.leases_counted_every},
       readiness_{store_} {

@@ -25,6 +25,7 @@ public:
     }
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
     [[nodiscard]] bool keep_house() noexcept override { return store_->keep_house(); }
+    [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override { return store_->open_watch(); }
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -76,6 +76,7 @@ struct WaitingRoom::Line {
     std::unordered_map<LockId, WaiterPtr> drawn{};  // the tries whose clients drew the lock id
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
+    bool watched = false;
 };
 
 void WaitingRoom::Line::now_held_by(const Lease& lease) {
@@ -98,12 +99,14 @@ void WaitingRoom::Line::no_more_held_by(Fence fence) {
 }
 
 WaitingRoom::WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio::io_context& home,
-                         const ServerOptions& options)
+                         const ServerOptions& options, KeyWatcher::Open watch)
     : store_{store},
       outcomes_{outcomes},
       home_{home},
       options_{options},
-      timer_{home.get_executor()} {}
+      timer_{home.get_executor()},
+      watcher_{std::move(watch),
+               [this](std::span<const LockKey> keys) { wake({keys.begin(), keys.end()}); }} {}
 
 WaitingRoom::~WaitingRoom() = default;
 
@@ -168,6 +171,17 @@ void WaitingRoom::ended(const Lease& lease) {
         line.no_more_held_by(fence);
         line.again = true;
         serve(line);
+    });
+}
+
+void WaitingRoom::wake(std::vector<LockKey> keys) {
+    asio::dispatch(home_, [this, keys = std::move(keys)] {
+        for (const LockKey& key : keys) {
+            const auto found = lines_.find(key);
+            if (found == lines_.end()) continue;
+            found->second->again = true;
+            serve(*found->second);
+        }
     });
 }
 
@@ -335,6 +349,7 @@ void WaitingRoom::serve(Line& line) {
     if (line.trying != nullptr) return;
     if (line.waiters.empty()) {
         if (line.due) due_.erase(*line.due);
+        if (line.watched) watcher_.remove(line.key);
         --lines_open_;
         lines_.erase(LockKey{line.key});
         return;
@@ -364,6 +379,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
         line.refusal = *refusal;
         if (names_more) put_holders_first(line);
         schedule(line, next_try(*refusal));
+        if (!std::exchange(line.watched, true)) watcher_.add(line.key);
         if (waiter->since == ahead_of_all && names(*refusal, waiter->wanted.owner)) {
             // The lease of this owner was taken with another token: it is not the waiter's own.
             waiter->is_namesake = true;

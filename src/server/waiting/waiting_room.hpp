@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/key_watcher.hpp"
 #include "server/http/client_connection.hpp"
 #include "server/options.hpp"
 #include "server/requests.hpp"
@@ -27,21 +28,26 @@ namespace leasehold::server {
 //    itself; if the store refuses it, because it holds the key with another token, it goes back to
 //    the end.
 // 2. Only the first of a line asks the store, once when it becomes the first.
-// 3. It asks again when a lease of the key ends through this server, when a lease is due to expire,
-//    and every `wait_poll` because a lease may end through another server.
+// 3. It asks again when a lease of the key ends through this server, when the store's watch
+//    (KeyWatcher) says that one may have ended through another process, when a lease is due to
+//    expire, and every `wait_poll` because the watch may miss an end.
 // 4. A grant answers it, and the next becomes the first (step 2).
 // 5. A try whose time is up is answered with the latest refusal of the line. If it is asking the
 //    store at that moment, the store's answer is its answer.
 // 6. A client that closes its connection leaves the line. A lease that was granted to it is
 //    released at once, unless the client may know of it.
 //
-// LockManager has another line, WaitingLines: it knows threads, stop tokens and several keys, and
-// this one knows tokens, connections and places that are kept for clients that come back.
+// LockManager has another line, WaitingLines, which keeps the same order and shares the watch. It
+// knows threads, stop tokens, faults that pass and several keys. This one knows tokens that are
+// revoked or queue in turn, connections that close, clients that repeat their try or come back for
+// their place, and it names who waits. Each of these is a step in the life of a try, so one class
+// for both would have all the steps of both.
 class WaitingRoom final : public OutcomeListener {
 public:
-    // All outlive this. The refusals at the end of a wait are published to `outcomes`.
+    // All outlive this. The refusals at the end of a wait are published to `outcomes`. The watch is
+    // that of the store.
     WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio::io_context& home,
-                const ServerOptions& options);
+                const ServerOptions& options, KeyWatcher::Open watch);
     ~WaitingRoom() override;
 
     // A grant, or the refusal when the time is up. A client that is gone by then holds nothing. The
@@ -82,6 +88,8 @@ private:
     using WaiterPtr = std::shared_ptr<Waiter>;
 
     void ended(const Lease& lease);
+    // Step 3: leases of these keys may have ended.
+    void wake(std::vector<LockKey> keys);
     // Step 1. A try for which there is no memory is answered with a fault.
     void join_or_refuse(const WaiterPtr& waiter);
     void join(const WaiterPtr& waiter);
@@ -120,6 +128,8 @@ private:
     std::multimap<Clock::time_point, WaiterPtr> ending_;  // when a try's time is up
     Timer timer_;
     Clock::time_point timer_at_ = Clock::time_point::max();
+
+    KeyWatcher watcher_;  // the last: its thread uses the other members
 };
 
 }  // namespace leasehold::server

@@ -12,6 +12,7 @@
 
 #include "core/cached_status.hpp"
 #include "stores/etcd/batch_runner.hpp"
+#include "stores/etcd/watch.hpp"
 
 namespace leasehold::etcd {
 namespace {
@@ -65,6 +66,10 @@ public:
     }
 
     [[nodiscard]] StoreStatus status() override { return status_.status(); }
+
+    [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override {
+        return make_watch(shared_.target, shared_.options.io_timeout);
+    }
 
 private:
     // The runner of one call: the first free one, so that a purge continues where it stopped.

@@ -123,6 +123,43 @@ json::value Gateway::get(const std::string& path) {
     return ask_members({.method = net::Method::get, .path = path, .body = {}, .headers = {}});
 }
 
+void Gateway::open_stream(const std::string& path, const std::string& body, Moment deadline,
+                          const std::stop_token& stop) {
+    streaming_ = members_.preferred();
+    net::HttpConnection& connection = *connections_[streaming_];
+    try {
+        net::Message message{
+            .method = net::Method::post, .path = path, .body = body, .headers = {}};
+        if (!user_.empty()) {
+            if (members_.token().empty()) authenticate(streaming_, deadline);
+            message.headers = {{"Authorization", members_.token()}};
+        }
+        const unsigned status = connection.open_stream(
+            message, {.connected = deadline, .answered = deadline, .ended = stop});
+        if (status == 200) return;
+    } catch (const TokenRefused&) {
+        // As below.
+    } catch (const StoreFault&) {
+        members_.pass_over(streaming_);
+        throw;
+    }
+    members_.set_token({});
+    throw StoreFault{Effect::none, Cause::unavailable,
+                     "etcd at " + connection.server() + " refused a stream"};
+}
+
+std::optional<json::value> Gateway::next_of_stream(Moment deadline, const std::stop_token& stop) {
+    net::HttpConnection& connection = *connections_[streaming_];
+    const auto line =
+        connection.next_line({.connected = deadline, .answered = deadline, .ended = stop});
+    if (!line) return std::nullopt;
+    json::error_code error;
+    json::value value = json::parse(*line, error);
+    if (!error) return value;
+    throw StoreFault{Effect::none, Cause::internal,
+                     "etcd at " + connection.server() + " sent something that is no JSON"};
+}
+
 json::value Gateway::ask_members(net::Message message) {
     const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
     for (std::size_t asked = 1;; ++asked) {

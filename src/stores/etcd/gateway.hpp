@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ private:
 // etcd's JSON gateway, through whichever member answers. Not thread-safe.
 class Gateway {
 public:
+    using Moment = net::HttpConnection::Moment;
+
     // `members` outlives this. Once `ended` is stopped, every call ends with a fault.
     Gateway(const Cluster& target, Duration io_timeout, Members& members,
             std::stop_token ended = {});
@@ -51,8 +54,15 @@ public:
                                           StoreFault::Effect effect);
     [[nodiscard]] boost::json::value get(const std::string& path);
 
+    // Asks one member a question whose answer is a stream of JSON values.
+    void open_stream(const std::string& path, const std::string& body, Moment deadline,
+                     const std::stop_token& stop);
+    // The next value of the stream that was opened last. Nothing at the deadline. Throws StoreFault
+    // if the stream has ended, or when `stop` is requested.
+    [[nodiscard]] std::optional<boost::json::value> next_of_stream(Moment deadline,
+                                                                   const std::stop_token& stop);
+
 private:
-    using Moment = net::HttpConnection::Moment;
     [[nodiscard]] boost::json::value ask_members(net::Message message);
     [[nodiscard]] boost::json::value ask(std::size_t member, const net::Message& message,
                                          Moment deadline);
@@ -66,6 +76,7 @@ private:
     Members& members_;
     const std::stop_token ended_;
     std::vector<std::unique_ptr<net::HttpConnection>> connections_;  // one for each member
+    std::size_t streaming_ = 0;                                      // the member of the stream
 };
 
 }  // namespace leasehold::etcd

@@ -154,7 +154,11 @@ void FinishConnection::operator()(::pg_conn* connection) const noexcept {
     PQfinish(connection);
 }
 
-ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout) {
+namespace {
+
+using Connect = PGconn* (*)(const char* const*, const char* const*, int);
+
+ConnectionHandle connect_by(Connect connect, const std::string& conninfo, Duration io_timeout) {
     require_readable(conninfo);
     const auto seconds =
         std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(io_timeout).count());
@@ -173,7 +177,17 @@ ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout) {
                             conninfo.c_str(),
                             "UTF8",
                             static_cast<const char*>(nullptr)};
-    ConnectionHandle fresh{PQconnectdbParams(keywords.data(), values.data(), 1)};
+    return ConnectionHandle{connect(keywords.data(), values.data(), 1)};
+}
+
+}  // namespace
+
+ConnectionHandle begin_to_connect(const std::string& conninfo, Duration io_timeout) {
+    return connect_by(&PQconnectStartParams, conninfo, io_timeout);
+}
+
+ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout) {
+    ConnectionHandle fresh = connect_by(&PQconnectdbParams, conninfo, io_timeout);
     if (PQstatus(fresh.get()) != CONNECTION_OK) {
         const std::string why = trimmed(PQerrorMessage(fresh.get()));
         throw StoreFault{

@@ -112,6 +112,10 @@ using ConnectionHandle = std::unique_ptr<::pg_conn, FinishConnection>;
 // Connects to a server that takes writes. Throws StoreFault.
 [[nodiscard]] ConnectionHandle connect_to(const std::string& conninfo, Duration io_timeout);
 
+// Begins to connect to it. The caller calls PQconnectPoll() until it is connected, and does not
+// wait longer than the timeout.
+[[nodiscard]] ConnectionHandle begin_to_connect(const std::string& conninfo, Duration io_timeout);
+
 // Whether a lost answer leaves open if the commands were carried out.
 enum class Commits : std::uint8_t { no, yes };
 

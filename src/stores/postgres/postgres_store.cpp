@@ -14,6 +14,8 @@
 #include "stores/postgres/schema.hpp"
 #include "stores/postgres/shortcuts.hpp"
 #include "stores/postgres/statements.hpp"
+#include "stores/postgres/waits.hpp"
+#include "stores/postgres/watch.hpp"
 
 namespace leasehold::postgres {
 namespace {
@@ -60,6 +62,10 @@ public:
         }
     }
 
+    [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override {
+        return make_watch(conninfo_, options_.io_timeout);
+    }
+
 protected:
     bool shortcut(std::span<const Request> requests, std::span<const std::size_t> which,
                   std::span<Outcome> outcomes) override {
@@ -74,6 +80,7 @@ protected:
         const std::vector<Rows> answers =
             run(commands, shortcuts.only_checks() ? Commits::no : Commits::yes);
         const Time latest = shortcuts.take(answers, outcomes);
+        notify(shortcuts.numbers_to_notify(answers));
         if (latest == Time{}) return true;
         note_shortcut(floor, latest, asked, shortcuts.only_checks() ? Changed::no : Changed::yes);
         return true;
@@ -134,7 +141,7 @@ protected:
     void save_and_commit(Work& work) override {
         std::vector<Command> commands;
         std::vector<KeyedRow> changed, added;
-        std::vector<const LockKey*> forgotten;
+        std::vector<const LockKey*> forgotten, freed;
         std::vector<KeyedShare> shares;
         std::vector<KeyedId> ended_shares;
         for (const Slot& slot : work.slots) {
@@ -149,8 +156,11 @@ protected:
             const ShareChanges share = share_changes(slot);
             for (const Grant* grant : share.written) shares.push_back({&slot.key, grant});
             for (const LockId& id : share.removed) ended_shares.push_back({&slot.key, id});
+            const bool is_free = slot.cell.grants.empty() && !slot.forget;
+            if (is_free || !share.removed.empty()) freed.push_back(&slot.key);
         }
         const auto key_of = [](const auto& row) -> const LockKey& { return *row.key; };
+        const auto dereferenced = [](const LockKey* key) -> const LockKey& { return *key; };
         if (!changed.empty()) {
             commands.push_back(
                 {sql::update_rows, fields_of(changed, key_of, lock_columns, &KeyedRow::row)});
@@ -161,9 +171,7 @@ protected:
         }
         if (!forgotten.empty()) {
             commands.push_back(
-                {sql::delete_rows,
-                 leasehold::postgres::keys_of(
-                     forgotten, [](const LockKey* key) -> const LockKey& { return *key; })});
+                {sql::delete_rows, leasehold::postgres::keys_of(forgotten, dereferenced)});
         }
         if (!ended_shares.empty()) {
             Parameters parameters = leasehold::postgres::keys_of(ended_shares, key_of);
@@ -185,9 +193,21 @@ protected:
         if (work.raise_floor_to > Time{}) {
             commands.push_back({sql::raise_floor, Parameters{}.time(work.raise_floor_to)});
         }
+        // Before the commit, so that the answer says whom to notify after it.
+        if (!freed.empty()) {
+            commands.push_back(
+                {sql::keys_to_notify, leasehold::postgres::keys_of(freed, dereferenced)});
+        }
         commands.push_back({sql::commit});
-        run(commands, Commits::yes);
+        const std::vector<Rows> answers = run(commands, Commits::yes);
         transaction_ = Transaction::none;
+        if (freed.empty()) return;
+        const Rows& waited_for = answers[answers.size() - 2];
+        std::vector<std::int64_t> numbers;
+        for (int row = 0; row < waited_for.size(); ++row) {
+            numbers.push_back(waited_for.integer(row, 0));
+        }
+        notify(numbers);
     }
 
     void rollback() noexcept override {
@@ -340,6 +360,18 @@ private:
         } catch (const StoreFault&) {
             transaction_ = Transaction::none;
             throw;
+        }
+    }
+
+    // Tells the watches of other processes. If that fails, these find out when they ask again.
+    void notify(const std::vector<std::int64_t>& numbers) noexcept {
+        if (numbers.empty()) return;
+        try {
+            connection_.run_one({sql::notify, Parameters{}.integers(numbers)});
+        } catch (const ServerError&) {
+            // Another session was notifying.
+        } catch (...) {
+            connection_.close();
         }
     }
 

@@ -7,6 +7,7 @@
 
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
+#include "stores/postgres/waits.hpp"
 
 // The shortcuts' statements. Each one does the whole work of its requests:
 //
@@ -215,15 +216,19 @@ inline std::string prolong_statement(const std::string& q) {
 inline const std::string prolong_one = prolong_statement(change_q_one);
 inline const std::string prolong_many = prolong_statement(change_q_many);
 
-// Ends the leases of the requests without a ttl and prolongs the others: two statements would cost
-// more.
-inline std::string release_statement(const std::string& q) {
+inline std::string update_released(const std::string& q) {
     return change_statement(
         "expiration_time = case when mine.ttl < 0 then mine.now else " + prolonged + " end, " +
             sql_text("ended = case when mine.ttl < 0 then {released} else {not_ended} end, ") +
             "ended_at = case when mine.ttl < 0 then mine.now else l.ended_at end, "
             "ended_by = case when mine.ttl < 0 then mine.released_by else l.ended_by end",
         "case when mine.ttl < 0 then mine.expiration_time else l.expiration_time end", q);
+}
+
+// Ends the leases of the requests without a ttl and prolongs the others: two statements would cost
+// more. One more column at the end: the number of a released key that somebody waits for, or 0.
+inline std::string release_statement(const std::string& q) {
+    return update_released(q) + ", " + number_to_notify("mine.ttl < 0", "l.type", "l.id");
 }
 
 inline std::string release_and_keep_statement(const std::string& q) {
@@ -233,8 +238,9 @@ with done as ({release}, l.ended, l.ended_by, l.type, l.id, l.lockid, {private_c
 kept as (
     insert into lock_history (type, id, {history_columns})
     select type, id, {history_values} from done where ended <> {not_ended})
-select n, {columns}, now from done)",
-        {{"release", release_statement(q)},
+select n, {columns}, now, {number} from done)",
+        {{"release", update_released(q)},
+         {"number", number_to_notify(sql_text("ended <> {not_ended}"), "type", "id")},
          {"private_columns", names_of(private_columns, "l.")},
          {"history_columns", names_of(history_columns)},
          {"history_values", listed(history_columns,

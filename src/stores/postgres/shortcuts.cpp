@@ -125,6 +125,18 @@ Command Shortcuts::changes() const {
     return {one ? sql::release_and_keep_one : sql::release_and_keep_many, std::move(parameters)};
 }
 
+std::vector<std::int64_t> Shortcuts::numbers_to_notify(std::span<const Rows> answers) const {
+    std::vector<std::int64_t> numbers;
+    if (!some_end_) return numbers;
+    const Rows& changed = answers.back();
+    constexpr int column = 2 + count_of(public_columns);
+    for (int row = 0; row < changed.size(); ++row) {
+        const std::int64_t number = changed.integer(row, column);
+        if (number != 0) numbers.push_back(number);
+    }
+    return numbers;
+}
+
 Time Shortcuts::take(std::span<const Rows> answers, std::span<Outcome> outcomes) const {
     Time latest{};
     auto answer = answers.begin();

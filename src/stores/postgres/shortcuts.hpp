@@ -32,6 +32,9 @@ public:
     // used, or Time{} if none was.
     [[nodiscard]] Time take(std::span<const Rows> answers, std::span<Outcome> outcomes) const;
 
+    // The numbers of the released keys that somebody waits for, see watch.hpp.
+    [[nodiscard]] std::vector<std::int64_t> numbers_to_notify(std::span<const Rows> answers) const;
+
 private:
     // Stand for a bound or a ttl in microseconds.
     static constexpr std::int64_t unbounded = -1, ended = -1;

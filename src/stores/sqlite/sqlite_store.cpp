@@ -9,6 +9,7 @@
 #include "stores/sqlite/database.hpp"
 #include "stores/sqlite/rows.hpp"
 #include "stores/sqlite/schema.hpp"
+#include "stores/sqlite/watch.hpp"
 
 namespace leasehold::sqlite {
 namespace {
@@ -31,6 +32,8 @@ public:
     SqliteStore(const SchemaSteps& steps, const std::string& path, const StoreOptions& options,
                 std::function<Time()> clock)
         : CellStore{options},
+          path_{path},
+          version_{steps.size()},
           machine_clock_{clock ? std::move(clock) : machine_clock()},
           db_{prepare(path, steps)},
           rows_{db_.get(), steps.size()},
@@ -41,6 +44,10 @@ public:
         set_patience(db_.get(), retries::sqlite_writer_patience);
         read_settings();
         (void)now();
+    }
+
+    [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override {
+        return make_watch(path_, version_);
     }
 
 protected:
@@ -256,6 +263,8 @@ private:
         set_status(std::move(status));
     }
 
+    const std::string path_;
+    const std::size_t version_;
     const std::function<Time()> machine_clock_;
     Database db_;
     Rows rows_;

@@ -1,0 +1,116 @@
+#include "core/key_watcher.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "core/retry.hpp"
+
+namespace leasehold {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration gathering_time = 5ms;
+// How long the watch stays open without a key.
+constexpr Duration kept_open = 5s;
+
+}  // namespace
+
+void KeyWatcher::add(const LockKey& key) noexcept try {
+    std::stop_source looks{std::nostopstate};
+    {
+        const std::lock_guard lock{mutex_};
+        if (closed_ || has_none_) return;
+        if (!thread_.joinable()) {
+            watch_ = open_();
+            has_none_ = !watch_;
+            if (has_none_) return;
+            thread_ = std::thread{[this] { run(); }};
+        }
+        keys_.insert(key);
+        gathering_ = true;
+        if (!beginning_) looks = wait_;
+        changed_.notify_all();
+    }
+    looks.request_stop();
+} catch (...) {
+    // Its tries ask once in a while.
+}
+
+void KeyWatcher::remove(const LockKey& key) noexcept {
+    std::stop_source looks{std::nostopstate};
+    {
+        const std::lock_guard lock{mutex_};
+        keys_.erase(key);
+        if (keys_.empty() && !beginning_) looks = wait_;
+    }
+    looks.request_stop();
+}
+
+void KeyWatcher::close() noexcept {
+    std::thread thread;
+    std::stop_source looks{std::nostopstate};
+    {
+        const std::lock_guard lock{mutex_};
+        closed_ = true;
+        thread.swap(thread_);
+        looks = wait_;
+        changed_.notify_all();
+    }
+    looks.request_stop();
+    if (thread.joinable()) thread.join();
+}
+
+bool KeyWatcher::watch_once(std::span<const LockKey> keys, const std::stop_token& stop) {
+    try {
+        if (!watch_) watch_ = open_();
+        const std::vector<LockKey> ended = watch_->wait(keys, stop);
+        if (!ended.empty()) tell_(ended);
+        return true;
+    } catch (const std::exception&) {
+        // A fault of the store, or no memory.
+        watch_.reset();
+        return false;
+    }
+}
+
+void KeyWatcher::run() {
+    Retry retry{retries::watch};
+    std::vector<LockKey> watched;  // sorted, as keys_ is
+    std::unique_lock lock{mutex_};
+    while (!closed_) {
+        const auto is_needed = [&] { return closed_ || !keys_.empty(); };
+        if (!is_needed()) {
+            if (changed_.wait_for(lock, kept_open, is_needed)) continue;
+            lock.unlock();
+            watch_.reset();
+            watched.clear();
+            lock.lock();
+            changed_.wait(lock, is_needed);
+            continue;
+        }
+        if (gathering_) {
+            changed_.wait_for(lock, gathering_time, [&] { return closed_; });
+            gathering_ = false;
+            continue;
+        }
+        std::vector<LockKey> keys{keys_.begin(), keys_.end()};
+        beginning_ = !std::ranges::includes(watched, keys);
+        wait_ = std::stop_source{};
+        const std::stop_token stop = wait_.get_token();
+        lock.unlock();
+        const bool succeeded = watch_once(keys, stop);
+        lock.lock();
+        watched = succeeded ? std::move(keys) : std::vector<LockKey>{};
+        if (succeeded) {
+            retry = Retry{retries::watch};
+        } else {
+            changed_.wait_for(lock, *retry.next_pause(), [&] { return closed_; });
+        }
+    }
+}
+
+}  // namespace leasehold

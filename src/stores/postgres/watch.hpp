@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <leasehold/store.hpp>
+
+namespace leasehold::postgres {
+
+// How processes on one database learn of each other's releases, by LISTEN and NOTIFY:
+//
+// 1. The watch has a connection of its own, which listens. For each key it holds an advisory lock,
+//    shared and of the session, so that the watch of a process that dies leaves nothing behind. One
+//    more of these locks says that there is a watch at all (waits.hpp).
+// 2. A statement that releases a lease tests whether somebody has these locks: one test for each
+//    statement while there is no watch.
+// 3. If somebody has, the store notifies the key's number after the commit, in a transaction of its
+//    own that does not wait for the disk: NOTIFY takes a lock of the whole server at commit.
+// 4. The watch returns the keys of that number. Different keys may have the same number.
+//
+// Advisory locks need memory that all sessions share. A watch takes at most as many as PostgreSQL
+// reserves for a session by default. If it watches more keys, one more lock makes every release
+// notify.
+//
+// Leases that end by release() in the caller's own transaction, or by the pattern's programs, are
+// not notified. Behind a pooler there is no watch, because the pooler may lend its session to
+// others.
+[[nodiscard]] std::unique_ptr<StoreWatch> make_watch(const std::string& conninfo,
+                                                     Duration io_timeout);
+
+}  // namespace leasehold::postgres

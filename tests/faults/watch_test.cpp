@@ -1,0 +1,77 @@
+// The connection on which PostgreSQL tells of releases is lost.
+#include <future>
+
+#include "faults/databases.hpp"
+#include "support/tcp_gate.hpp"
+
+namespace leasehold::faults {
+namespace {
+
+class Watch : public ServerTest {
+protected:
+    // The advisory locks of all watches.
+    [[nodiscard]] std::string marks() {
+        return connect()
+            ->run(
+                "select count(*) from pg_locks where locktype = 'advisory' and classid = "
+                "1818583411 and database = (select oid from pg_database where datname = "
+                "current_database())")
+            .at(0)
+            .at(0);
+    }
+
+    const std::vector<LockKey> keys_{{"Order", "1"}, {"Order", "2"}};
+};
+INSTANTIATE_TEST_SUITE_P(, Watch, ::testing::Values(on_postgres()), by_store());
+
+TEST_P(Watch, WhoseConnectionIsCutLeavesNothingBehindAndIsReplaced) {
+    LockManager direct{open_store(url())};
+    const auto lease = direct.try_lock(keys_.front()).value();
+    testing::TcpGate gate{"127.0.0.1", database().port()};
+    const auto store = open_store(database().url(name(), gate.port()));
+    const auto watch = store->open_watch();
+    ASSERT_EQ(watch->wait(keys_, {}), keys_);
+    EXPECT_EQ(marks(), "3") << "one for each key, and one for all";
+
+    gate.cut();
+    EXPECT_THROW((void)watch->wait(keys_, {}), StoreFault);
+    EXPECT_TRUE(eventually([&] { return marks() == "0"; }));
+
+    const auto another = store->open_watch();
+    ASSERT_EQ(another->wait(keys_, {}), keys_);
+    ASSERT_TRUE(direct.release(lease.key, lease.lock_id));
+    EXPECT_EQ(another->wait(keys_, {}), std::vector{lease.key});
+}
+
+TEST_P(Watch, ThatCannotConnectEndsWhenItIsStopped) {
+    testing::TcpGate gate{"127.0.0.1", database().port()};
+    const auto store = open_store(database().url(name(), gate.port()) + "?io_timeout_ms=600000");
+    gate.hold();
+    const auto watch = store->open_watch();
+    std::stop_source stop;
+    auto found =
+        std::async(std::launch::async, [&] { return watch->wait(keys_, stop.get_token()); });
+    EXPECT_TRUE(eventually([&] { return gate.connections() >= 2; }));
+    stop.request_stop();
+    EXPECT_TRUE(found.get().empty());
+    gate.let_go();
+}
+
+TEST_P(Watch, LeavesNothingBehindWhenTheLastWaiterHasGone) {
+    LockManager direct{open_store(url())};
+    ASSERT_TRUE(direct.try_lock(keys_.front(), {.owner = "alice"}));
+    {
+        LockManager waiter{open_store(url())};
+        std::stop_source stop;
+        auto waits = std::async(std::launch::async, [&] {
+            return waiter.lock_for(keys_.front(), 1h, {.owner = "bob"}, stop.get_token());
+        });
+        EXPECT_TRUE(eventually([&] { return marks() == "2"; }));
+        stop.request_stop();
+        EXPECT_FALSE(waits.get());
+    }
+    EXPECT_TRUE(eventually([&] { return marks() == "0"; }));
+}
+
+}  // namespace
+}  // namespace leasehold::faults
