@@ -101,6 +101,19 @@ TEST_P(Waiting, WhoIsStoppedHoldsNothing) {
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "carol"})));
 }
 
+TEST_P(Waiting, AProcessThatWaitedAndEndedLeavesNothingInTheStore) {
+    const Lease lease = must(locks().try_lock(key_, {.owner = "alice"}));
+    const std::string before = harness().dump();
+    {
+        const auto another = manager();
+        EXPECT_TRUE(held(another->lock_for(key_, 30ms, {.owner = "bob"}), {"alice"}));
+        EXPECT_TRUE(held(another->lock_all_for({key_, other_}, 30ms, {.owner = "bob"}), {"alice"}));
+    }
+    EXPECT_EQ(harness().dump(), before);
+    (void)must(locks().release(key_, lease.lock_id));
+    EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "carol"})));
+}
+
 TEST_P(Waiting, EverybodyGetsATurn) {
     take_turns([&](LockManager& own, const std::string& owner, int) {
         (void)must(own.lock_for(key_, 1h, {.owner = owner}));
