@@ -54,7 +54,7 @@ TEST_P(Watch, ThatCannotConnectEndsWhenItIsStopped) {
     EXPECT_TRUE(eventually([&] { return gate.connections() >= 2; }));
     stop.request_stop();
     EXPECT_TRUE(found.get().empty());
-    gate.let_go();
+    gate.pass_everything();
 }
 
 TEST_P(Watch, LeavesNothingBehindWhenTheLastWaiterHasGone) {
