@@ -12,10 +12,8 @@
 // The web kit on cpp-httplib (0.11 and later). Include it in programs that link cpp-httplib.
 namespace leasehold::web {
 
-[[nodiscard]] inline Request request_from(const httplib::Request& from, std::string body = {}) {
-    Request request{.method = from.method,
-                    .target = from.target,
-                    .body = body.empty() ? from.body : std::move(body)};
+[[nodiscard]] inline Request request_from(const httplib::Request& from) {
+    Request request{.method = from.method, .target = from.target, .body = from.body};
     for (const auto& [name, value] : from.headers) request.headers.emplace_back(name, value);
     return request;
 }
