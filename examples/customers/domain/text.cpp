@@ -45,13 +45,6 @@ std::size_t length_of(std::string_view text) {
         std::ranges::count_if(text, [](char c) { return !continues(c); }));
 }
 
-std::string_view beginning_of(std::string_view text, std::size_t characters) {
-    const auto end = std::ranges::find_if(text, [&, seen = std::size_t{0}](char c) mutable {
-        return !continues(c) && ++seen > characters;
-    });
-    return {text.begin(), end};
-}
-
 bool is_clean(std::string_view text) {
     while (!text.empty()) {
         const Character character = first_of(text);

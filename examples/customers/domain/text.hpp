@@ -15,9 +15,6 @@ inline constexpr std::size_t longest_note = 2'000;
     return length_of(text) <= longest_line;
 }
 
-// The first characters of it, whole ones.
-[[nodiscard]] std::string_view beginning_of(std::string_view text, std::size_t characters);
-
 // Whether it is UTF-8 without control characters other than tab and line ends.
 [[nodiscard]] bool is_clean(std::string_view text);
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <leasehold/web/http.hpp>
+
 namespace customers::web {
 
 // A template of a page: a literal of this program, never input. Its attributes are in double
@@ -42,9 +44,6 @@ private:
     std::string text_;
 };
 
-// For text and for attributes in quotes.
-[[nodiscard]] std::string escape(std::string_view text);
-
 // Puts values into the {} of a template, each escaped unless it is Html already.
 class Filling {
 public:
@@ -55,7 +54,7 @@ public:
 
 private:
     static const std::string& fit(const Html& piece) { return piece.text(); }
-    static std::string fit(std::string_view text) { return escape(text); }
+    static std::string fit(std::string_view text) { return leasehold::web::escape_html(text); }
     template <std::integral Number>
     static std::string fit(Number number) {
         return std::to_string(number);
