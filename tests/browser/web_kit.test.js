@@ -58,11 +58,13 @@ test('two people and one note: locked, waited for, saved, handed over', async (t
   await lee.reads('You are next.');
   await kim.note.fill('Kim was here.');
   await kim.press('Save');
+  await kim.reads('Saved.');
   // Lee's page gets the lock and shows what Kim has saved.
   await lee.reads('You are editing this.');
   await eventually(async () => (await lee.note.inputValue()) === 'Kim was here.');
   await lee.note.fill('Kim was here. So was Lee.');
   await lee.press('Save');
+  await lee.page.getByText('Edit it again').click();
   await eventually(async () => (await lee.note.inputValue()) === 'Kim was here. So was Lee.');
 });
 
