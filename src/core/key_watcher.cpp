@@ -17,50 +17,49 @@ constexpr Duration gathering_time = 5ms;
 // How long the watch stays open without a key.
 constexpr Duration kept_open = 5s;
 
+// Does not interrupt the wait that is under way.
+const std::stop_source not_now{std::nostopstate};
+
 }  // namespace
 
-void KeyWatcher::add(const LockKey& key) noexcept try {
-    std::stop_source looks{std::nostopstate};
-    {
-        const std::lock_guard lock{mutex_};
-        if (closed_ || has_none_) return;
-        if (!thread_.joinable()) {
-            watch_ = open_();
-            has_none_ = !watch_;
-            if (has_none_) return;
-            thread_ = std::thread{[this] { run(); }};
-        }
-        keys_.insert(key);
-        gathering_ = true;
-        if (!beginning_) looks = wait_;
-        changed_.notify_all();
-    }
-    looks.request_stop();
-} catch (...) {
+void KeyWatcher::add(const LockKey& key) noexcept try { take_in(key).request_stop(); } catch (...) {
     // Its tries ask once in a while.
 }
 
+std::stop_source KeyWatcher::take_in(const LockKey& key) {
+    const std::lock_guard lock{mutex_};
+    if (closed_ || has_none_) return not_now;
+    if (!thread_.joinable()) {
+        watch_ = open_();
+        has_none_ = !watch_;
+        if (has_none_) return not_now;
+        thread_ = std::thread{[this] { run(); }};
+    }
+    keys_.insert(key);
+    gathering_ = true;
+    changed_.notify_all();
+    return beginning_ ? not_now : wait_;
+}
+
 void KeyWatcher::remove(const LockKey& key) noexcept {
-    std::stop_source looks{std::nostopstate};
-    {
+    const std::stop_source look = [&] {
         const std::lock_guard lock{mutex_};
         keys_.erase(key);
-        if (keys_.empty() && !beginning_) looks = wait_;
-    }
-    looks.request_stop();
+        return keys_.empty() && !beginning_ ? wait_ : not_now;
+    }();
+    look.request_stop();
 }
 
 void KeyWatcher::close() noexcept {
     std::thread thread;
-    std::stop_source looks{std::nostopstate};
-    {
+    const std::stop_source look = [&] {
         const std::lock_guard lock{mutex_};
         closed_ = true;
         thread.swap(thread_);
-        looks = wait_;
         changed_.notify_all();
-    }
-    looks.request_stop();
+        return wait_;
+    }();
+    look.request_stop();
     if (thread.joinable()) thread.join();
 }
 

@@ -42,6 +42,8 @@ public:
     void close() noexcept;
 
 private:
+    // Returns what the caller stops once the mutex is released.
+    [[nodiscard]] std::stop_source take_in(const LockKey& key);
     void run();
     // Calls StoreWatch::wait(), and tells. False if it failed.
     [[nodiscard]] bool watch_once(std::span<const LockKey> keys, const std::stop_token& stop);
