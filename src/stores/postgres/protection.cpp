@@ -106,8 +106,10 @@ public:
         in_transaction([&] {
             for (const Event& event : events) {
                 // The trigger goes with its function, wherever the table is now.
-                talk_.execute("drop function if exists " + function_of(event, *table) +
-                              "() cascade");
+                const std::string function = table->oid.empty()
+                                                 ? schema_ + '.' + first_function_of(event, *table)
+                                                 : function_of(event, *table);
+                talk_.execute("drop function if exists " + function + "() cascade");
             }
             talk_.execute("delete from " + schema_ + ".lock_protected where schema_name = " +
                           literal(table->schema) + " and table_name = " + literal(table->name));
@@ -352,11 +354,26 @@ private:
         return std::string{"leasehold_protect_"} + event.name;
     }
 
-    // The function keeps this name if the table is renamed.
+    // The function keeps this name if the table is renamed. A new table that gets the old name has
+    // functions of its own.
     [[nodiscard]] std::string function_of(const Event& event, const Table& table) {
+        const std::string first = first_function_of(event, table);
+        const auto own = talk_.value_of(
+            "select p.proname from pg_trigger t join pg_proc p on p.oid = t.tgfoid where "
+            "t.tgrelid = " +
+            table.oid + " and t.tgname = " + literal(trigger_name(event)) +
+            " and p.pronamespace = to_regnamespace(" + literal(schema_) + ") and p.proname ~ " +
+            literal("^" + first + "(_[0-9]+)?$"));
+        if (own) return schema_ + '.' + *own;
+        const std::string name = schema_ + '.' + first;
+        const bool is_taken = has("select from pg_trigger where tgparentid = 0 and tgrelid <> " +
+                                  table.oid + " and tgfoid = to_regproc(" + literal(name) + ")");
+        return is_taken ? name + '_' + table.oid : name;
+    }
+    [[nodiscard]] std::string first_function_of(const Event& event, const Table& table) {
         const auto hash =
             talk_.value_of("select left(md5(" + literal(table.full_name()) + "), 16)").value();
-        return schema_ + '.' + trigger_name(event) + '_' + hash;
+        return trigger_name(event) + '_' + hash;
     }
 
     [[nodiscard]] std::string text_of(std::string_view function) const {
