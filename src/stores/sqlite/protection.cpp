@@ -306,8 +306,9 @@ private:
         });
     }
 
-    // A row that INSERT OR REPLACE deletes has the values of the new row in some unique columns. If
-    // these do not determine its key, its key may be another one than that of the new row.
+    // A row that INSERT OR REPLACE or UPDATE OR REPLACE deletes has the values of the new row in
+    // some unique columns. If these do not determine its key, its key may be another one than that
+    // of the new row.
     [[nodiscard]] std::vector<std::string> warnings_about(const std::string& table,
                                                           const KeyTemplate& key) {
         const auto determine_the_key = [&](const std::vector<std::string>& unique) {
@@ -319,8 +320,10 @@ private:
             if (determine_the_key(unique)) continue;
             std::string names;
             for (const std::string& name : unique) names += (names.empty() ? "" : ", ") + name;
-            return {"INSERT OR REPLACE can delete a leased row that has the same (" + names +
-                    ") and another key, unless the writer sets PRAGMA recursive_triggers = on"};
+            return {
+                "INSERT OR REPLACE and UPDATE OR REPLACE can delete a leased row that has the "
+                "same (" +
+                names + ") and another key, unless the writer sets PRAGMA recursive_triggers = on"};
         }
         return {};
     }
