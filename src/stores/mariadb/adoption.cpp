@@ -82,15 +82,34 @@ void require_values(Link& link) {
     }
 }
 
-// The pattern's own table may have a unique index on the lock id, of any name.
+// The pattern's own table may have a unique index on the whole lock id, of any name.
+std::string name_of_lock_id_index(Link& link) {
+    return value_of(link,
+                    "select index_name from information_schema.statistics s where table_schema = "
+                    "database() and table_name = 'locks' and non_unique = 0 and column_name = "
+                    "'lockid' and sub_part is null and (select count(*) from "
+                    "information_schema.statistics o where o.table_schema = s.table_schema and "
+                    "o.table_name = s.table_name and o.index_name = s.index_name) = 1 "
+                    "order by index_name <> 'locks_lockid' limit 1");
+}
+
+// The names of Leasehold's own indexes must be free.
+void require_index_names(Link& link) {
+    const auto require_free = [&](const std::string& name) {
+        if (value_of(link,
+                     "select count(*) from information_schema.statistics where table_schema = "
+                     "database() and table_name = 'locks' and index_name = '" +
+                         name + "'") != "0") {
+            cannot_adopt(link, "it has another index with the name " + name +
+                                   ", which Leasehold needs; rename that index");
+        }
+    };
+    if (name_of_lock_id_index(link) != "locks_lockid") require_free("locks_lockid");
+    require_free("locks_owner");
+}
+
 std::string index_of_lock_ids(Link& link) {
-    const std::string name =
-        value_of(link,
-                 "select max(index_name) from information_schema.statistics s where table_schema = "
-                 "database() and table_name = 'locks' and non_unique = 0 and column_name = "
-                 "'lockid' and (select count(*) from information_schema.statistics o where "
-                 "o.table_schema = s.table_schema and o.table_name = s.table_name and "
-                 "o.index_name = s.index_name) = 1");
+    const std::string name = name_of_lock_id_index(link);
     if (name == "locks_lockid") return "";
     if (name.empty()) return "add unique key locks_lockid (lockid), ";
     std::string quoted;
@@ -111,6 +130,7 @@ void adopt_the_patterns_table(Link& link) {
     require_types(link);
     require_key(link);
     require_values(link);
+    require_index_names(link);
     std::string utf8;
     std::string bytes;
     for (const TextColumn& column : text_columns()) {
