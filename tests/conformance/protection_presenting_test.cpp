@@ -142,6 +142,23 @@ TEST_P(Protection, APresentedLeaseThatExpiresBeforeTheWriteIsRefused) {
     EXPECT_TRUE(written(app(), write_1_));  // nobody has leased it any more
 }
 
+TEST_P(Protection, APresentedLeaseThatExpiresBetweenTwoWritesKeepsTheFirst) {
+    protect();
+    const auto [alice, transaction] = guard_briefly(harness(), locks(), key_, 300ms);
+    transaction->run("savepoint guarded");
+    const bool in_time = written(*transaction, write_1_);
+    if (!in_time) transaction->run("rollback to savepoint guarded");
+    wait_out(400ms);
+    transaction->run("savepoint expired");
+    EXPECT_TRUE(refused(*transaction, "update orders set text = 'late' where id = 1", "expired"));
+    transaction->run("rollback to savepoint expired");
+    // Nobody can take the key before the transaction ends.
+    EXPECT_FALSE(manager({.busy_patience = 1ms})->try_lock(key_, {.owner = "bob"}));
+    transaction->commit();
+    EXPECT_EQ(text_of("1"), in_time ? "new" : "old");
+    EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "bob"})));
+}
+
 TEST_P(Protection, ALeaseThatEndedIsNoneToPresent) {
     protect();
     const Lease alice = must(locks().try_lock(key_, {.owner = "alice", .ttl = 1min}));
@@ -164,6 +181,10 @@ TEST_P(Protection, ALeaseThatWasReleasedInTheTransactionIsNoneToPresent) {
     ASSERT_TRUE(granted(other->guard(key_, alice.lock_id)));
     EXPECT_TRUE(written(*other, write_1_));
     EXPECT_TRUE(granted(other->release(key_, alice.lock_id)));
+    other->run("savepoint released");
+    EXPECT_TRUE(refused(*other, "update orders set text = 'late' where id = 1",
+                        "that this transaction presented has ended"));
+    other->run("rollback to savepoint released");
     other->commit();
     EXPECT_EQ(text_of("1"), "new");
     EXPECT_TRUE(written(app(), "update orders set text = 'free' where id = 1"));

@@ -284,6 +284,9 @@ TEST_P(OpeningMariadbOrMysql, InAnotherZoneIsPossibleOnceTheTableWasMoved) {
     const Lease endless =
         before->try_lock({"Order", "2"}, {.owner = "alice", .ttl = until_released}).value();
     before.reset();
+    program->run("create table orders (id integer primary key, text varchar(40))");
+    program->run("insert into orders values (1, 'old')");
+    (void)open_protection(url())->protect({.name = "orders", .key = "Order/{id}"});
     // The program writes a date in the zone +09:00, five minutes from now.
     program->run("insert into locks values ('Order', '3', '" + theirs.to_string() +
                  "', utc_timestamp(6) + interval 545 minute)");
@@ -298,6 +301,19 @@ TEST_P(OpeningMariadbOrMysql, InAnotherZoneIsPossibleOnceTheTableWasMoved) {
         "expiration_time < '9999-12-31'");
     program->run("update leasehold set value = 540 * 60000000 where name = 'zone'");
     program->run("commit");
+    const auto is_refused = [&](const std::string& id) {
+        try {
+            program->run("insert into orders values (" + id +
+                         ", '') on duplicate key update text = 'x'");
+        } catch (const std::exception& error) {
+            return mentions(error.what(), "is held by");
+        }
+        return ::testing::AssertionFailure() << "it was written";
+    };
+    // The table stays protected, by leases of the same length.
+    EXPECT_TRUE(is_refused("1"));
+    EXPECT_TRUE(is_refused("3"));
+    EXPECT_TRUE(open_protection(url())->problems().empty());
 
     LockManager locks{open_store(url("time_zone=+09:00"))};
     EXPECT_EQ(locks.check({"Order", "1"}, ours.lock_id).value().expires_at, ours.expires_at);
@@ -511,6 +527,31 @@ INSTANTIATE_TEST_SUITE_P(, AdoptionByInnodb,
                          ::testing::Values(Adopted{on_mysql(), "mysql", "datetime", a_date},
                                            Adopted{on_mariadb(), "mariadb", "datetime", a_date}),
                          [](const auto& adopted) { return adopted.param.name; });
+
+// A prefix of a lock id is not the whole of it, and an index of another meaning is not Leasehold's.
+TEST_P(AdoptionByInnodb, RefusesIndexesThatHaveTheNamesOfItsOwn) {
+    make_table();
+    insert("1", "held", 1);
+    for (const std::string index :
+         {"index locks_lockid on locks (lockid)", "index locks_owner on locks (lockid)",
+          "unique index locks_lockid on locks (lockid(8))"}) {
+        session().run("create " + index);
+        const Rows before = session().run("show create table locks");
+        const StoreFault fault = fault_of_opening(url("adopt=locks"));
+        EXPECT_EQ(fault.cause(), Cause::configuration) << fault.what();
+        EXPECT_TRUE(mentions(fault.what(), "rename that index"));
+        EXPECT_EQ(session().run("show create table locks"), before) << index;
+        session().run("drop " +
+                      index.substr(index.find("index"), index.find(" (") - index.find("index")));
+    }
+    session().run("create unique index short_ids on locks (lockid(8))");
+    LockManager locks{open_store(url("adopt=locks&time_zone=+09:00"))};
+    EXPECT_FALSE(locks.try_lock({"Order", "1"}));
+    EXPECT_TRUE(session()
+                    .run("select 1 from information_schema.statistics where table_schema = "
+                         "database() and index_name = 'locks_lockid' and sub_part is not null")
+                    .empty());
+}
 
 TEST_P(AdoptionByInnodb, TakesATableOfAnotherEngineAndCharacterSet) {
     make_table();

@@ -23,7 +23,7 @@ protected:
 
     void run(const std::string& sql) { admin_->run(sql); }
     void grant_protecting() {
-        run("grant trigger, create view, create routine, alter routine, references on locks.* to "
+        run("grant trigger, create routine, alter routine, references on locks.* to "
             "store");
         if (is_mysql()) run("grant select on performance_schema.* to store");
     }
@@ -82,10 +82,14 @@ TEST_P(Rights, OfTheDocumentationAreEnoughToProtectATableAndToWriteIt) {
 
     run("create user clerk identified by 'secret'");
     run("grant select, insert, update, delete on locks.orders to clerk");
+    run("grant lock tables on locks.* to clerk");
     Connection clerk{server_->port(), "clerk"};
     const std::string write = "update orders set text = 'new' where id = ";
     EXPECT_EQ(clerk.failure_of(write + "2"), "");
     EXPECT_TRUE(clerk.failure_of(write + "1").starts_with("leasehold: Order/1 is held by alice "));
+    EXPECT_EQ(clerk.failure_of("lock tables orders write"), "");
+    EXPECT_EQ(clerk.failure_of(write + "2"), "");
+    EXPECT_EQ(clerk.failure_of("unlock tables"), "");
     EXPECT_TRUE(clerk.failure_of("select * from locks").contains("denied"));
     const std::string guard =
         "select leasehold_guard('Order', '1', '" + lease.lock_id.to_string() + "')";

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -36,17 +36,28 @@ constexpr std::array<std::string_view, 18> plain_types{
     "char",    "varchar",   "tinytext",  "text", "mediumtext", "longtext",
     "binary",  "varbinary", "enum",      "uuid", "tinyblob",   "blob"};
 
+// A handler in a function or trigger of somebody else may go on after a statement that failed, and
+// the server does not undo the statement there. So rows are judged before they are written; and
+// again after it, if something else has changed the key meanwhile.
+enum class Moment : std::uint8_t { before, after };
 struct Event {
+    Moment moment;
     const char* name;
-    bool has_old;
-    bool has_new;
 };
-constexpr std::array events{Event{"insert", false, true}, Event{"update", true, true},
-                            Event{"delete", true, false}};
+constexpr std::array events{Event{Moment::before, "insert"}, Event{Moment::after, "insert"},
+                            Event{Moment::before, "update"}, Event{Moment::after, "update"},
+                            Event{Moment::before, "delete"}};
 
 struct TableColumn {
-    std::string name, type;
+    std::string name, type, full_type;
     bool nullable = false;
+    bool counts_up = false;
+    bool generated = false;
+
+    [[nodiscard]] bool is_binary() const {
+        return type.ends_with("binary") || type.ends_with("blob");
+    }
+    [[nodiscard]] bool is_number() const { return type.ends_with("int") || type == "decimal"; }
 };
 
 std::string identifier(std::string_view name) {
@@ -63,6 +74,7 @@ public:
           // In the order in which they are made.
           routines_{{{"leasehold_transaction", "function", words_.transaction_function},
                      {"leasehold_clock", "function", words_.clock_function},
+                     {"leasehold_zone", "function", sql::zone_function},
                      {"leasehold_presented", "function", sql::presented_function},
                      {"leasehold_sentence", "function", sql::sentence_function},
                      {"leasehold_sharers", "function", sql::sharers_function},
@@ -78,9 +90,6 @@ public:
         // may have for a moment.
         link_.run("set names utf8mb4");
         link_.run("set innodb_lock_wait_timeout = 50");
-        auto zone = ask("select " + std::string{callers_zone});
-        zone.next();
-        zone_ = '(' + std::string{zone.text(0)} + ')';
     }
 
     std::vector<std::string> protect(const ProtectedTable& wanted) override {
@@ -96,23 +105,23 @@ public:
                   literal(spelled.text()) + ", " +
                   (wanted.unleased == Unleased::refused ? "1" : "0") + ")");
         link_.run("insert ignore into leasehold values ('protected', 1)");
-        for (const Event& event : events) {
-            // The new trigger works before the old one goes.
-            const Trigger trigger = trigger_of(event, table, spelled, wanted.unleased);
-            if (!has_trigger(trigger)) {
-                link_.run("drop trigger if exists " + trigger.name);
-                link_.run("create trigger " + trigger.name + " after " + event.name + " on " +
-                          identifier(table) + " for each row " + trigger.body);
-            }
-            drop_triggers(event, table, trigger.name);
+        // The new triggers work before the old ones go.
+        const std::vector<Trigger> triggers = triggers_of(table, spelled, wanted.unleased);
+        for (const Trigger& trigger : triggers) {
+            if (has_trigger(trigger, table)) continue;
+            link_.run("drop trigger if exists " + trigger.name);
+            link_.run("create trigger " + trigger.name + ' ' + trigger.when + " on " +
+                      identifier(table) + " for each row " + trigger.body);
         }
+        drop_triggers(table, triggers);
+        drop_old_views();
         return warnings_about(table, spelled);
     }
 
     bool unprotect(const std::string& name) override {
         for (const ProtectedTable& table : tables()) {
             if (table.name != name) continue;
-            for (const Event& event : events) drop_triggers(event, table.name);
+            drop_triggers(table.name);
             link_.run("delete from lock_protected where table_name = " + literal(table.name));
             return true;
         }
@@ -139,21 +148,24 @@ public:
         std::vector<ProtectionProblem> found;
         const std::vector<ProtectedTable> all = tables();
         if (all.empty()) return found;
-        name_views();
+        read_proof();
         std::string missing;
         for (const Routine& routine : routines_) {
             if (is_installed(routine)) continue;
             missing.append(missing.empty() ? "" : ", ").append(routine.name);
         }
-        for (const sql::View& view : sql::views) {
-            if (!is_needed(view) || is_installed(view)) continue;
-            missing.append(missing.empty() ? "" : ", ").append("a view of ").append(view.table);
-        }
         if (!missing.empty()) {
             found.push_back({all.front().name,
-                             "routines or views are missing, or differ from the ones that this "
-                             "version installs: " +
+                             "routines are missing, or differ from the ones that this version "
+                             "installs: " +
                                  missing,
+                             protect_again});
+        }
+        for (const sql::Proof& proof : sql::proofs) {
+            if (!is_needed(proof) || has_secret(proof)) continue;
+            found.push_back({all.front().name,
+                             "the table " + std::string{proof.table} +
+                                 " is missing, or its row with the secret: every write is refused",
                              protect_again});
         }
         if (std::string unfit = unfitness(); !unfit.empty()) {
@@ -189,9 +201,8 @@ private:
             return add(std::string{"the table has changed: "} + changed.what(),
                        "run leasehold protect with a key that fits the table");
         }
-        for (const Event& event : events) {
-            const Trigger trigger = trigger_of(event, table.name, *key, table.unleased);
-            if (!has_trigger(trigger)) {
+        for (const Trigger& trigger : triggers_of(table.name, *key, table.unleased)) {
+            if (!has_trigger(trigger, table.name)) {
                 add("the trigger " + trigger.name + " is missing or was changed", protect_again);
             }
         }
@@ -223,14 +234,14 @@ private:
     void install_routines() {
         link_.run(sql::protected_tables);
         link_.run(sql::presented_table);
-        if (!is_mysql()) link_.run(sql::mariadb_transactions_table);
+        if (!is_mysql()) make_transactions_table();
         link_.run(sql_text(sql::probe_row, {{"date_of_never", date_of_never}}));
         link_.run(sql_text(sql::set_secret, {{"secret", literal(LockId::random().to_string())}}));
-        name_views();
-        for (const sql::View& view : sql::views) {
-            if (!is_needed(view) || is_installed(view)) continue;
-            link_.run("create view " + view_names_.at(view.table) + " as select " +
-                      std::string{view.columns} + " from " + std::string{view.table});
+        read_proof();
+        if (!std::ranges::all_of(sql::proofs, [&](const sql::Proof& proof) {
+                return !is_needed(proof) || has_secret(proof);
+            })) {
+            spread_secret();
         }
         for (const Routine& routine : routines_) {
             // Writers use it: they would fail while it is being replaced.
@@ -240,23 +251,44 @@ private:
         }
     }
 
-    // The names that routines and triggers know the views by. Views with different texts have
-    // different names.
-    void name_views() {
-        auto found = ask(std::string{sql::secret});
-        const std::string secret = found.next() ? std::string{found.text(0)} : "";
-        for (const sql::View& view : sql::views) {
-            view_names_[view.table] = "leasehold_" + std::string{view.table} + '_' +
-                                      hash_of(secret + std::string{view.columns});
+    void make_transactions_table() {
+        // As an earlier version made it. It is always empty.
+        const std::string columns =
+            "information_schema.columns where table_schema = database() and table_name = "
+            "'lock_transactions' and column_name = ";
+        if (has(columns + "'started'") && !has(columns + "'proof'")) {
+            link_.run("drop table lock_transactions");
         }
+        link_.run(sql::mariadb_transactions_table);
     }
-    [[nodiscard]] bool is_installed(const sql::View& view) {
-        return has("information_schema.views where table_schema = database() and table_name = " +
-                   literal(view_names_.at(view.table)));
+    void spread_secret() {
+        for (const std::string_view statement : sql::spread_secret) {
+            link_.run(std::string{statement});
+        }
+        if (!is_mysql()) link_.run(std::string{sql::mariadb_spread_secret});
     }
     // MySQL needs no table to number its transactions.
-    [[nodiscard]] bool is_needed(const sql::View& view) const {
-        return view.table != "lock_transactions" || !is_mysql();
+    [[nodiscard]] bool is_needed(const sql::Proof& proof) const {
+        return proof.table != "lock_transactions" || !is_mysql();
+    }
+    [[nodiscard]] bool has_secret(const sql::Proof& proof) {
+        const std::string table{proof.table};
+        return has("information_schema.tables where table_schema = database() and table_name = " +
+                   literal(table)) &&
+               has(table + " where " + std::string{proof.where} + " and sha2(" +
+                   std::string{proof.column} + ", 256) = " + proof_);
+    }
+    void read_proof() {
+        auto hash = ask("select sha2((" + std::string{sql::secret} + "), 256)");
+        proof_ = hash.next() && !hash.is_null(0) ? literal(hash.text(0)) : "''";
+    }
+    // Statements that fail if a temporary table hides this table.
+    [[nodiscard]] std::string require_real(std::string_view table) const {
+        const auto* const proof = std::ranges::find(sql::proofs, table, &sql::Proof::table);
+        return sql_text(sql::require_real, {{"table", proof->table},
+                                            {"column", proof->column},
+                                            {"where", proof->where},
+                                            {"proof", proof_}});
     }
 
     [[nodiscard]] std::string text_of(const Routine& routine, const std::string& version) const {
@@ -264,20 +296,20 @@ private:
         return sql_text(
             routine.sql,
             {{"version", version},
-             {"locks", view_names_.at("locks")},
-             {"lock_shares", view_names_.at("lock_shares")},
-             {"lock_presented", view_names_.at("lock_presented")},
-             {"lock_transactions", view_names_.at("lock_transactions")},
-             {"leasehold", view_names_.at("leasehold")},
+             {"require_real locks", require_real("locks")},
+             {"require_real lock_shares", require_real("lock_shares")},
+             {"require_real lock_presented", require_real("lock_presented")},
+             {"require_real lock_transactions", require_real("lock_transactions")},
+             {"require_real leasehold", require_real("leasehold")},
              {"waiting_briefly", words_.waiting_briefly},
              {"not_waiting", words_.not_waiting},
              {"for_share", words_.for_share},
              {"isolation", words_.isolation},
              {"fixed_snapshot", words_.fixed_snapshot},
-             {"expires", micros_of("expiration_time", zone_)},
+             {"set_repeats", words_.set_repeats},
+             {"expires", micros_of("expiration_time", "zone")},
              {"look_for_unseen", sql_text(words_.look_for_unseen,
-                                          {{"require_the_real_table", sql::require_the_real_table},
-                                           {"date_of_now", date_of("leasehold_clock()", zone_)}})},
+                                          {{"date_of_now", date_of("leasehold_clock()", "zone")}})},
              {"never", never_micros},
              {"expired", sql_number<Gone::expired>},
              {"gone_sentences", sql_gone_sentences()}});
@@ -323,13 +355,18 @@ private:
 
     [[nodiscard]] std::vector<TableColumn> columns_of(const std::string& table) {
         std::vector<TableColumn> columns;
-        auto rows = ask(
-            "select column_name, data_type, is_nullable = 'YES' from information_schema.columns "
-            "where table_schema = database() and table_name = " +
-            literal(table) + " order by ordinal_position");
+        auto rows =
+            ask("select column_name, data_type, column_type, is_nullable = 'YES', extra like "
+                "'%auto_increment%', ifnull(generation_expression, '') <> '' from "
+                "information_schema.columns where table_schema = database() and table_name = " +
+                literal(table) + " order by ordinal_position");
         while (rows.next()) {
-            columns.push_back(
-                {std::string{rows.text(0)}, lower(rows.text(1)), rows.integer(2) != 0});
+            columns.push_back({.name = std::string{rows.text(0)},
+                               .type = lower(rows.text(1)),
+                               .full_type = lower(rows.text(2)),
+                               .nullable = rows.integer(3) != 0,
+                               .counts_up = rows.integer(4) != 0,
+                               .generated = rows.integer(5) != 0});
         }
         return columns;
     }
@@ -357,6 +394,11 @@ private:
                 throw BadRequest{"the column '" + name + "' is of type " + column->type +
                                  "; a key takes texts, binary texts, whole numbers, decimal, uuid "
                                  "and enum columns"};
+            }
+            if (column->type == "binary") {
+                throw BadRequest{"the column '" + name + "' is of type " + column->full_type +
+                                 ", which the server fills up with zero bytes, so that no key "
+                                 "matches it; a key takes varbinary columns"};
             }
             return column->name;
         });
@@ -395,23 +437,30 @@ private:
     }
 
     struct Trigger {
-        std::string name, body;
+        std::string name, when, body;
     };
-    // Triggers with different bodies have different names.
-    [[nodiscard]] Trigger trigger_of(const Event& event, const std::string& table,
-                                     const KeyTemplate& key, Unleased unleased) {
-        std::string judging = body(event, table, key, unleased);
-        return {first_of_names(event, table) + hash_of(judging), std::move(judging)};
-    }
-    // How the names of all triggers begin that are ours, for one event on one table.
-    [[nodiscard]] std::string first_of_names(const Event& event, const std::string& table) {
-        return "leasehold_protect_" + std::string{event.name} + '_' + hash_of(table) + '_';
+    // Those that the table needs. Triggers with different bodies have different names.
+    [[nodiscard]] std::vector<Trigger> triggers_of(const std::string& table, const KeyTemplate& key,
+                                                   Unleased unleased) {
+        std::vector<Trigger> triggers;
+        const std::vector<TableColumn> columns = columns_of(table);
+        for (const Event& event : events) {
+            const std::string judging = body(event, columns, key, unleased);
+            if (judging.empty()) continue;
+            const std::string moment = event.moment == Moment::before ? "before" : "after";
+            std::string text = "begin " + judging + "end";
+            std::string name = "leasehold_" + moment + '_' + event.name + '_' + hash_of(table) +
+                               '_' + hash_of(text);
+            triggers.push_back({std::move(name), moment + ' ' + event.name, std::move(text)});
+        }
+        return triggers;
     }
 
-    [[nodiscard]] bool has_trigger(const Trigger& trigger) {
+    // A table that was renamed takes its triggers along.
+    [[nodiscard]] bool has_trigger(const Trigger& trigger, const std::string& table) {
         if (!has("information_schema.triggers where trigger_schema = database() and "
                  "trigger_name = " +
-                 literal(trigger.name))) {
+                 literal(trigger.name) + " and " + is_on(table))) {
             return false;
         }
         // The information schema of MySQL spoils names with backticks.
@@ -419,82 +468,118 @@ private:
         constexpr unsigned statement = 2;
         return created.next() && created.text(statement).ends_with(trigger.body);
     }
+    [[nodiscard]] static std::string is_on(const std::string& table) {
+        return "cast(event_object_table as binary) = " + literal(table);
+    }
 
-    void drop_triggers(const Event& event, const std::string& table,
-                       const std::string& except = "") {
-        const std::string first = first_of_names(event, table);
+    // Those on the table, and those made for a table of its name, wherever that table is now.
+    void drop_triggers(const std::string& table, const std::vector<Trigger>& except = {}) {
         std::vector<std::string> names;
         auto rows =
             ask("select trigger_name from information_schema.triggers where trigger_schema = "
-                "database() and left(trigger_name, " +
-                std::to_string(first.size()) + ") = " + literal(first) + " and trigger_name <> " +
-                literal(except));
+                "database() and trigger_name like 'leasehold\\_%' and (" +
+                is_on(table) + " or instr(trigger_name, " + literal('_' + hash_of(table) + '_') +
+                ") > 0)");
         while (rows.next()) names.emplace_back(rows.text(0));
-        for (const std::string& name : names) link_.run("drop trigger if exists " + name);
+        for (const std::string& name : names) {
+            if (std::ranges::find(except, name, &Trigger::name) != except.end()) continue;
+            link_.run("drop trigger if exists " + name);
+        }
     }
 
-    [[nodiscard]] std::string body(const Event& event, const std::string& table,
-                                   const KeyTemplate& key, Unleased unleased) {
-        const std::vector<TableColumn> columns = columns_of(table);
-        const auto expression = [&](const KeyTemplate::Parts& parts, const std::string& row) {
-            // Nobody can lease a key that is longer.
-            return "left(concat(" +
-                   sql_expression(
-                       parts, ", ", [](const std::string& text) { return literal(text); },
-                       [&](const std::string& name) {
-                           const std::string& type = find(columns, name)->type;
-                           std::string value = row + '.' + identifier(name);
-                           if (type.ends_with("binary") || type.ends_with("blob")) {
-                               return value;
-                           }
-                           return "cast(convert(" + value + " using utf8mb4) as binary)";
-                       }) +
-                   "), 1024)";
-        };
-        const std::string required = unleased == Unleased::refused ? "true" : "false";
-        const auto admit = [&](const std::string& type, const std::string& id) {
-            return sql_text(
-                "if {required} or {fixed_snapshot} then call leasehold_admit({type}, {id}, "
-                "{required}); else set key_type = {type}, key_id = {id}; open looked; fetch looked "
-                "into known; close looked; "
-                // The key may have been leased for the first time since the statement began.
-                "if known = 0 and {isolation} = 'READ-COMMITTED' then {not_waiting} call "
-                "leasehold_share({type}, {id}, known, ended, mode, expires, touched, owner); "
-                "end if; "
-                "if known > 0 then call leasehold_admit({type}, {id}, {required}); end if; end "
-                "if; ",
-                {{"required", required},
-                 {"fixed_snapshot", words_.fixed_snapshot},
-                 {"isolation", words_.isolation},
-                 {"not_waiting", words_.not_waiting},
-                 {"type", type},
-                 {"id", id}});
-        };
-        std::string text =
-            "begin declare old_type, old_id, new_type, new_id, key_type, key_id varbinary(1024); "
-            "declare known, expires, touched bigint; declare ended, mode tinyint; "
-            "declare owner varbinary(512); declare looked cursor for select count(*) from " +
-            view_names_.at("locks") + " as looked where type = key_type and id = key_id; ";
-        if (event.has_old) {
-            text += "set old_type = " + expression(key.type(), "old") +
-                    ", old_id = " + expression(key.id(), "old") + "; " +
-                    admit("old_type", "old_id");
+    // An earlier version read the tables through views.
+    void drop_old_views() {
+        std::vector<std::string> names;
+        auto rows = ask(
+            "select table_name from information_schema.views where table_schema = database() and "
+            "table_name regexp "
+            "'^leasehold_(locks|lock_shares|lock_presented|lock_transactions|leasehold)_[0-9a-f]{"
+            "16}$'");
+        while (rows.next()) names.emplace_back(rows.text(0));
+        for (const std::string& name : names) link_.run("drop view if exists " + name);
+    }
+
+    // The text of a column, as bytes.
+    static std::string value_of(const TableColumn& column, const std::string& row) {
+        std::string value = row + '.' + identifier(column.name);
+        if (column.is_binary()) return value;
+        if (column.full_type.contains("zerofill")) {
+            const std::string number =
+                column.type == "decimal"
+                    ? column.full_type.substr(0, column.full_type.find(')') + 1)
+                    : "unsigned";
+            value = "cast(" + value + " as " + number + ")";
         }
-        if (event.has_new) {
-            text += "set new_type = " + expression(key.type(), "new") +
-                    ", new_id = " + expression(key.id(), "new") +
-                    "; if not (new_type <=> old_type and new_id <=> old_id) then " +
-                    admit("new_type", "new_id") + "end if; ";
+        return "cast(convert(" + value + " using utf8mb4) as binary)";
+    }
+
+    // What the trigger does; nothing if the table does not need it.
+    [[nodiscard]] std::string body(const Event& event, const std::vector<TableColumn>& columns,
+                                   const KeyTemplate& key, Unleased unleased) const {
+        const auto fill_in = [&](std::string_view pattern, const std::string& row,
+                                 std::string_view judge = "") {
+            const auto expression = [&](const KeyTemplate::Parts& parts) {
+                // Nobody can lease a key that is longer.
+                return "left(concat(" +
+                       sql_expression(
+                           parts, ", ", [](const std::string& text) { return literal(text); },
+                           [&](const std::string& name) {
+                               return value_of(*find(columns, name), row);
+                           }) +
+                       "), 1024)";
+            };
+            return sql_text(pattern, {{"type", expression(key.type())},
+                                      {"id", expression(key.id())},
+                                      {"proof", proof_},
+                                      {"isolation", words_.isolation},
+                                      {"not_waiting", words_.not_waiting},
+                                      {"for_share", words_.for_share},
+                                      {"set_repeats", words_.set_repeats},
+                                      {"judge", judge}});
+        };
+        const auto judge = [&](const std::string& row) {
+            return fill_in(unleased == Unleased::refused ? sql::judge_row_strictly : sql::judge_row,
+                           row);
+        };
+        bool generated = false;
+        std::string changed;
+        std::string is_known;
+        for (const std::string& name : key.columns()) {
+            const TableColumn& column = *find(columns, name);
+            generated = generated || column.generated;
+            if (column.counts_up) is_known = "ifnull(new." + identifier(column.name) + ", 0) <> 0";
+            const auto comparable = [&](const std::string& row) {
+                const std::string value = row + '.' + identifier(column.name);
+                // Texts that differ may be equal in the column's collation.
+                return column.is_number() ? value : "cast(" + value + " as binary)";
+            };
+            changed += (changed.empty() ? "not (" : " and ") + comparable("new") + " <=> " +
+                       comparable("old");
         }
-        return text + "end";
+        const bool constant = changed.empty();
+        const std::string name = event.name;
+        if (event.moment == Moment::after) {
+            if (constant) return {};
+            if (name == "update") return "if " + changed + ") then " + judge("new") + "end if; ";
+            return generated ? judge("new") : fill_in(sql::if_not_judged, "new", judge("new"));
+        }
+        if (name == "delete") return judge("old");
+        if (name == "insert") {
+            if (generated) return {};  // it has no value yet
+            std::string work =
+                judge("new") + (constant ? "" : fill_in(sql::remember_judged, "new"));
+            if (is_known.empty()) return work;
+            return "set @leasehold_judged = null; if " + is_known + " then " + work + "end if; ";
+        }
+        if (constant || generated) return judge("old");
+        return judge("old") + "if " + changed + ") then " + judge("new") + "end if; ";
     }
 
     const Dialect& dialect_;
     const sql::RoutineWords& words_;
-    const std::array<Routine, 10> routines_;
+    const std::array<Routine, 11> routines_;
     Link link_;
-    std::string zone_;  // of the dates in `locks`, in microseconds; it never changes
-    std::map<std::string_view, std::string> view_names_;  // by table
+    std::string proof_;  // SHA-256 of the secret, as a literal
 };
 
 }  // namespace

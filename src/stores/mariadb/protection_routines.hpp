@@ -19,7 +19,8 @@
 // has the same number again. It goes with the key's row in `locks`.
 //
 // How InnoDB locks what a trigger reads:
-//  - A subquery in an expression locks its rows, and gaps. SELECT ... INTO does not.
+//  - A subquery in an expression locks its rows, and gaps. SELECT ... INTO does not. A LIMIT of its
+//    own saves it from the session's sql_select_limit.
 //  - InnoDB locks a table once per alias in a trigger, with the strongest lock that any statement
 //    needs under that alias. So a plain read and a locking read of `locks` use different aliases,
 //    `looked` and `locked`.
@@ -29,23 +30,36 @@
 //    statement, whatever a handler says.
 //
 // A temporary table hides the table of the same name from triggers and routines, too. Every user
-// with CREATE TEMPORARY TABLES could thus show them other leases. So all that they read to judge a
-// write, they read by cursors on views:
-//  - A view shows the real tables. {locks}, {lock_shares}, ... are the names of the views.
-//  - A view's own name could be hidden, too, but contains a secret. Statements of routines appear
-//    in the list of processes; cursors do not.
-//  - Writes name the real tables. A write to a temporary table has no effect on what is read.
+// with CREATE TEMPORARY TABLES could thus show them other leases. So every table that they read has
+// a row with a secret, and whoever reads a table to judge a write looks for that row, too:
+//  - {proof} is the SHA-256 of the secret. It is no secret itself: the statements of a routine
+//    appear in the list of processes.
+//  - One look is enough for all reads of the table by the triggers of one row: nothing between them
+//    can make a temporary table. Between two rows a function of the statement can.
+//  - Views would show the real tables, and cost more: the server parses every view that a trigger
+//    may need for every statement. On MariaDB, LOCK TABLES tells their names to a user who may not
+//    see them, and a temporary table with the name of a view can crash the server.
 namespace leasehold::mariadb::sql {
 
-struct View {
-    std::string_view table;
-    std::string_view columns;
+// Looks into {table} for the secret in {column} of the row {where}.
+inline constexpr std::string_view require_real = R"sql(
+    select count(*) into proofs from {table} as proof
+    where {where} and sha2({column}, 256) = {proof} limit 1;
+    if proofs = 0 then
+        signal sqlstate 'LH005' set message_text =
+            'leasehold: a temporary table hides the table {table}; drop it';
+    end if;
+)sql";
+struct Proof {
+    std::string_view table, column, where;
 };
-inline constexpr std::array views{
-    View{"locks", "type, id, lockid, expiration_time, owner, mode, fence, touched_at, ended, note"},
-    View{"lock_shares", "type, id, expiration_time, owner, fence"},
-    View{"lock_presented", "type, id, transaction"}, View{"leasehold", "name, value"},
-    View{"lock_transactions", "connection, started"}};
+inline constexpr std::array proofs{
+    Proof{"locks", "note", "type = x'00' and id = x'00'"},
+    Proof{"lock_shares", "note", "type = x'00' and id = x'00' and lockid = '!'"},
+    Proof{"lock_presented", "transaction", "type = x'00' and id = x'00'"},
+    Proof{"lock_transactions", "proof", "connection = 0"},
+    // The name has the secret: the value is a number.
+    Proof{"leasehold", "substr(name, 7)", "name >= 'proof ' and name < 'proof!'"}};
 
 inline constexpr std::string_view protected_tables = R"sql(
 create table if not exists lock_protected (
@@ -71,6 +85,7 @@ create table if not exists lock_presented (
 inline constexpr std::string_view mariadb_transactions_table = R"sql(
 create table if not exists lock_transactions (
     connection bigint unsigned not null primary key,
+    proof      varbinary(64) not null default '',
     started    bigint unsigned generated always as row start,
     ended      bigint unsigned generated always as row end,
     period for system_time (started, ended)
@@ -81,14 +96,12 @@ create function leasehold_transaction() returns varbinary(64)
 reads sql data {version}
 begin
     declare number bigint unsigned default null;
-    declare mine cursor for
-        select started from {lock_transactions} as looked where connection = connection_id();
-    declare continue handler for not found set number = null;
+    declare proofs bigint default 0;
     if @@in_transaction = 0 and @@autocommit = 1 then return null; end if;
+{require_real lock_transactions}
     insert into lock_transactions (connection) values (connection_id());
-    open mine;
-    fetch mine into number;
-    close mine;
+    select max(started) into number from lock_transactions as looked
+    where connection = connection_id() limit 1;
     delete from lock_transactions where connection = connection_id();
     return number;
 end
@@ -111,7 +124,7 @@ end
 
 // A row that is no lease, on a key that Leasehold never uses, lists or purges. Its lock id `!`
 // sorts before every other, so a failed insert locks no gap that a real lock id falls into. Its
-// note is a secret of this database.
+// note is the secret of this database.
 inline constexpr std::string_view probe_row =
     "insert ignore into locks (type, id, lockid, expiration_time) values (x'00', x'00', '!', "
     "{date_of_never})";
@@ -119,6 +132,20 @@ inline constexpr std::string_view set_secret =
     "update locks set note = {secret} where type = x'00' and id = x'00' and note = ''";
 inline constexpr std::string_view secret =
     "select note from locks where type = x'00' and id = x'00'";
+// The same secret in the other tables.
+inline constexpr std::array<std::string_view, 4> spread_secret{
+    "replace into lock_shares (type, id, lockid, expiration_time, owner, fence, granted_at, note) "
+    "select type, id, lockid, 0, '', 0, 0, note from locks "
+    "where type = x'00' and id = x'00'",
+    "replace into lock_presented select type, id, note from locks "
+    "where type = x'00' and id = x'00'",
+    "delete from leasehold where name >= 'proof ' and name < 'proof!'",
+    "insert into leasehold select concat('proof ', note), 0 from locks "
+    "where type = x'00' and id = x'00'",
+};
+inline constexpr std::string_view mariadb_spread_secret =
+    "replace into lock_transactions (connection, proof) select 0, note from locks "
+    "where type = x'00' and id = x'00'";
 
 // The store's clock, as it is now and not when the statement began.
 inline constexpr std::string_view mariadb_clock_function = R"sql(
@@ -142,18 +169,28 @@ begin
 end
 )sql";
 
+// How far east of UTC the dates in `locks` are, in microseconds.
+inline constexpr std::string_view zone_function = R"sql(
+create function leasehold_zone() returns bigint
+reads sql data {version}
+begin
+    declare zone, proofs bigint default 0;
+{require_real leasehold}
+    select max(value) into zone from leasehold as looked where name = 'zone' limit 1;
+    return zone;
+end
+)sql";
+
 inline constexpr std::string_view presented_function = R"sql(
 create function leasehold_presented(key_type varbinary(1024), key_id varbinary(1024))
 returns boolean
 reads sql data {version}
 begin
     declare presenting varbinary(64) default null;
-    declare presented cursor for
-        select transaction from {lock_presented} as looked where type = key_type and id = key_id;
-    declare continue handler for not found set presenting = null;
-    open presented;
-    fetch presented into presenting;
-    close presented;
+    declare proofs bigint default 0;
+{require_real lock_presented}
+    select max(transaction) into presenting from lock_presented as looked
+    where type = key_type and id = key_id limit 1;
     return presenting is not null and presenting <=> leasehold_transaction();
 end
 )sql";
@@ -184,22 +221,17 @@ reads sql data {version}
 begin
     declare clock bigint default leasehold_clock();
     declare row_owner varbinary(512);
-    declare row_expires, holders bigint default 0;
-    declare shares cursor for
-        select owner, expiration_time, count(*) over () from {lock_shares} as looked
-        where type = key_type and id = key_id and expiration_time > clock order by fence limit 1;
-    declare newer_shares cursor for
-        select owner, expiration_time, 1 from {lock_shares} as locked
+    declare row_expires, holders, proofs bigint default 0;
+    declare continue handler for not found set holders = 0;
+{require_real lock_shares}
+    select owner, expiration_time, count(*) over () into row_owner, row_expires, holders
+    from lock_shares as looked
+    where type = key_type and id = key_id and expiration_time > clock order by fence limit 1;
+    if holders = 0 and {isolation} in ('READ-COMMITTED', 'READ-UNCOMMITTED') then
+        select owner, expiration_time, 1 into row_owner, row_expires, holders
+        from lock_shares as locked
         where type = key_type and id = key_id and expiration_time > clock
         order by fence limit 1 {for_share};
-    declare continue handler for not found set holders = 0;
-    open shares;
-    fetch shares into row_owner, row_expires, holders;
-    close shares;
-    if holders = 0 and {isolation} = 'READ-COMMITTED' then
-        open newer_shares;
-        fetch newer_shares into row_owner, row_expires, holders;
-        close newer_shares;
     end if;
     if holders = 0 then return null; end if;
     return leasehold_sentence(key_type, key_id, {shared}, row_owner, row_expires, holders);
@@ -247,40 +279,34 @@ begin
 end
 )sql";
 
-// Locks the row of a key, if there is one, and reads it.
+// Locks the row of a key, if there is one, and reads it. The caller knows that the table is real.
 inline constexpr std::string_view share_procedure = R"sql(
 create procedure leasehold_share(
-    in key_type varbinary(1024), in key_id varbinary(1024), out found boolean,
+    in zone bigint, in key_type varbinary(1024), in key_id varbinary(1024), out found boolean,
     out row_ended tinyint, out row_mode tinyint, out row_expires bigint, out row_touched bigint,
     out row_owner varbinary(512))
 reads sql data {version}
 begin
-    declare locked cursor for
-        select ended, mode, {expires}, touched_at, owner
-        from {locks} as locked where type = key_type and id = key_id {for_share};
     declare continue handler for not found set found = false;
     set found = true;
-    open locked;
-    fetch locked into row_ended, row_mode, row_expires, row_touched, row_owner;
-    close locked;
+    select ended, mode, {expires}, touched_at, owner
+    into row_ended, row_mode, row_expires, row_touched, row_owner
+    from locks as locked where type = key_type and id = key_id limit 1 {for_share};
 end
 )sql";
 
 // The same for leasehold_guard, and whether the row has this lock id.
 inline constexpr std::string_view lock_procedure = R"sql(
 create procedure leasehold_lock(
-    in key_type varbinary(1024), in key_id varbinary(1024), in lock_id varbinary(1024),
+    in zone bigint, in key_type varbinary(1024), in key_id varbinary(1024), in lock_id varbinary(1024),
     out is_mine boolean, out row_ended tinyint, out row_mode tinyint, out row_expires bigint,
     out row_touched bigint, out row_fence bigint)
 reads sql data {version}
 begin
-    declare locked cursor for
-        select lockid = lock_id, ended, mode, {expires}, touched_at, fence
-        from {locks} as locked where type = key_type and id = key_id for update;
     declare continue handler for not found set is_mine = false;
-    open locked;
-    fetch locked into is_mine, row_ended, row_mode, row_expires, row_touched, row_fence;
-    close locked;
+    select lockid = lock_id, ended, mode, {expires}, touched_at, fence
+    into is_mine, row_ended, row_mode, row_expires, row_touched, row_fence
+    from locks as locked where type = key_type and id = key_id limit 1 for update;
 end
 )sql";
 
@@ -294,7 +320,8 @@ end
 // locks nothing where there is none. A transaction that repeats its reads does not see a row that
 // was inserted after its snapshot, and a locking read would lock the gap where it sees none, which
 // keeps others from taking new keys. So it looks for such a row by an insert, see
-// RoutineWords::look_for_unseen.
+// RoutineWords::look_for_unseen. Where the session has another level than the transaction, the
+// locking read keeps others from taking new keys, and misses nothing.
 inline constexpr std::string_view admit_procedure = R"sql(
 create procedure leasehold_admit(
     in key_type varbinary(1024), in key_id varbinary(1024), in required boolean)
@@ -304,14 +331,8 @@ admitting: begin
     declare row_expires, row_touched bigint;
     declare row_owner varbinary(512);
     declare message varchar(1000) character set utf8mb4;
-    declare found boolean default true;
-    declare probes bigint default 0;
-    declare looked cursor for
-        select ended, mode, {expires}, touched_at, owner
-        from {locks} as looked where type = key_type and id = key_id;
-    declare probe cursor for
-        select count(*) from locks as named join {locks} as looked using (type, id, note)
-        where named.type = x'00' and named.id = x'00';
+    declare found, repeats boolean default true;
+    declare zone, proofs bigint default 0;
     declare continue handler for not found set found = false;
     if key_type is null or key_id is null then
         if required then
@@ -320,19 +341,28 @@ admitting: begin
         end if;
         leave admitting;
     end if;
-    open looked;
-    fetch looked into row_ended, row_mode, row_expires, row_touched, row_owner;
-    close looked;
+{require_real locks}
+    set zone = leasehold_zone();
+    select ended, mode, {expires}, touched_at, owner
+    into row_ended, row_mode, row_expires, row_touched, row_owner
+    from locks as looked where type = key_type and id = key_id limit 1;
     if found then
         call leasehold_judge(key_type, key_id, required, row_ended, row_mode, row_expires,
                              row_touched, row_owner);
-    elseif {fixed_snapshot} and length(key_type) <= 128 and length(key_id) <= 512 then
-{look_for_unseen}    elseif {isolation} = 'READ-COMMITTED' then
+    elseif {isolation} in ('REPEATABLE-READ', 'SERIALIZABLE') then
+        {set_repeats}
+        if repeats is null then
+            signal sqlstate 'LH006' set message_text =
+                'leasehold: the performance schema does not count transactions; see leasehold doctor';
+        end if;
+        if repeats and length(key_type) <= 128 and length(key_id) <= 512 then
+{look_for_unseen}        end if;
+    else
         set found = true;
     end if;
     if found then
         {not_waiting}
-        call leasehold_share(key_type, key_id, found, row_ended, row_mode, row_expires,
+        call leasehold_share(zone, key_type, key_id, found, row_ended, row_mode, row_expires,
                              row_touched, row_owner);
     end if;
     if found then
@@ -352,34 +382,28 @@ create function leasehold_guard(
 reads sql data {version}
 begin
     declare row_ended, row_mode tinyint;
-    declare row_expires, row_touched, row_fence, time_floor, shares bigint default 0;
+    declare row_expires, row_touched, row_fence, time_floor, shares, zone, proofs bigint default 0;
     declare row_owner varbinary(512);
     declare reason tinyint default null;
     declare presenting varbinary(64) default leasehold_transaction();
     declare found, is_mine boolean default true;
     declare message varchar(400) character set utf8mb4;
-    declare looked cursor for
-        select lockid = lock_id, mode, {expires}, owner
-        from {locks} as looked where type = key_type and id = key_id;
-    declare floor cursor for
-        select value from {leasehold} as looked where name = 'time_floor';
     declare continue handler for not found set found = false;
     if ifnull(presenting, '') = '' then
         signal sqlstate 'LH002' set message_text =
             'leasehold: leasehold_guard needs an open transaction; begin one with START TRANSACTION';
     end if;
-    open looked;
-    fetch looked into is_mine, row_mode, row_expires, row_owner;
-    close looked;
+{require_real locks}
+    set zone = leasehold_zone();
+    select lockid = lock_id, mode, {expires}, owner into is_mine, row_mode, row_expires, row_owner
+    from locks as looked where type = key_type and id = key_id limit 1;
     set is_mine = found and is_mine;
     if is_mine then
         {waiting_briefly}
-        call leasehold_lock(key_type, key_id, lock_id, is_mine, row_ended, row_mode, row_expires,
+        call leasehold_lock(zone, key_type, key_id, lock_id, is_mine, row_ended, row_mode, row_expires,
                             row_touched, row_fence);
     end if;
-    open floor;
-    fetch floor into time_floor;
-    close floor;
+    select max(value) into time_floor from leasehold as looked where name = 'time_floor' limit 1;
     if is_mine and row_mode <> {shared} and row_ended not in ({endings})
        and row_expires > greatest(leasehold_clock(), row_touched, time_floor) then
         insert into lock_presented values (key_type, key_id, presenting)
@@ -400,9 +424,8 @@ begin
     end if;
     set message = concat('leasehold: ', case ifnull(reason, {not_ended}) {gone_sentences} end);
     set found = true;
-    open looked;
-    fetch looked into is_mine, row_mode, row_expires, row_owner;
-    close looked;
+    select lockid = lock_id, mode, {expires}, owner into is_mine, row_mode, row_expires, row_owner
+    from locks as looked where type = key_type and id = key_id limit 1;
     if found and row_expires > leasehold_clock() then
         set message = left(concat(message, ifnull(concat('; ', if(row_mode = {shared},
             leasehold_sharers(key_type, key_id),
@@ -412,16 +435,25 @@ begin
 end
 )sql";
 
-// For leasehold_admit, before it writes to `locks`: no other table has the secret of the probe row.
-inline constexpr std::string_view require_the_real_table = R"sql(
-        open probe;
-        fetch probe into probes;
-        close probe;
-        if probes = 0 then
-            signal sqlstate 'LH005' set message_text =
-                'leasehold: a temporary table hides the table of locks; drop it';
-        end if;
-)sql";
+// In the trigger of a table: judges the key of a row. A key that nobody has leased costs two
+// searches by primary key, in one statement. Without the row with the secret, `known` is null.
+inline constexpr std::string_view judge_row =
+    "begin declare known, repeats boolean; "
+    "select max(looked.type is not null) into known from locks as proof "
+    "left join locks as looked on looked.type = {type} and looked.id = {id} "
+    "where proof.type = x'00' and proof.id = x'00' and sha2(proof.note, 256) = {proof} limit 1; "
+    "if known = 0 then if {isolation} in ('REPEATABLE-READ', 'SERIALIZABLE') then "
+    "{set_repeats} set known = repeats; else {not_waiting} select count(*) into known "
+    "from locks as locked where type = {type} and id = {id} limit 1 {for_share}; end if; end if; "
+    "if not (known <=> 0) then call leasehold_admit({type}, {id}, false); end if; end; ";
+// The same if every write needs a lease.
+inline constexpr std::string_view judge_row_strictly = "call leasehold_admit({type}, {id}, true); ";
+// Which key the trigger before an insert has judged, for the trigger after it. No statement of a
+// user runs between the two.
+inline constexpr std::string_view remember_judged =
+    "set @leasehold_judged = concat(length({type}), ':', {type}, {id}); ";
+inline constexpr std::string_view if_not_judged =
+    "if not (@leasehold_judged <=> concat(length({type}), ':', {type}, {id})) then {judge}end if; ";
 
 // The words of the routines that differ between MariaDB and MySQL.
 struct RoutineWords {
@@ -429,9 +461,14 @@ struct RoutineWords {
     std::string_view waiting_briefly;
     std::string_view not_waiting;
     std::string_view for_share;
+    // The session's level. A transaction may have another one: SET TRANSACTION gives it to one
+    // transaction only, and the session's level can be set in the middle of a transaction.
     std::string_view isolation;
-    // Whether the transaction may not see what others committed since it began.
+    // Whether a transaction of this session may not see what others committed since it began.
     std::string_view fixed_snapshot;
+    // Sets `repeats` to whether this is a transaction of several statements, or to null if nobody
+    // knows. It may not see what others committed since it began.
+    std::string_view set_repeats;
     // Sets `found` if the key has a row that the transaction does not see.
     std::string_view look_for_unseen;
     std::string_view transaction_function;
@@ -444,14 +481,15 @@ inline constexpr RoutineWords mariadb_words{
     .isolation = "@@tx_isolation",
     .fixed_snapshot =
         "(@@in_transaction = 1 and @@tx_isolation in ('REPEATABLE-READ', 'SERIALIZABLE'))",
+    .set_repeats = "set repeats = @@in_transaction;",
     // An insert with the lock id of `probe_row` always fails. The error tells whether the key has a
     // row: the primary key is compared first.
     .look_for_unseen = R"sql(
-        {require_the_real_table}
         begin
             declare continue handler for 1062 begin
                 get diagnostics condition 1 message = message_text;
-                set found = instr(right(message, 20), 'locks_lockid') = 0;
+                -- With max_error_count = 0 there is no message.
+                set found = ifnull(instr(right(message, 20), 'locks_lockid') = 0, true);
             end;
             set statement innodb_lock_wait_timeout = 1 for
             insert into locks (type, id, lockid, expiration_time)
@@ -467,19 +505,16 @@ inline constexpr RoutineWords mysql_words{
     .for_share = "for share nowait",
     .isolation = "@@transaction_isolation",
     .fixed_snapshot = "(@@transaction_isolation in ('REPEATABLE-READ', 'SERIALIZABLE'))",
+    .set_repeats =
+        "select max(autocommit = 'NO') into repeats "
+        "from performance_schema.events_transactions_current "
+        "where thread_id = ps_current_thread_id() and state = 'ACTIVE' limit 1;",
     // MySQL locks the gap after an insert that failed. So the row of an ended lease stays, until
     // the store purges it.
     .look_for_unseen = R"sql(
-        set message = leasehold_transaction();
-        if message is null then
-            signal sqlstate 'LH006' set message_text =
-                'leasehold: the performance schema does not count transactions; see leasehold doctor';
-        elseif message <> '' then
-            {require_the_real_table}
-            insert ignore into locks (type, id, lockid, expiration_time, fence, ended, ended_at)
-            values (key_type, key_id, uuid(), {date_of_now}, 0, {released}, leasehold_clock());
-            set found = true;
-        end if;
+        insert ignore into locks (type, id, lockid, expiration_time, fence, ended, ended_at)
+        values (key_type, key_id, uuid(), {date_of_now}, 0, {released}, leasehold_clock());
+        set found = true;
 )sql",
     .transaction_function = mysql_transaction_function,
     .clock_function = mysql_clock_function,
