@@ -106,7 +106,7 @@ TEST(Quotas, CountALeaseOnceWhateverItsFence) {
     lease.lock_id = LockId::random();
     const Lease oldest = lease;
     for (; lease.fence <= 10; ++lease.fence) {
-        auto advance = quotas.advance(shop, try_for("1"));
+        auto advance = quotas.reserve(shop, try_for("1"));
         ASSERT_TRUE(advance.has_value()) << lease.fence;
         advance->settle(lease);
         EXPECT_EQ(used(quotas, Quota::leases), 1U);
@@ -265,9 +265,9 @@ TEST(Quotas, CountAHundredThousandOwnersAndLimitOthersByTheirTokenOnly) {
         places.push_back(*std::move(place));
     }
     const auto most_leases = [&](const std::string& owner) {
-        std::vector<Quotas::Advance> taken;
+        std::vector<Quotas::Reservation> taken;
         for (;;) {
-            auto advance = quotas.advance(shop, try_for(std::to_string(taken.size()), owner));
+            auto advance = quotas.reserve(shop, try_for(std::to_string(taken.size()), owner));
             if (!advance) return taken.size();
             taken.push_back(*std::move(advance));
         }
