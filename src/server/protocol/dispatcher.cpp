@@ -149,7 +149,7 @@ Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) cons
 Reply Dispatcher::refusal_of_body(HttpRequest& request, const ClientConnection& connection,
                                   const Problem& problem) const {
     const Protocol& protocol = protocol_of(request.target);
-    Reply reply;
+    Reply reply{.method = label_of_method(request.method)};
     (void)find_route(protocol, request, reply);
     replace(reply, error_of(protocol, problem));
     audit(request, connection, reply);
