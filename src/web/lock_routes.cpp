@@ -170,7 +170,11 @@ private:
                             .since = fields.optional_integer("since")};
         const Duration patience = fields.optional_duration("wait_ms").value_or(Duration::zero());
         fields.refuse_others();
-        if (!request.header("Lock-Token").empty()) options.lock_id = lock_id_of(request);
+        if (!request.header("Lock-Token").empty()) {
+            options.lock_id = lock_id_of(request);
+            const auto lease = locks_.check(key, *options.lock_id);
+            if (lease && !who.owns(*lease)) return refusal_response(Refusal{});
+        }
         if (patience <= Duration::zero()) return granted(locks_.try_lock(key, options), who);
         if (!options.lock_id) options.lock_id = LockId::random();
         const auto later = [this, who, reply](Outcome outcome) {
@@ -241,7 +245,7 @@ private:
     Response release(const web::Request& request, const Visitor& who, const LockKey& key) {
         const LockId lock_id = lock_id_of(request);
         const Duration delay = delay_in(request, options_.longest_delay);
-        line_.withdraw(key, lock_id);
+        line_.withdraw(key, lock_id, who);
         const auto own = own_lease(key, lock_id, who);
         if (!own) return json_response(200, {{"refused", wire::to_json(own.error())}});
         if (delay > Duration::zero()) {

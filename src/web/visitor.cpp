@@ -35,8 +35,8 @@ std::string Visitor::owner_in(std::string_view tab) const {
     return owner() + '/' + std::string{tab};
 }
 
-bool Visitor::owns(const Lease& lease) const {
-    return lease.owner.starts_with(owner() + '/');
+bool Visitor::owns(std::string_view owner) const {
+    return owner.starts_with(this->owner() + '/');
 }
 
 bool is_tab_name(std::string_view text) {

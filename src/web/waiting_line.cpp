@@ -20,6 +20,8 @@ WaitingLine::WaitingLine(LockManager& locks, const LockRoutesOptions& options)
 
 WaitingLine::~WaitingLine() {
     close();
+    thread_.request_stop();
+    thread_.join();
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return unanswered_ == 0; });
 }
@@ -40,7 +42,7 @@ bool WaitingLine::wait(TryLock wanted, Duration patience, const std::stop_token&
             lines_[wanted.key].push_back(place);
             ++unanswered_;
         }
-        place->lock_ids.push_back(wanted.lock_id);
+        if (!has(*place, wanted.lock_id)) place->lock_ids.push_back(wanted.lock_id);
         number = ++numbers_;
         place->asking.push_back(
             {.number = number,
@@ -72,16 +74,14 @@ void WaitingLine::start(const PlacePtr& place) {
     }
 }
 
-void WaitingLine::withdraw(const LockKey& key, LockId lock_id) {
+void WaitingLine::withdraw(const LockKey& key, LockId lock_id, const Visitor& who) {
     PlacePtr withdrawn;
     {
         const std::scoped_lock lock{mutex_};
         const auto line = lines_.find(key);
         if (line == lines_.end()) return;
         for (const PlacePtr& place : line->second) {
-            if (std::ranges::find(place->lock_ids, lock_id) != place->lock_ids.end()) {
-                withdrawn = place;
-            }
+            if (who.owns(place->wanted.owner) && has(*place, lock_id)) withdrawn = place;
         }
     }
     if (withdrawn) give_up(withdrawn);
@@ -105,6 +105,10 @@ void WaitingLine::close() {
             places.insert(places.end(), line.begin(), line.end());
     }
     for (const PlacePtr& place : places) give_up(place);
+}
+
+bool WaitingLine::has(const Place& place, LockId lock_id) {
+    return std::ranges::find(place.lock_ids, lock_id) != place.lock_ids.end();
 }
 
 WaitingLine::PlacePtr WaitingLine::find(const LockKey& key, const std::string& owner) const {
@@ -143,6 +147,7 @@ void WaitingLine::leave(PlacePtr place, std::uint64_t number) {
         if (asking == place->asking.end()) return;
         left.splice(left.begin(), place->asking, asking);
         --waiting_;
+        ++unanswered_;
         was_last = place->asking.empty();
     }
     if (was_last) give_up(place);
@@ -156,10 +161,14 @@ void WaitingLine::give_up(const PlacePtr& place) {
         place->given_up = true;
         left.swap(place->asking);
         waiting_ -= left.size();
+        unanswered_ += left.size();
         forget(*place);
     }
     place->stop.request_stop();
-    for (Asking& asking : left) refuse(place->wanted.key, std::move(asking.reply));
+    for (Asking& asking : left) {
+        asking.on_gone.reset();
+        refuse(place->wanted.key, std::move(asking.reply));
+    }
 }
 
 void WaitingLine::answered(const PlacePtr& place, Outcome outcome) {
@@ -185,6 +194,7 @@ void WaitingLine::answered(const PlacePtr& place, Outcome outcome) {
         }
     }
     for (Asking& one : asking) one.reply(outcome);
+    asking.clear();  // from here on, no client that goes away uses this
     const std::scoped_lock lock{mutex_};
     --unanswered_;
     changed_.notify_all();
@@ -211,6 +221,7 @@ void WaitingLine::look_after_places(const std::stop_token& stop) {
                     }
                 }
                 waiting_ -= over.size();
+                unanswered_ += over.size();
                 if (was_asking && place->asking.empty()) {
                     place->kept_until = SteadyClock::now() + options_.place_kept;
                 } else if (!was_asking && place->kept_until <= SteadyClock::now()) {
@@ -231,10 +242,6 @@ void WaitingLine::look_after_places(const std::stop_token& stop) {
 }
 
 void WaitingLine::refuse(const LockKey& key, Reply reply) {
-    {
-        const std::scoped_lock lock{mutex_};
-        ++unanswered_;
-    }
     locks_.submit(Holders{key}, [this, reply = std::move(reply)](Outcome outcome) {
         if (auto* page = std::get_if<HolderPage>(&outcome)) {
             Refusal refusal{.kind = Refusal::Kind::held,

@@ -22,12 +22,10 @@ namespace leasehold::web {
 // The pages that wait for locks. A page waits with one request after the other; its place in the
 // line, which is LockManager's, lasts longer than each of them. Thread-safe.
 //
-// 1. The first request of an owner for a key makes a place: one try that waits (submit_for). A
-// later
-//    one joins the place.
+// 1. The first request of an owner for a key makes a place: one try that waits (submit_for). Later
+//    requests join the place.
 // 2. A request that is not answered in its time is answered as held. Without a request, the place
-// is
-//    kept for `place_kept`, and then given up.
+//    is kept for `place_kept`, and then given up.
 // 3. A grant answers all requests of the place. If there is none at that moment, the lease is
 //    released unless the page asks again within `place_kept`.
 // 4. A client that closes its connection, and a page that withdraws its try, leaves the line. A
@@ -48,8 +46,8 @@ public:
     [[nodiscard]] bool wait(TryLock wanted, Duration patience, const std::stop_token& client_gone,
                             Reply reply);
 
-    // Withdraws the try that has this lock id.
-    void withdraw(const LockKey& key, LockId lock_id);
+    // Withdraws the visitor's try that has this lock id.
+    void withdraw(const LockKey& key, LockId lock_id, const Visitor& who);
 
     [[nodiscard]] std::vector<std::string> owners(const LockKey& key) const;
 
@@ -74,6 +72,7 @@ private:
     using PlacePtr = std::shared_ptr<Place>;
 
     // All of these under mutex_:
+    [[nodiscard]] static bool has(const Place& place, LockId lock_id);
     [[nodiscard]] PlacePtr find(const LockKey& key, const std::string& owner) const;
     void forget(const Place& place);
     [[nodiscard]] SteadyClock::time_point next_look() const;
@@ -83,7 +82,8 @@ private:
     void start(const PlacePtr& place);
     void answered(const PlacePtr& place, Outcome outcome);
     void look_after_places(const std::stop_token& stop);
-    // Answers with the current holders.
+    // Answers with the current holders. Counted in unanswered_ by the caller, since it took the
+    // request out of its place.
     void refuse(const LockKey& key, Reply reply);
 
     LockManager& locks_;
@@ -93,7 +93,7 @@ private:
     // All guarded by mutex_:
     bool closed_ = false;
     std::size_t waiting_ = 0;     // requests
-    std::size_t unanswered_ = 0;  // tries and questions that the lock manager has
+    std::size_t unanswered_ = 0;  // tries of places, and requests that are being refused
     std::uint64_t numbers_ = 0;
     std::unordered_map<LockKey, std::vector<PlacePtr>> lines_;
     std::jthread thread_;  // last: it uses everything above

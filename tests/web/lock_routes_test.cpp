@@ -61,7 +61,7 @@ TEST_F(RoutesTest, AClosedPageLosesItsLockSoon) {
 TEST_F(RoutesTest, ThePageCannotExceedTheOptions) {
     const Answer taken =
         kim.ask("POST", "Order/1", R"({"owner": "t", "ttl_ms": 86400000, "max_hold_ms": 1e14})");
-    EXPECT_EQ(taken.body.at("remaining_ms").to_number<int>(), 120'000);
+    EXPECT_EQ(taken.body.at("remaining_ms").to_number<int>(), 300'000);
     const std::string lock_id = taken.text("lock_id");
     for (int i = 0; i < 8 * 60; ++i) {
         clock.advance(1min);
@@ -78,6 +78,9 @@ TEST_F(RoutesTest, AnotherSessionsLockIdIsOfNoUse) {
     EXPECT_EQ(lee.ask("PATCH", "Order/1", R"({"ttl_ms": 1000})", lock_id).status, 410);
     EXPECT_EQ(lee.ask("DELETE", "Order/1", "", lock_id).status, 200);
     EXPECT_EQ(lee.ask("DELETE", "Order/1?after_ms=1", "", lock_id).status, 200);
+    const Answer tried = lee.ask("POST", "Order/1", try_body, lock_id);
+    EXPECT_EQ(tried.status, 410);
+    EXPECT_EQ(tried.text("reason"), "unknown");
     EXPECT_FALSE(is_free(order));
     EXPECT_EQ(kim.ask("GET", "Order/2", "", lock_id).status, 410);
 }

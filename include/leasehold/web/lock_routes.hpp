@@ -16,8 +16,10 @@
 namespace leasehold::web {
 
 struct LockRoutesOptions {
-    // How long a lock lives without a renewal. A page may ask for less, and gets no more.
-    Duration ttl = std::chrono::minutes{2};
+    // How long a lock lives without a renewal. A page may ask for less, and gets no more. If it is
+    // less than <leasehold-guard> asks for, which is 5 minutes by default, the element takes it for
+    // the end of the time that the page may hold the lock.
+    Duration ttl = std::chrono::minutes{5};
     // The longest time that a page can hold a lock by renewing it.
     Duration max_hold = std::chrono::hours{8};
 
@@ -31,7 +33,7 @@ struct LockRoutesOptions {
     // A page that was granted a lock it waited for renews it after a third of its ttl. If it does
     // not do so within this time more, it has vanished, and the lock is released.
     Duration sign_of_life = std::chrono::seconds{5};
-    // How much later a page that is closed may have its lock released.
+    // The longest delay that a page which is closed can ask for before its lock is released.
     Duration longest_delay = std::chrono::minutes{1};
 };
 

@@ -26,7 +26,9 @@ public:
     // "Kim/s-1f/tab-2". Throws BadRequest unless is_tab_name().
     [[nodiscard]] std::string owner_in(std::string_view tab) const;
     // Whether the lease belongs to this session: knowing a lock id is not enough.
-    [[nodiscard]] bool owns(const Lease& lease) const;
+    [[nodiscard]] bool owns(const Lease& lease) const { return owns(lease.owner); }
+    // The same for the owner of a lease.
+    [[nodiscard]] bool owns(std::string_view owner) const;
 
     // Whether the session has ended since this visitor was found; see Sessions.
     [[nodiscard]] bool has_left() const noexcept { return left_ && *left_; }
