@@ -398,6 +398,27 @@ protected:
     }
 };
 
+// The check option of a view runs a function of its user between the triggers of a row.
+TEST_P(InnodbProtection, JudgesAnInsertWhateverAViewsFunctionSets) {
+    run("create table counted (id integer auto_increment primary key, text varchar(40))");
+    protect("counted", "Counted/{id}");
+    run("create function sets_variables(id integer) returns integer deterministic begin "
+        "set @leasehold_judged = '7:Counted1'; return 1; end");
+    run("create view seen as select * from counted where sets_variables(id) = 1 "
+        "with check option");
+    const Lease held = must(locks().try_lock({"Counted", "1"}, {.owner = "alice"}));
+    EXPECT_TRUE(refuses("insert into seen (text) values ('x')"));
+    (void)must(locks().release({"Counted", "1"}, held.lock_id));
+}
+
+TEST_P(InnodbProtection, NobodyPresentsTheRowThatProvesTheTable) {
+    (void)lease("1");
+    run("start transaction");
+    EXPECT_THROW(run("select leasehold_guard(x'00', x'00', '!')"), std::runtime_error);
+    run("rollback");
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1"));
+}
+
 TEST_P(InnodbProtection, IsNotDeceivedBySettingsOfTheSession) {
     (void)lease("1");
     for (const char* setting :

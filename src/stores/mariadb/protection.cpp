@@ -516,8 +516,7 @@ private:
     // What the trigger does; nothing if the table does not need it.
     [[nodiscard]] std::string body(const Event& event, const std::vector<TableColumn>& columns,
                                    const KeyTemplate& key, Unleased unleased) const {
-        const auto fill_in = [&](std::string_view pattern, const std::string& row,
-                                 std::string_view judge = "") {
+        const auto fill_in = [&](std::string_view pattern, const std::string& row) {
             const auto expression = [&](const KeyTemplate::Parts& parts) {
                 // Nobody can lease a key that is longer.
                 return "left(concat(" +
@@ -534,8 +533,7 @@ private:
                                       {"isolation", words_.isolation},
                                       {"not_waiting", words_.not_waiting},
                                       {"for_share", words_.for_share},
-                                      {"set_repeats", words_.set_repeats},
-                                      {"judge", judge}});
+                                      {"set_repeats", words_.set_repeats}});
         };
         const auto judge = [&](const std::string& row) {
             return fill_in(unleased == Unleased::refused ? sql::judge_row_strictly : sql::judge_row,
@@ -561,15 +559,13 @@ private:
         if (event.moment == Moment::after) {
             if (constant) return {};
             if (name == "update") return "if " + changed + ") then " + judge("new") + "end if; ";
-            return generated ? judge("new") : fill_in(sql::if_not_judged, "new", judge("new"));
+            return judge("new");
         }
         if (name == "delete") return judge("old");
         if (name == "insert") {
             if (generated) return {};  // it has no value yet
-            std::string work =
-                judge("new") + (constant ? "" : fill_in(sql::remember_judged, "new"));
-            if (is_known.empty()) return work;
-            return "set @leasehold_judged = null; if " + is_known + " then " + work + "end if; ";
+            if (is_known.empty()) return judge("new");
+            return "if " + is_known + " then " + judge("new") + "end if; ";
         }
         if (constant || generated) return judge("old");
         return judge("old") + "if " + changed + ") then " + judge("new") + "end if; ";

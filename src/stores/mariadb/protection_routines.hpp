@@ -393,6 +393,9 @@ begin
         signal sqlstate 'LH002' set message_text =
             'leasehold: leasehold_guard needs an open transaction; begin one with START TRANSACTION';
     end if;
+    if key_type = x'00' then
+        signal sqlstate 'LH002' set message_text = 'leasehold: nobody can lease this key';
+    end if;
 {require_real locks}
     set zone = leasehold_zone();
     select lockid = lock_id, mode, {expires}, owner into is_mine, row_mode, row_expires, row_owner
@@ -448,12 +451,6 @@ inline constexpr std::string_view judge_row =
     "if not (known <=> 0) then call leasehold_admit({type}, {id}, false); end if; end; ";
 // The same if every write needs a lease.
 inline constexpr std::string_view judge_row_strictly = "call leasehold_admit({type}, {id}, true); ";
-// Which key the trigger before an insert has judged, for the trigger after it. No statement of a
-// user runs between the two.
-inline constexpr std::string_view remember_judged =
-    "set @leasehold_judged = concat(length({type}), ':', {type}, {id}); ";
-inline constexpr std::string_view if_not_judged =
-    "if not (@leasehold_judged <=> concat(length({type}), ':', {type}, {id})) then {judge}end if; ";
 
 // The words of the routines that differ between MariaDB and MySQL.
 struct RoutineWords {
@@ -479,8 +476,7 @@ inline constexpr RoutineWords mariadb_words{
     .not_waiting = "set statement innodb_lock_wait_timeout = 0 for",
     .for_share = "lock in share mode",
     .isolation = "@@tx_isolation",
-    .fixed_snapshot =
-        "(@@in_transaction = 1 and @@tx_isolation in ('REPEATABLE-READ', 'SERIALIZABLE'))",
+    .fixed_snapshot = "(@@tx_isolation in ('REPEATABLE-READ', 'SERIALIZABLE'))",
     .set_repeats = "set repeats = @@in_transaction;",
     // An insert with the lock id of `probe_row` always fails. The error tells whether the key has a
     // row: the primary key is compared first.
