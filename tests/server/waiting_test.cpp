@@ -139,6 +139,22 @@ TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
     EXPECT_EQ(owner_of(other.receive()), "bob");
 }
 
+// The line does not know the holders yet.
+TEST_F(WaitingOnAGatedStore, WhoHoldsTheKeyPassesTheOneWhoseFirstTryIsUnderWay) {
+    const auto held = server_.locks().try_lock(order, {.owner = "alice"});
+    store_.close();
+    Client other = server_.connect();
+    other.send(waiting_try("bob"));
+    ASSERT_TRUE(store_.wait_until_held());
+    Client again = server_.connect();
+    again.send(waiting_try("alice"));
+    ASSERT_TRUE(server_.waits_for(2));
+    store_.open();
+    EXPECT_EQ(owner_of(again.receive()), "alice");
+    release(server_, *held);
+    EXPECT_EQ(owner_of(other.receive()), "bob");
+}
+
 TEST_F(WaitingOnAGatedStore, WhoHeldTheKeyBeforeIsLastInLine) {
     const auto held = server_.locks().try_lock(order, {.owner = "alice"});
     std::vector<Client> waiters = line_up(server_, {"bob", "carol"});

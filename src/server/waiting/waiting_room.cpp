@@ -375,14 +375,16 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
     const auto* refusal = std::get_if<Refusal>(&outcome);
     const bool final = refusal == nullptr || refusal->kind == Refusal::Kind::gone;
     if (!final) {
-        const bool names_more = line.refusal && !names_all(*line.refusal);
+        // Refused although its owner holds the key: with another token. The lease is not the
+        // waiter's own.
+        const bool is_namesake = names(*refusal, waiter->wanted.owner);
+        if (is_namesake) waiter->is_namesake = true;
+        const bool names_more = !line.refusal || !names_all(*line.refusal);
         line.refusal = *refusal;
         if (names_more) put_holders_first(line);
         schedule(line, next_try(*refusal));
         if (!std::exchange(line.watched, true)) watcher_.add(line.key);
-        if (waiter->since == ahead_of_all && names(*refusal, waiter->wanted.owner)) {
-            // The lease of this owner was taken with another token: it is not the waiter's own.
-            waiter->is_namesake = true;
+        if (is_namesake && waiter->since == ahead_of_all) {
             waiter->since = kept_places_.take(waiter->wanted, Clock::now());
             const auto place = line.place_for(waiter->since);
             line.waiters.splice(place, line.waiters, waiter->place);
