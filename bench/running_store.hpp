@@ -16,8 +16,8 @@ struct RunningStore {
     std::function<double()> server_time{};
 };
 
-// Runs the function on those of these stores that were built, one after the other, each with a
-// server of its own. `http` is a server in memory.
+// Runs the function on each of the named stores, one after the other, each with a server of its
+// own. Leaves out a store that was not built. `http` is a server in memory.
 using StoreNames = std::initializer_list<std::string_view>;
 void on_stores(StoreNames names, const std::function<void(const RunningStore&)>& run);
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t longest_name = 40;
 
-// Browsers say where a request comes from. What says nothing is no browser's cross-site post.
+// Browsers say where a request comes from. A request without these fields was not
+// sent across sites by a browser.
 bool is_from_elsewhere(const Request& request) {
     if (request.method == "GET" || request.method == "HEAD") return false;
     if (const std::string site = request.header("Sec-Fetch-Site"); !site.empty()) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 // Requests and responses as the web kit sees them, independent of the web framework.
-// <leasehold/web/httplib.hpp> and <leasehold/web/beast.hpp> convert those of cpp-httplib and
-// Boost.Beast.
+// <leasehold/web/httplib.hpp> and <leasehold/web/beast.hpp> convert the requests and responses of
+// cpp-httplib and Boost.Beast.
 namespace leasehold::web {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;

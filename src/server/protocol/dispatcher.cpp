@@ -195,7 +195,7 @@ void Dispatcher::let_in(HttpRequest& request, const Protocol& protocol, const Ro
         connection.identified(nullptr);
     } else if (request.token) {
         // A token beyond its connection quota is served, but its connections can be evicted like
-        // those of clients without a token.
+        // the connections of clients without a token.
         auto place = backend_.quotas_.enter(*request.token, Quota::connections);
         if (place) connection.identified(*std::move(place));
     }

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr Duration longest_silence = 30s;
 
 // etcd's gateway answers the first request of a stream before it has read all of a larger body, and
-// then reads no more. Instead of so many keys, everything from the first to the last is watched.
+// then reads no more. If the keys need more, the watch covers all from the first to the last.
 constexpr std::size_t most_bytes = 2000;
 
 StoreFault ended(const std::string& why) {

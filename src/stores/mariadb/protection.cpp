@@ -439,7 +439,7 @@ private:
     struct Trigger {
         std::string name, when, body;
     };
-    // Those that the table needs. Triggers with different bodies have different names.
+    // The triggers that the table needs. Triggers with different bodies have different names.
     [[nodiscard]] std::vector<Trigger> triggers_of(const std::string& table, const KeyTemplate& key,
                                                    Unleased unleased) {
         std::vector<Trigger> triggers;

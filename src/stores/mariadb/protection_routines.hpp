@@ -31,11 +31,12 @@
 //
 // A temporary table hides the table of the same name from triggers and routines, too. Every user
 // with CREATE TEMPORARY TABLES could thus show them other leases. So every table that they read has
-// a row with a secret, and whoever reads a table to judge a write looks for that row, too:
+// a row with a secret, and every judgement of a write looks for that row, too:
 //  - {proof} is the SHA-256 of the secret. It is no secret itself: the statements of a routine
 //    appear in the list of processes.
-//  - One look is enough for all reads of the table by the triggers of one row: nothing between them
-//    can make a temporary table. Between two rows a function of the statement can.
+//  - One look is enough for all reads of the table by one trigger: nothing in it can make a
+//    temporary table. Between two triggers of a row, and between two rows, a function of the
+//    statement can.
 //  - Views would show the real tables, and cost more: the server parses every view that a trigger
 //    may need for every statement. On MariaDB, LOCK TABLES tells their names to a user who may not
 //    see them, and a temporary table with the name of a view can crash the server.

@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// PostgreSQL's default of max_locks_per_transaction, less the locks that are not of a key.
+// PostgreSQL's default of max_locks_per_transaction, minus some for locks that are not on keys.
 constexpr std::size_t most_locks = 60;
 // After this time without a notification the watch makes sure that the connection still works.
 constexpr Duration longest_silence = 30s;

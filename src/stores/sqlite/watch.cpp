@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration shortest_pause = 2ms;
-// Of the time at most 1/20 is used for looking, however many keys there are.
+// The watch spends at most 1/20 of its time on looking, however many keys there are.
 constexpr int seldom = 20;
 
 Database open_to_read(const std::string& path) {
