@@ -86,13 +86,13 @@ protected:
         home_.poll();
     }
 
+    boost::asio::io_context home_;  // outlives the threads of locks_, which hand outcomes to it
     std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
     GatedStore& store_ = *gated_;
     LockManager locks_{std::move(gated_)};
     server::ServerOptions options_{.requests_under_way = 1, .queued_tries = 1};
     Recorder recorder_;
     server::OutcomeStream stream_;
-    boost::asio::io_context home_;
     server::StoreQueue queue_{locks_, stream_, options_};
 };
 
@@ -138,12 +138,12 @@ protected:
         return ids;
     }
 
+    boost::asio::io_context home_;  // outlives the threads of locks_, which hand outcomes to it
     std::unique_ptr<GatedStore> gated_ = std::make_unique<GatedStore>(memory::open());
     GatedStore& store_ = *gated_;
     LockManager locks_{std::move(gated_)};
     server::ServerOptions options_{.requests_under_way = 1, .queued_tries = 4};
     server::OutcomeStream stream_;
-    boost::asio::io_context home_;
     server::StoreQueue queue_{locks_, stream_, options_};
     std::vector<std::string> refused_;
 };
