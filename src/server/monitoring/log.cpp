@@ -174,7 +174,9 @@ private:
             if (Clock::now() >= first.next) {
                 tell(first, lock);
             } else {
-                changed_.wait_until(lock, stop, first.next, [] { return false; });
+                // By value: flush() may move the kind's own while this thread waits.
+                const Clock::time_point next = first.next;
+                changed_.wait_until(lock, stop, next, [] { return false; });
             }
         }
     }
