@@ -32,7 +32,8 @@
 // Each takes what the function of LockManager takes, and a completion token. The handler's
 // signature is void(std::exception_ptr, T), where T is what LockManager's function returns, and the
 // exception is what it would throw: StoreFault or BadRequest. The handler runs on its associated
-// executor, never inside the call. `locks` outlives the operation.
+// executor, never inside the call. `locks` outlives the operation. Declare the execution context
+// before `locks`, so that it outlives `locks`, whose threads hand the answers to it.
 //
 // Cancellation ends the wait of async_lock_for and async_lock_all_for as a stop token does: the
 // answer is the latest refusal or a StoreFault, and nothing stays locked unless you drew the lock

@@ -46,8 +46,9 @@ protected:
     ManualClock clock;
     FaultyStore* faults = new FaultyStore{memory_store_on(clock)};
     GatedStore* gate = new GatedStore{std::unique_ptr<Store>{faults}};
-    LockManager locks{std::unique_ptr<Store>{gate}};
     asio::io_context context;
+    asio::thread_pool pool{1};
+    LockManager locks{std::unique_ptr<Store>{gate}};  // its threads hand answers to the contexts
 };
 
 TEST_F(AsioTest, EveryCallCanBeAwaited) {
@@ -159,7 +160,6 @@ TEST_F(AsioTest, TheHandlerRunsOnItsExecutorAndNeverInsideTheCall) {
 }
 
 TEST_F(AsioTest, AnyCompletionTokenCanBeUsed) {
-    asio::thread_pool pool{1};
     auto lease = async_try_lock(locks, order, {.owner = "alice"},
                                 asio::bind_executor(pool, asio::use_future));
     EXPECT_EQ(lease.get().value().owner, "alice");
