@@ -73,7 +73,7 @@ const std::vector<Group>& groups() {
 
 constexpr const char* usage =
     R"(usage: leasehold_compare [--json] [--seconds S] [--rounds R] [--patience S]
-                         [--leases N] [--crowd N] [--attack S] [group ...]
+                         [--leases N] [--crowd N] [--attack S] [--keep FILE] [group ...]
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
 Groups: memory sqlite postgres mysql mariadb server-memory server-sqlite server-postgres
@@ -86,6 +86,7 @@ crowd hostile protect waiting holding growth; without any, all of them.
   --crowd N     how many connections the crowd rows have (10000)
   --attack S    how long the servers of the hostile rows are attacked (60)
   --json        one JSON object a line instead of the table
+  --keep FILE   also appends the rows to FILE, as JSON
   --help        this text
 
 Files and servers are made under $TMPDIR or /tmp and removed at the end. Progress goes to standard
@@ -111,6 +112,7 @@ struct Arguments {
     Settings settings;
     Report::Format format = Report::Format::table;
     bool help = false;
+    std::string kept{};                // the file that keeps the rows; empty: none
     std::vector<const Group*> groups;  // none: all
 };
 
@@ -129,7 +131,7 @@ Arguments parse(std::span<char*> words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string_view word = words[i];
         const auto value = [&]() -> std::string_view {
-            if (i + 1 == words.size()) throw UsageError{std::string{word} + " needs a number"};
+            if (i + 1 == words.size()) throw UsageError{std::string{word} + " needs a value"};
             return words[++i];
         };
         Settings& settings = arguments.settings;
@@ -149,6 +151,8 @@ Arguments parse(std::span<char*> words) {
             settings.crowd = positive<std::size_t>(word, value());
         } else if (word == "--attack") {
             settings.attack = std::chrono::duration<double>{positive<double>(word, value())};
+        } else if (word == "--keep") {
+            arguments.kept = value();
         } else if (word.starts_with('-')) {
             throw UsageError{"there is no option '" + std::string{word} + "'"};
         } else {
@@ -189,7 +193,7 @@ int run(std::span<char*> words) {
         return 0;
     }
     warn_of_memory_disk();
-    Report report{arguments.format, arguments.settings};
+    Report report{arguments.format, arguments.settings, arguments.kept};
     int exit_code = 0;
     for (const Group* group : arguments.groups.empty() ? all_built() : arguments.groups) {
         try {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <stdexcept>
 
 namespace leasehold::bench {
 namespace {
@@ -49,9 +50,24 @@ std::string json_pace(const std::string& side, const std::optional<Pace>& pace) 
 
 }  // namespace
 
+Report::Report(Format format, const Settings& settings, const std::string& kept)
+    : format_{format}, settings_{settings} {
+    if (kept.empty()) return;
+    kept_.open(kept, std::ios::app);
+    if (!kept_) throw std::runtime_error{"cannot write to " + kept};
+}
+
 void Report::add(const Row& row) {
-    format_ == Format::table ? print_table_line(row) : print_json_line(row);
+    const std::string json = json_line(row);
+    if (format_ == Format::table) {
+        print_table_line(row);
+    } else {
+        std::printf("%s\n", json.c_str());
+    }
     std::fflush(stdout);
+    if (kept_.is_open() && !(kept_ << json << std::endl)) {
+        throw std::runtime_error{"cannot keep a row in the file"};
+    }
 }
 
 void Report::print_table_line(const Row& row) {
@@ -85,7 +101,7 @@ void Report::print_requests(const Row& row) {
         figure(row.peer_pace, &Pace::p99_us).c_str());
 }
 
-void Report::print_json_line(const Row& row) const {
+std::string Report::json_line(const Row& row) const {
     std::string goal = R"("goal":null,"met":null)";
     if (row.goal) {
         const bool at_least = row.goal->direction == Goal::Direction::at_least;
@@ -95,17 +111,15 @@ void Report::print_json_line(const Row& row) const {
                 : row.goal->met_by(row.value.median) ? "true"
                                                      : "false");
     }
-    std::printf(R"({"group":%s,"row":%s,"leasehold":%s,"peer":%s,%s,%s,)"
-                R"("unit":%s,"median":%s,"min":%s,"max":%s,%s,)"
-                R"("others_used":%s,"rounds":%zu,"round_s":%s})"
-                "\n",
-                json_text(row.group).c_str(), json_text(row.name).c_str(),
-                json_text(row.leasehold).c_str(), json_text(row.peer).c_str(),
-                json_pace("leasehold", row.leasehold_pace).c_str(),
-                json_pace("peer", row.peer_pace).c_str(), json_text(row.unit).c_str(),
-                json_number(row.value.median).c_str(), json_number(row.value.min).c_str(),
-                json_number(row.value.max).c_str(), goal.c_str(), json_number(row.busy).c_str(),
-                settings_.rounds, json_number(settings_.round.count()).c_str());
+    return R"({"group":)" + json_text(row.group) + R"(,"row":)" + json_text(row.name) +
+           R"(,"leasehold":)" + json_text(row.leasehold) + R"(,"peer":)" + json_text(row.peer) +
+           ',' + json_pace("leasehold", row.leasehold_pace) + ',' +
+           json_pace("peer", row.peer_pace) + R"(,"unit":)" + json_text(row.unit) +
+           R"(,"median":)" + json_number(row.value.median) + R"(,"min":)" +
+           json_number(row.value.min) + R"(,"max":)" + json_number(row.value.max) + ',' + goal +
+           R"(,"others_used":)" + json_number(row.busy) + R"(,"rounds":)" +
+           std::to_string(settings_.rounds) + R"(,"round_s":)" +
+           json_number(settings_.round.count()) + '}';
 }
 
 }  // namespace leasehold::bench

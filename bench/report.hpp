@@ -1,15 +1,21 @@
 #pragma once
 
+#include <fstream>
+#include <string>
+
 #include "comparison.hpp"
 
 namespace leasehold::bench {
 
-// Prints rows on standard output as they come: a table, or one JSON object a line.
+// Prints rows on standard output as they come: a table, or one JSON object a line. It can keep them
+// in a file as well, always as JSON.
 class Report {
 public:
     enum class Format { table, json };
 
-    Report(Format format, const Settings& settings) : format_{format}, settings_{settings} {}
+    // Appends the rows to the file `kept`, unless that is empty. Throws std::runtime_error if the
+    // file cannot be written.
+    Report(Format format, const Settings& settings, const std::string& kept);
 
     void add(const Row& row);
 
@@ -17,10 +23,11 @@ private:
     void print_table_line(const Row& row);
     // What a server was asked for.
     static void print_requests(const Row& row);
-    void print_json_line(const Row& row) const;
+    [[nodiscard]] std::string json_line(const Row& row) const;
 
     const Format format_;
     const Settings settings_;
+    std::ofstream kept_;
     bool begun_ = false;
 };
 
