@@ -3,9 +3,11 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,8 +15,11 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
 
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/request.hpp>
@@ -32,8 +37,11 @@
 // Each takes what the function of LockManager takes, and a completion token. The handler's
 // signature is void(std::exception_ptr, T), where T is what LockManager's function returns, and the
 // exception is what it would throw: StoreFault or BadRequest. The handler runs on its associated
-// executor, never inside the call. `locks` outlives the operation. Declare the execution context
-// before `locks`, so that it outlives `locks`, whose threads hand the answers to it.
+// executor, never inside the call. `locks` outlives the operation.
+//
+// If the execution context ends before an operation is answered, the handler is destroyed with the
+// context, as with every operation of Asio. A wait ends then; a request that was sent already has
+// its effect, and a lease that it got lasts until its ttl ends.
 //
 // Cancellation ends the wait of async_lock_for and async_lock_all_for as a stop token does: the
 // answer is the latest refusal or a StoreFault, and nothing stays locked unless you drew the lock
@@ -43,28 +51,101 @@ namespace asio_support {
 
 namespace asio = boost::asio;
 
+// An operation that is not answered yet.
+class Operation {
+public:
+    Operation() = default;
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    virtual ~Operation() = default;
+
+    std::stop_source stop{};  // stopped when nobody wants the answer any more
+};
+
+// The operations of one execution context. Whoever has an answer shares them, because it can come
+// when the context is gone. Thread-safe.
+class Operations {
+public:
+    // Destroys the operation at once if the context has ended.
+    void add(std::unique_ptr<Operation> operation) {
+        const std::lock_guard lock{mutex_};
+        if (!ended_) under_way_.emplace(operation.get(), std::move(operation));
+    }
+
+    // Calls `finish` with the operation, unless it was destroyed with its context. The context does
+    // not end meanwhile.
+    template <class Finish>
+    void answer(const Operation* which, Finish finish) {
+        const std::lock_guard lock{mutex_};
+        auto node = under_way_.extract(which);
+        if (!node.empty()) finish(std::move(node.mapped()));
+    }
+
+    void end() {
+        decltype(under_way_) left;
+        {
+            const std::lock_guard lock{mutex_};
+            ended_ = true;
+            left.swap(under_way_);
+        }
+        for (auto& [which, operation] : left) operation->stop.request_stop();
+    }
+
+private:
+    std::mutex mutex_;
+    bool ended_ = false;
+    std::unordered_map<const Operation*, std::unique_ptr<Operation>> under_way_;
+};
+
+// Ends the operations of an execution context with it.
+class OperationsService : public asio::execution_context::service {
+public:
+    using key_type = OperationsService;
+    static inline asio::execution_context::id id;
+
+    explicit OperationsService(asio::execution_context& context) : service{context} {}
+
+    [[nodiscard]] const std::shared_ptr<Operations>& operations() const { return operations_; }
+
+private:
+    void shutdown() override { operations_->end(); }
+
+    const std::shared_ptr<Operations> operations_ = std::make_shared<Operations>();
+};
+
+template <class Executor>
+std::shared_ptr<Operations> operations_of(const Executor& executor) {
+    if constexpr (asio::can_query_v<const Executor&, asio::execution::context_t>) {
+        asio::execution_context& context = asio::query(executor, asio::execution::context);
+        return asio::use_service<OperationsService>(context).operations();
+    } else {
+        return std::make_shared<Operations>();
+    }
+}
+
 // The handler of an operation. Its executor has work until it is called.
 template <class T, class Handler>
-class Completion {
+class Completion : public Operation {
 public:
     using Executor = asio::associated_executor_t<Handler>;
 
     explicit Completion(Handler&& handler)
         : handler_{std::move(handler)}, work_{asio::get_associated_executor(handler_)} {}
 
+    [[nodiscard]] Executor executor() const { return work_.get_executor(); }
+
     // Stopped when the operation is cancelled.
     [[nodiscard]] std::stop_token on_cancel() {
-        std::stop_source stop;
         if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected()) {
-            slot.assign([stop](asio::cancellation_type type) mutable {
-                if (type != asio::cancellation_type::none) stop.request_stop();
+            slot.assign([source = stop](asio::cancellation_type type) mutable {
+                if (type != asio::cancellation_type::none) source.request_stop();
             });
         }
         return stop.get_token();
     }
 
-    static void answer(std::shared_ptr<Completion> completion, Outcome outcome) {
-        finish(std::move(completion), [outcome = std::move(outcome)](Handler& handler) mutable {
+    static void answer(std::unique_ptr<Operation> operation, Outcome outcome) {
+        finish(std::move(operation), [outcome = std::move(outcome)](Handler& handler) mutable {
             std::optional<T> result;
             try {
                 result = result_of<T>(std::move(outcome));
@@ -75,8 +156,8 @@ public:
         });
     }
 
-    static void fail(std::shared_ptr<Completion> completion, std::exception_ptr why) {
-        finish(std::move(completion), [why = std::move(why)](Handler& handler) mutable {
+    static void fail(std::unique_ptr<Operation> operation, std::exception_ptr why) {
+        finish(std::move(operation), [why = std::move(why)](Handler& handler) mutable {
             handler(std::move(why), nothing());
         });
     }
@@ -92,18 +173,18 @@ private:
     }
 
     template <class Call>
-    static void finish(std::shared_ptr<Completion> completion, Call call) {
-        const Executor executor = completion->work_.get_executor();
-        asio::post(executor,
-                   [completion = std::move(completion), call = std::move(call)]() mutable {
-                       if (auto slot = asio::get_associated_cancellation_slot(completion->handler_);
-                           slot.is_connected()) {
-                           slot.clear();
-                       }
-                       Handler handler = std::move(completion->handler_);
-                       completion.reset();
-                       call(handler);
-                   });
+    static void finish(std::unique_ptr<Operation> operation, Call call) {
+        std::unique_ptr<Completion> self{static_cast<Completion*>(operation.release())};
+        const Executor executor = self->executor();
+        asio::post(executor, [self = std::move(self), call = std::move(call)]() mutable {
+            if (auto slot = asio::get_associated_cancellation_slot(self->handler_);
+                slot.is_connected()) {
+                slot.clear();
+            }
+            Handler handler = std::move(self->handler_);
+            self.reset();
+            call(handler);
+        });
     }
 
     Handler handler_;
@@ -116,12 +197,21 @@ auto start(Send send, Token&& token) {
     return asio::async_initiate<Token, void(std::exception_ptr, T)>(
         [](auto handler, Send sending) {
             using Done = Completion<T, decltype(handler)>;
-            const auto done = std::make_shared<Done>(std::move(handler));
+            auto operation = std::make_unique<Done>(std::move(handler));
+            Done* const which = operation.get();
+            const auto operations = operations_of(which->executor());
+            operations->add(std::move(operation));
+            const auto reply = [operations, which](Outcome outcome) {
+                operations->answer(which, [&](std::unique_ptr<Operation> answered) {
+                    Done::answer(std::move(answered), std::move(outcome));
+                });
+            };
             try {
-                sending([done](Outcome outcome) { Done::answer(done, std::move(outcome)); },
-                        [done] { return done->on_cancel(); });
+                sending(reply, [which] { return which->on_cancel(); });
             } catch (...) {
-                Done::fail(done, std::current_exception());
+                operations->answer(which, [](std::unique_ptr<Operation> failed) {
+                    Done::fail(std::move(failed), std::current_exception());
+                });
             }
         },
         token, std::move(send));

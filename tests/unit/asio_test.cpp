@@ -46,9 +46,8 @@ protected:
     ManualClock clock;
     FaultyStore* faults = new FaultyStore{memory_store_on(clock)};
     GatedStore* gate = new GatedStore{std::unique_ptr<Store>{faults}};
+    LockManager locks{std::unique_ptr<Store>{gate}};
     asio::io_context context;
-    asio::thread_pool pool{1};
-    LockManager locks{std::unique_ptr<Store>{gate}};  // its threads hand answers to the contexts
 };
 
 TEST_F(AsioTest, EveryCallCanBeAwaited) {
@@ -160,9 +159,31 @@ TEST_F(AsioTest, TheHandlerRunsOnItsExecutorAndNeverInsideTheCall) {
 }
 
 TEST_F(AsioTest, AnyCompletionTokenCanBeUsed) {
+    asio::thread_pool pool{1};
     auto lease = async_try_lock(locks, order, {.owner = "alice"},
                                 asio::bind_executor(pool, asio::use_future));
     EXPECT_EQ(lease.get().value().owner, "alice");
+}
+
+// What a handler held is destroyed with its context, at the latest.
+TEST_F(AsioTest, AContextMayEndBeforeItsOperationsAreAnswered) {
+    const auto held = locks.try_lock(order, {.owner = "alice"});
+    const auto kept = std::make_shared<int>();
+    int answers = 0;
+    const auto handler = [&answers, kept](auto&&...) { ++answers; };
+    {
+        asio::io_context ending;
+        gate->close();
+        async_try_lock(locks, invoice, {.owner = "bob"}, asio::bind_executor(ending, handler));
+        async_lock_for(locks, order, 10min, {.owner = "bob"}, asio::bind_executor(ending, handler));
+        EXPECT_GT(kept.use_count(), 2);
+    }
+    EXPECT_EQ(kept.use_count(), 2);  // here and in `handler`
+    gate->open();
+    EXPECT_TRUE(locks.release(order, held->lock_id));
+    EXPECT_TRUE(eventually([&] { return !locks.holders(invoice).empty(); }));
+    EXPECT_TRUE(locks.holders(order).empty());
+    EXPECT_EQ(answers, 0);
 }
 
 TEST_F(AsioTest, ManyAreAnsweredWithoutAThreadEach) {
