@@ -1,4 +1,4 @@
-// Start it several times, each with a name of its own: leader sqlite:jobs.db host-1
+// Start it several times: leader sqlite:jobs.db host-1
 // One of them works. End it (Ctrl+C) or kill it, and another takes over.
 #include <chrono>
 #include <csignal>

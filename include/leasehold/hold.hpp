@@ -14,8 +14,8 @@
 namespace leasehold {
 
 struct HoldOptions {
-    // Empty: anonymous. Otherwise each holder needs one of its own: the same owner is granted the
-    // lock it holds already.
+    // Shown to others, followed by a random part: "host-1/hold-5c0f3a9e". So two holds with the
+    // same owner exclude each other, also in one process. Empty: anonymous.
     std::string owner{};
     Mode mode = Mode::exclusive;
     std::optional<std::size_t> places{};  // as in LockOptions

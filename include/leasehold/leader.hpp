@@ -13,7 +13,8 @@
 namespace leasehold {
 
 struct LeaderOptions {
-    // Shown to the others. Each candidate needs a name of its own.
+    // Shown to the others, followed by a random part, as the owner of a hold: candidates may have
+    // the same name.
     std::string name{};
     // How long nobody leads after the leader's process has died.
     Duration ttl = std::chrono::seconds{30};
@@ -22,7 +23,7 @@ struct LeaderOptions {
     // not given: a tenth of the ttl.
     std::optional<Duration> margin{};
     // Called with what the work has thrown, and with a fault of the store that does not pass by
-    // waiting. The candidate tries again after a pause.
+    // waiting. The candidate tries again after a pause. If not given, nobody learns of them.
     std::function<void(const std::exception&)> on_error{};
 };
 
@@ -46,7 +47,7 @@ class Leader {
 public:
     using Work = std::function<void(const std::stop_token&, Fence)>;
 
-    // `locks` outlives this. Throws BadRequest if the options cannot work.
+    // `locks` outlives this. Throws BadRequest if the options cannot work, or `work` is empty.
     Leader(LockManager& locks, LockKey key, LeaderOptions options, Work work);
     Leader(const Leader&) = delete;
     Leader& operator=(const Leader&) = delete;

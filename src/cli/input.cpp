@@ -130,10 +130,4 @@ std::string who_we_are() {
     return name.append("@").append(host.data());
 }
 
-std::string unique_owner(std::string_view wide, std::string_view kind) {
-    // A part of a random id that is used for nothing else.
-    const std::string random = LockId::random().to_string();
-    return std::string{wide}.append("/").append(kind).append("-").append(random.substr(24));
-}
-
 }  // namespace leasehold::cli

@@ -33,7 +33,5 @@ struct LockIdSource {
 
 // "user@host"
 [[nodiscard]] std::string who_we_are();
-// "user@host/KIND-" and a random end: a new owner at every call.
-[[nodiscard]] std::string unique_owner(std::string_view wide, std::string_view kind);
 
 }  // namespace leasehold::cli

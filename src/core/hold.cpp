@@ -8,11 +8,13 @@
 
 #include "core/grant.hpp"
 #include "core/hold_terms.hpp"
+#include "core/unique_owner.hpp"
 
 namespace leasehold {
 namespace {
 
 LockOptions lock_options(HoldOptions& options) {
+    if (!options.owner.empty()) options.owner = unique_owner(options.owner, "hold");
     LockOptions result{.owner = std::move(options.owner),
                        .mode = options.mode,
                        .places = options.places,

@@ -9,6 +9,7 @@
 
 #include "core/hold_terms.hpp"
 #include "core/retry.hpp"
+#include "core/unique_owner.hpp"
 
 namespace leasehold {
 namespace {
@@ -79,10 +80,13 @@ struct Leader::State {
 };
 
 Leader::Leader(LockManager& locks, LockKey key, LeaderOptions options, Work work) {
-    if (options.name.empty()) throw BadRequest{"a candidate needs a name of its own"};
+    if (options.name.empty()) throw BadRequest{"a candidate needs a name"};
+    if (!work) throw BadRequest{"a candidate needs work to do"};
     require_workable(hold_options(options));
     locks.validate(try_request(
-        key, {.owner = options.name, .ttl = options.ttl, .note = options.note}, locks.limits()));
+        key,
+        {.owner = unique_owner(options.name, "hold"), .ttl = options.ttl, .note = options.note},
+        locks.limits()));
     state_ = std::make_unique<State>(locks, std::move(key), std::move(options), std::move(work));
 }
 

@@ -45,7 +45,7 @@ TEST_F(HoldTest, HoldsTheLockUntilTheEndOfTheScope) {
     {
         const auto held = hold(locks, job, {.owner = "host-1", .note = "report"});
         ASSERT_TRUE(held);
-        EXPECT_EQ(held->lease().owner, "host-1");
+        EXPECT_TRUE(held->lease().owner.starts_with("host-1/hold-"));
         EXPECT_EQ(held->fence(), held->lease().fence);
         EXPECT_FALSE(held->lost());
         EXPECT_FALSE(held->loss());
@@ -70,7 +70,15 @@ TEST_F(HoldTest, IsRefusedWithTheHolders) {
     ASSERT_TRUE(first);
     const auto second = hold(locks, job, {.owner = "host-2"});
     ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().holders.at(0).owner, "host-1");
+    EXPECT_EQ(second.error().holders.at(0).owner, first->lease().owner);
+}
+
+// As a job that is started again on the same host before it has ended.
+TEST_F(HoldTest, TwoOfOneOwnerExcludeEachOther) {
+    const auto first = hold(locks, job, {.owner = "host-1"});
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(hold(locks, job, {.owner = "host-1"}));
+    EXPECT_TRUE(is_held(job));
 }
 
 TEST_F(HoldTest, WaitsIfAskedTo) {

@@ -68,11 +68,20 @@ TEST_F(LeaderTest, OneOfSeveralWorksAndAllKnowWho) {
     const auto second = candidate("host-2");
     const auto third = candidate("host-3");
     for (const auto* one : {&first, &second, &third}) {
-        EXPECT_EQ((*one)->current().value().owner, "host-1");
+        EXPECT_TRUE((*one)->current().value().owner.starts_with("host-1/"));
     }
     EXPECT_FALSE(second->leads());
     EXPECT_FALSE(third->leads());
     EXPECT_EQ(record.most_at_work, 1);
+}
+
+TEST_F(LeaderTest, TwoOfOneNameDoNotLeadTogether) {
+    const auto first = candidate("host-1");
+    ASSERT_TRUE(eventually([&] { return first->leads(); }));
+    auto second = candidate("host-1");
+    second.reset();
+    EXPECT_TRUE(first->leads());
+    EXPECT_EQ(record.terms, 1);
 }
 
 TEST_F(LeaderTest, HandsOverWhenItIsDestroyed) {
@@ -147,6 +156,7 @@ TEST_F(LeaderTest, RefusesOptionsThatCannotWork) {
         const Leader leader{locks, billing, options, [](const std::stop_token&, Fence) {}};
     };
     EXPECT_THROW(with({}), BadRequest);
+    EXPECT_THROW((Leader{locks, billing, {.name = "host-1"}, {}}), BadRequest);
     EXPECT_THROW(with({.name = "host-1", .ttl = until_released}), BadRequest);
     EXPECT_THROW(with({.name = "host-1", .ttl = 48h}), BadRequest);
     EXPECT_THROW(with({.name = "host-1", .margin = 30s}), BadRequest);

@@ -11,6 +11,7 @@
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "core/enum_table.hpp"
+#include "core/unique_owner.hpp"
 #include "server/findings.hpp"
 #include "server/http/site.hpp"
 #include "server_url.hpp"

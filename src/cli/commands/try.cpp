@@ -5,6 +5,7 @@
 #include "cli/commands/lease_commands.hpp"
 #include "cli/output.hpp"
 #include "core/secret_file.hpp"
+#include "core/unique_owner.hpp"
 
 namespace leasehold::cli {
 namespace {

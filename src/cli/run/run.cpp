@@ -20,6 +20,7 @@
 #include "cli/output.hpp"
 #include "cli/run/supervisor.hpp"
 #include "cli/run/terminal.hpp"
+#include "core/unique_owner.hpp"
 
 namespace leasehold::cli {
 namespace {
