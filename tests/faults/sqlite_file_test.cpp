@@ -224,8 +224,24 @@ TEST_P(SqliteFile, IsNamedByAPathAndNotByAUri) {
     const testing::TemporaryFolder folder;
     const std::string path = (folder.path() / "locks.db").string();
     EXPECT_THROW((void)open_store("sqlite:file:" + path), BadRequest);
-    EXPECT_THROW((void)sqlite::open("file:" + path + "?nolock=1"), BadRequest);
+    for (const std::string& name : {"file:" + path + "?nolock=1", "sqlite:" + path, std::string{},
+                                    std::string{":memory:"}, std::string{":x"}}) {
+        EXPECT_THROW((void)sqlite::open(name), BadRequest) << name;
+    }
     EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_P(SqliteFile, ThatIsNoDatabaseIsNamed) {
+    const testing::TemporaryFolder folder;
+    const std::string path = (folder.path() / "notes.txt").string();
+    std::ofstream{path} << std::string(1000, 'x');
+    try {
+        (void)sqlite::open(path);
+        ADD_FAILURE() << "opened";
+    } catch (const StoreFault& fault) {
+        EXPECT_EQ(fault.cause(), StoreFault::Cause::configuration);
+        EXPECT_TRUE(std::string{fault.what()}.contains(path)) << fault.what();
+    }
 }
 
 class KeysThatCannotBe : public SqliteFile {

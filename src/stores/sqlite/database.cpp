@@ -25,6 +25,11 @@ std::string in_short(std::string_view sql) {
 }  // namespace
 
 void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
+    if (sqlite3_errcode(db) == SQLITE_NOTADB) {
+        throw StoreFault{effect, StoreFault::Cause::configuration,
+                         "sqlite: " + std::string{sqlite3_db_filename(db, "main")} +
+                             " is not an SQLite database, or is encrypted"};
+    }
     throw StoreFault{effect, StoreFault::Cause::unavailable,
                      "sqlite: " + in_short(doing) + ": " + sqlite3_errmsg(db)};
 }
@@ -42,7 +47,6 @@ namespace {
 // A new file is private, because it holds lock ids. The files that SQLite puts beside it get the
 // same mode. An existing file keeps its mode.
 void make_private(const std::string& path) {
-    if (path.empty() || path.front() == ':') return;
     create_private_file(path);
     struct stat about{};
     if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
@@ -57,17 +61,25 @@ std::string why_not_opened(::sqlite3* db) {
     return error == 0 ? sqlite3_errmsg(db) : std::generic_category().message(error);
 }
 
-// SQLite may read such a name as a URI, whose parameters can switch off its locking.
-void refuse_uri(const std::string& path) {
-    if (!path.starts_with("file:")) return;
-    throw BadRequest{"sqlite: \"" + path + "\" may be a URI: name the file by its path, \"./" +
-                     path + "\" if it is called like that"};
+// SQLite may read a name that begins with "file:" as a URI, whose parameters can switch off its
+// locking. One that begins with a colon, and the empty name, mean a database that nobody shares.
+void require_file(const std::string& path) {
+    if (path.empty()) throw BadRequest{"sqlite: takes the path of a file"};
+    if (path == ":memory:") {
+        throw BadRequest{
+            "sqlite: a database in memory is shared with nobody, so it locks nothing; use the "
+            "memory store"};
+    }
+    if (path.front() == ':' || path.starts_with("file:") || path.starts_with("sqlite:")) {
+        throw BadRequest{"sqlite: \"" + path + "\" may be a URL: name the file by its path, \"./" +
+                         path + "\" if it is called like that"};
+    }
 }
 
 }  // namespace
 
 Database open_database(const std::string& path) {
-    refuse_uri(path);
+    require_file(path);
     make_private(path);
     auto log = std::make_unique<GatheredLog>();
     ::sqlite3* raw = nullptr;
