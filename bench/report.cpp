@@ -21,7 +21,7 @@ std::string short_number(double value) {
 }
 
 std::string goal_text(const Row& row) {
-    if (!row.goal) return "-";
+    if (!row.goal) return row.unit;
     const bool at_least = row.goal->direction == Goal::Direction::at_least;
     return formatted("%s %g: %s", at_least ? ">=" : "<=", row.goal->value,
                      row.disturbed()                      ? "disturbed"
