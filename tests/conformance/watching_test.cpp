@@ -75,6 +75,14 @@ TEST_P(Watching, OnlyTheKeysOfEndedLeasesAreReturned) {
     EXPECT_EQ(next({key_, other_}), Keys{other_});
 }
 
+TEST_P(Watching, AKeyThatComesBackIsReturnedAgain) {
+    const Lease lease = lock(other_);
+    ASSERT_EQ(next({key_, other_}), (Keys{key_, other_}));
+    (void)must(locks().release(other_, lease.lock_id));
+    EXPECT_EQ(next({other_}), Keys{other_});
+    EXPECT_EQ(next({key_, other_}), Keys{key_});
+}
+
 TEST_P(Watching, ManyKeysAreWatched) {
     Keys keys;
     for (int i = 100; i < 300; ++i) keys.emplace_back("Order", std::to_string(i));

@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "support/process.hpp"
 
 namespace leasehold::testing {
 
-CannedServer::CannedServer(int status, std::string body)
+CannedServer::CannedServer(int status, std::vector<std::string> bodies)
     : listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -20,10 +22,7 @@ CannedServer::CannedServer(int status, std::string body)
         throw_errno("a server that answers one thing");
     }
     port_ = ntohs(address.sin_port);
-    thread_ = std::thread{[this, answer = "HTTP/1.1 " + std::to_string(status) +
-                                          " X\r\nConnection: close\r\nContent-Length: " +
-                                          std::to_string(body.size()) + "\r\n\r\n" +
-                                          body] { serve(answer); }};
+    thread_ = std::thread{[this, status, all = std::move(bodies)] { serve(status, all); }};
 }
 
 CannedServer::~CannedServer() {
@@ -32,14 +31,28 @@ CannedServer::~CannedServer() {
     ::close(listener_);
 }
 
-void CannedServer::serve(const std::string& answer) {
-    for (;;) {
+std::string CannedServer::latest() const {
+    const std::lock_guard lock{mutex_};
+    return latest_;
+}
+
+void CannedServer::serve(int status, const std::vector<std::string>& bodies) {
+    for (std::size_t next = 0;;) {
         const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
         if (client < 0) return;
         // Whole requests of these tests come in one piece.
         char some[65536];
-        if (::read(client, some, sizeof some) > 0) {
+        if (const auto size = ::read(client, some, sizeof some); size > 0) {
             ++requests_;
+            {
+                const std::lock_guard lock{mutex_};
+                latest_.assign(some, static_cast<std::size_t>(size));
+            }
+            const std::string& body = bodies[std::min(next++, bodies.size() - 1)];
+            const std::string answer =
+                "HTTP/1.1 " + std::to_string(status) +
+                " X\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body;
             (void)!::write(client, answer.data(), answer.size());
         }
         ::shutdown(client, SHUT_WR);

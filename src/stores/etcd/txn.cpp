@@ -235,7 +235,7 @@ Page page_from(const json::value& range_response) {
             const json::object& one = pair.as_object();
             page.pairs.push_back({.key = bytes_of(one, "key"),
                                   .value = bytes_of(one, "value"),
-                                  .changed = integer_of(one, "mod_revision")});
+                                  .changed = changed_at(one)});
         }
     }
     return page;
@@ -243,6 +243,10 @@ Page page_from(const json::value& range_response) {
 
 Revision revision_of(const json::value& body) {
     return integer_of(body.as_object().at("header").as_object(), "revision");
+}
+
+Revision changed_at(const json::object& pair) {
+    return integer_of(pair, "mod_revision");
 }
 
 std::string base64(std::string_view bytes) {

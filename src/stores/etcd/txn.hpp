@@ -101,6 +101,8 @@ struct Answer {
 [[nodiscard]] std::string range_body(const KeyRange& range, std::size_t limit);
 [[nodiscard]] Page page_from(const boost::json::value& range_response);
 [[nodiscard]] Revision revision_of(const boost::json::value& body);
+// When a pair was last changed.
+[[nodiscard]] Revision changed_at(const boost::json::object& pair);
 
 [[nodiscard]] std::string base64(std::string_view bytes);
 [[nodiscard]] std::string from_base64(std::string_view text);

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 
 // After this time without an event the watch begins anew: the connection may be dead.
 constexpr Duration longest_silence = 30s;
+// After this time a stream has delivered the events from before it was opened.
+constexpr Duration longest_delivery = 5s;
 
 // etcd's gateway answers the first request of a stream before it has read all of a larger body, and
 // then reads no more. If the keys need more, the watch covers all from the first to the last.
@@ -45,6 +47,8 @@ public:
 
     [[nodiscard]] std::vector<LockKey> wait(std::span<const LockKey> keys,
                                             const std::stop_token& stop) override {
+        std::erase_if(watched_,
+                      [&](const LockKey& key) { return !std::ranges::binary_search(keys, key); });
         try {
             std::vector<LockKey> added;
             std::ranges::copy_if(keys, std::back_inserter(added),
@@ -68,7 +72,11 @@ public:
 private:
     void begin(std::span<const LockKey> keys, const std::stop_token& stop) {
         has_stream_ = false;
-        const auto deadline = std::chrono::steady_clock::now() + io_timeout_;
+        const auto now = std::chrono::steady_clock::now();
+        const auto deadline = now + io_timeout_;
+        if (now - opened_.when > longest_delivery) {
+            revision_ = std::max(revision_, opened_.revision);
+        }
         std::vector<std::string> wanted;
         std::size_t bytes = 0;
         for (const LockKey& key : keys) {
@@ -82,15 +90,19 @@ private:
         std::string body;
         for (const std::string& one : wanted) body += one;
         gateway_.open_stream("/v3/watch", body, deadline, stop);
+        Revision latest = 0;
         for (std::size_t created = 0; created < wanted.size();) {
             auto answer = next(deadline, stop);
             if (!answer) throw ended("no answer in time to a watch");
             if (answer->contains("created")) {
-                ++created;
+                if (created++ == 0) latest = revision_of(*answer);
             } else {
                 early_.push_back(*std::move(answer));
             }
         }
+        // A watch without a start begins here.
+        if (revision_ == 0) revision_ = latest;
+        opened_ = {std::chrono::steady_clock::now(), latest};
         watched_ = {keys.begin(), keys.end()};
         has_stream_ = true;
     }
@@ -118,16 +130,16 @@ private:
         const json::value* const result = whole != nullptr ? whole->if_contains("result") : nullptr;
         if (result == nullptr || !result->is_object()) throw ended("a watch was refused");
         if (result->get_object().contains("canceled")) throw ended("a watch was cancelled");
-        revision_ = std::max(revision_, revision_of(*result));
         return result->get_object();
     }
 
-    [[nodiscard]] std::vector<LockKey> freed_in(const json::object& answer) const {
+    [[nodiscard]] std::vector<LockKey> freed_in(const json::object& answer) {
         std::set<LockKey> freed;
         const json::value* const events = answer.if_contains("events");
         if (events == nullptr || !events->is_array()) return {};
         for (const json::value& event : events->get_array()) {
             const json::value& pair = event.at("kv");
+            revision_ = std::max(revision_, changed_at(pair.as_object()));
             const auto part = names_.part_of(from_base64(pair.at("key").as_string()));
             if (!part || !watched_.contains(part->key)) continue;
             const bool erased = event.as_object().contains("type");
@@ -150,7 +162,13 @@ private:
     bool has_stream_ = false;
     std::set<LockKey> watched_;        // by this stream or the one before
     std::vector<json::object> early_;  // events that came while the stream was opened
-    Revision revision_ = 0;            // the latest that was seen
+    // The latest event that was seen, where the next stream begins. Not the revision that etcd
+    // names when it opens a stream: earlier events may still be on their way.
+    Revision revision_ = 0;
+    struct {
+        std::chrono::steady_clock::time_point when{};
+        Revision revision = 0;
+    } opened_;
 };
 
 }  // namespace
