@@ -72,7 +72,8 @@ public:
     // Waits until a lease of one of these keys may have ended, and returns the keys of which that
     // is true. A key that the last call did not name is returned as soon as it is watched, because
     // its lease may have ended just before. Returns nothing once `stop` is requested. Throws
-    // StoreFault if it cannot watch; then open a new one.
+    // StoreFault if it cannot watch; then open a new one. The keys are sorted, and each is named
+    // once.
     [[nodiscard]] virtual std::vector<LockKey> wait(std::span<const LockKey> keys,
                                                     const std::stop_token& stop) = 0;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <leasehold/errors.hpp>
 #include <memory>
@@ -48,6 +49,12 @@ public:
         return opened_;
     }
 
+    // The watches that wait at this moment.
+    [[nodiscard]] std::size_t watches() const {
+        const std::lock_guard lock{mutex_};
+        return watches_;
+    }
+
     [[nodiscard]] std::unique_ptr<StoreWatch> open() {
         const std::lock_guard lock{mutex_};
         ++opened_;
@@ -63,12 +70,17 @@ private:
                                                 const std::stop_token& stop) override {
             std::unique_lock lock{events_.mutex_};
             events_.watched_ = {keys.begin(), keys.end()};
+            EXPECT_TRUE(std::ranges::is_sorted(keys));
+            std::erase_if(
+                known_, [&](const LockKey& key) { return !std::ranges::binary_search(keys, key); });
             std::vector<LockKey> found;
             std::ranges::copy_if(keys, std::back_inserter(found),
                                  [&](const LockKey& key) { return known_.insert(key).second; });
             if (!found.empty()) return found;
+            ++events_.watches_;
             events_.happened_.wait(lock, stop,
                                    [&] { return events_.failing_ || !events_.ended_.empty(); });
+            --events_.watches_;
             if (std::exchange(events_.failing_, false)) {
                 throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable, "cut"};
             }
@@ -86,6 +98,7 @@ private:
     std::vector<LockKey> ended_;
     std::vector<LockKey> watched_;  // by the latest call
     std::size_t opened_ = 0;
+    std::size_t watches_ = 0;
     bool failing_ = false;
 };
 
@@ -138,14 +151,35 @@ TEST_F(KeyWatcherTest, OpensAnotherWatchAfterAFault) {
     EXPECT_TRUE(is_told(door, 3));
 }
 
-TEST_F(KeyWatcherTest, TellsNothingAfterItIsClosed) {
+TEST_F(KeyWatcherTest, WatchesNothingAfterItIsClosed) {
     watcher.add(door);
     ASSERT_TRUE(is_told(door, 1));
     watcher.close();
+    EXPECT_EQ(events.watches(), 0U);
     watcher.add(window);
-    events.end(door);
-    EXPECT_TRUE(is_told(door, 1));
-    EXPECT_TRUE(is_told(window, 0));
+    EXPECT_EQ(events.opened(), 1U);
+    EXPECT_EQ(events.watches(), 0U);
+}
+
+TEST(AKeyWatcher, TellsNothingAfterItIsClosed) {
+    Events events;
+    std::atomic<bool> telling = false;
+    std::atomic<bool> may_end = false;
+    KeyWatcher watcher{[&] { return events.open(); },
+                       [&](std::span<const LockKey>) {
+                           telling = true;
+                           EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                           telling = false;
+                       }};
+    watcher.add(door);
+    ASSERT_TRUE(eventually([&] { return telling.load(); }));
+    Callers callers;
+    callers.start([&] {
+        watcher.close();
+        EXPECT_FALSE(telling);
+    });
+    EXPECT_TRUE(callers.wait_until_asleep());
+    may_end = true;
 }
 
 TEST(AKeyWatcher, DoesNothingOnAStoreWithoutAWatch) {
