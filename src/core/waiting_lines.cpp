@@ -155,7 +155,9 @@ void WaitingLines::join(Request wanted, Duration patience, std::stop_token stop,
         const std::lock_guard lock{mutex_};
         try {
             enter(waiter);
-            if (waiter->stopped) {
+            if (closed_) {
+                leave(waiter, closing(), work);
+            } else if (waiter->stopped) {
                 leave(waiter, stopped(), work);
             } else {
                 ask_if_first(waiter, work);

@@ -240,5 +240,19 @@ TEST(AWaitingLine, AsksAgainWhenTheWatchTellsItTo) {
     lines.close();
 }
 
+TEST(AWaitingLine, AnswersATryThatComesAfterItsEnd) {
+    Events events;
+    SharedStore store{events};
+    const Limits limits;
+    Batcher batcher{store, limits};
+    WaitingLines lines{batcher, store};
+    lines.close();
+    bool answered = false;
+    lines.join(
+        TryLock{.key = door, .lock_id = LockId::random(), .owner = "bob", .ttl = 1h}, 2h, {},
+        [&](const Outcome& outcome) { answered = std::holds_alternative<StoreFault>(outcome); });
+    EXPECT_TRUE(answered);
+}
+
 }  // namespace
 }  // namespace leasehold::testing
