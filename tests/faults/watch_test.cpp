@@ -73,5 +73,47 @@ TEST_P(Watch, LeavesNothingBehindWhenTheLastWaiterHasGone) {
     EXPECT_TRUE(eventually([&] { return marks() == "0"; }));
 }
 
+// NOTIFY takes a lock of the whole server until its transaction has committed. So a transaction of
+// somebody else that waits for its standby keeps others from notifying.
+TEST_P(Watch, ThatCannotBeNotifiedDelaysNoRelease) {
+    // A release that waited for the notification would wait this long.
+    const std::string options = "options=-csynchronous_commit%3Dlocal&io_timeout_ms=600000";
+    LockManager holder{open_store(url(options))};
+    LockManager waiter{open_store(url(options))};
+    const auto lease = holder.try_lock(keys_.front(), {.owner = "alice"}).value();
+    auto waits = std::async(std::launch::async,
+                            [&] { return waiter.lock_for(keys_.front(), 1h, {.owner = "bob"}); });
+    EXPECT_TRUE(eventually([&] { return marks() == "2"; }));
+
+    const auto admin = connect();
+    admin->run("create table work (id integer)");
+    const auto set_standby = [&](const std::string& name) {
+        admin->run("alter system set synchronous_standby_names = '" + name + "'");
+        admin->run("select pg_reload_conf()");
+        return eventually(
+            [&] { return connect()->run("show synchronous_standby_names") == Rows{{name}}; });
+    };
+    ASSERT_TRUE(set_standby("nobody"));
+    auto stranger = std::async(std::launch::async, [&] {
+        connect()->run(
+            "with done as (insert into work values (1) returning id) "
+            "select pg_notify('work', '') from done");
+    });
+    EXPECT_TRUE(eventually([&] {
+        return admin->run("select count(*) from pg_stat_activity where wait_event = 'SyncRep'") ==
+               Rows{{"1"}};
+    }));
+
+    auto released =
+        std::async(std::launch::async, [&] { return holder.release(lease.key, lease.lock_id); });
+    EXPECT_EQ(released.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(waits.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(stranger.wait_for(0s), std::future_status::timeout);
+    EXPECT_TRUE(set_standby(""));
+    EXPECT_TRUE(released.get());
+    EXPECT_EQ(waits.get().value().owner, "bob");
+    stranger.get();
+}
+
 }  // namespace
 }  // namespace leasehold::faults
