@@ -1,6 +1,8 @@
 // PostgreSQL behind a real PgBouncer.
 #include <fstream>
+#include <future>
 #include <optional>
+#include <stop_token>
 
 #include "faults/databases.hpp"
 
@@ -105,6 +107,30 @@ TEST_P(Pooler, WithASessionForEachConnectionIsAsGoodAsNone) {
     EXPECT_FALSE(others.try_lock({"Order", "1"}, {.owner = "bob"}));
     EXPECT_TRUE(locks.release(lease->key, lease->lock_id));
     EXPECT_TRUE(others.try_lock({"Order", "1"}, {.owner = "bob"}));
+}
+
+// A pooler that lends the session of a watch to others would lose its LISTEN and its locks. Whether
+// it does so is not known, so waiters ask by themselves.
+TEST_P(Pooler, LetsWaitersAskInsteadOfWatching) {
+    const auto pgbouncer = pooler("pool_mode = session\ndefault_pool_size = 20");
+    const auto store = open_store(pgbouncer.url(name()));
+    const auto watch = store->open_watch();
+    const std::vector<LockKey> keys{{"Order", "1"}};
+    std::stop_source stop;
+    auto found =
+        std::async(std::launch::async, [&] { return watch->wait(keys, stop.get_token()); });
+
+    LockManager direct{open_store(url())};
+    LockManager waiter{open_store(pgbouncer.url(name()))};
+    const auto lease = direct.try_lock(keys.front(), {.owner = "alice"}).value();
+    auto waits = std::async(std::launch::async,
+                            [&] { return waiter.lock_for(keys.front(), 1h, {.owner = "bob"}); });
+    ASSERT_TRUE(direct.release(lease.key, lease.lock_id));
+    EXPECT_EQ(waits.get().value().owner, "bob");
+    EXPECT_EQ(connect()->run("select count(*) from pg_locks where locktype = 'advisory'"),
+              (Rows{{"0"}}));
+    stop.request_stop();
+    EXPECT_EQ(found.get(), std::vector<LockKey>{}) << "a watch returns a new key at once";
 }
 
 TEST_P(Pooler, WithASingleSessionIsUsedWithAWarning) {
