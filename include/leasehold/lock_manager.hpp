@@ -112,9 +112,9 @@ public:
     Result<Lease> release(LockKey key, LockId lock_id);
     Result<Lease> release(LockId lock_id);
 
-    // Releases the lease after that time, unless it is renewed, extended or tried for again by its
-    // owner before: for a page that was closed, or only reloaded. Does not wait for the store. If
-    // this manager ends first, the lease ends at its expiry.
+    // Releases the lease after that time, unless its holder checks, renews or extends it before, or
+    // its owner tries again: for a page that was closed, or only reloaded. Does not wait for the
+    // store. If this manager ends first, the lease ends at its expiry.
     void release_after(const Lease& lease, Duration delay);
 
     // Ends all leases of an owner, or of an owner and every owner below its path, and returns them.

@@ -41,6 +41,7 @@ void DelayedReleases::schedule(const Lease& lease, Duration delay) {
 
 void DelayedReleases::sign_of(const Request& request) {
     if (scheduled_ == 0) return;
+    if (const auto* check = std::get_if<Check>(&request)) cancel(check->lock_id);
     if (const auto* renewal = std::get_if<Renew>(&request)) cancel(renewal->lock_id);
     if (const auto* extension = std::get_if<Extend>(&request)) cancel(extension->lock_id);
 }

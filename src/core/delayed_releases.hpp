@@ -17,8 +17,8 @@ namespace leasehold {
 // Releases leases after a while, unless their holders show that they are still there. Thread-safe.
 //
 // 1. schedule(): the release is planned.
-// 2. A renewal, an extension or a repeated try through this lock manager is a sign of the holder
-//    and cancels it.
+// 2. A check, a renewal, an extension or a repeated try through this lock manager is a sign of the
+//    holder and cancels it.
 // 3. When the time has come, the release goes to the store, on the condition that the lease has the
 //    expiry it had at step 1. So a holder that renewed through another process keeps its lease too.
 class DelayedReleases {

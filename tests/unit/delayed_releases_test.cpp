@@ -41,18 +41,23 @@ TEST_F(DelayedReleasesTest, GivesTheKeyToTheNextInLine) {
 TEST_F(DelayedReleasesTest, ASignOfTheHolderCancelsIt) {
     constexpr auto delay = 50ms;
     for (bool in_time = false; !in_time;) {
+        const auto checked = locks.try_lock({"Order", "checked"}, {.owner = "d", .ttl = 1min});
         const auto renewed = locks.try_lock({"Order", "renewed"}, {.owner = "a", .ttl = 1min});
         const auto extended = locks.try_lock({"Order", "extended"}, {.owner = "b", .ttl = 1min});
         const auto again = locks.try_lock({"Order", "again"}, {.owner = "c", .ttl = 1min});
         const auto scheduled_at = SteadyClock::now();
-        for (const auto& lease : {renewed, extended, again}) locks.release_after(*lease, delay);
-        // The renewal and the try leave the expiry as it is: only the sign cancels the release.
+        for (const auto& lease : {checked, renewed, extended, again})
+            locks.release_after(*lease, delay);
+        // The check, the renewal and the try leave the expiry as it is: only the sign cancels the
+        // release.
+        (void)locks.check(checked->key, checked->lock_id);
         (void)locks.renew(renewed->key, renewed->lock_id, 1s);
         (void)locks.extend(extended->lock_id, 1s);
         (void)locks.try_lock({"Order", "again"}, {.owner = "c", .ttl = 1s});
         in_time = SteadyClock::now() - scheduled_at < delay;
         if (!in_time) continue;
         expect_nothing_else_is_released_after(delay);
+        EXPECT_FALSE(is_free("checked"));
         EXPECT_FALSE(is_free("renewed"));
         EXPECT_FALSE(is_free("extended"));
         EXPECT_FALSE(is_free("again"));
