@@ -56,10 +56,13 @@ private:
 inline const std::string try_body = R"({"owner": "t"})";
 inline const std::string wait_body = R"({"owner": "t", "wait_ms": 60000})";
 
+// For tests whose locks must not be released for want of a sign of the page.
+inline const web::LockRoutesOptions patient{.longest_wait = 60s, .sign_of_life = 1h};
+
 // Routes on a store in memory. Orders may be locked, and price lists also to read.
 class RoutesTest : public ::testing::Test {
 protected:
-    RoutesTest() : RoutesTest{web::LockRoutesOptions{.longest_wait = 60s}} {}
+    RoutesTest() : RoutesTest{patient} {}
     explicit RoutesTest(const web::LockRoutesOptions& options)
         : routes{locks,
                  [](const web::Visitor&, const LockKey& key, Mode mode) {

@@ -89,7 +89,7 @@ TEST_F(SessionsTest, AShutdownKeepsTheLocksUnlessAsked) {
 
 TEST_F(SessionsTest, WhoHasSignedOutIsNotLeftWithALock) {
     web::Sessions sessions{locks, options};
-    web::LockRoutes routes{locks, [](const auto&...) { return true; }};
+    web::LockRoutes routes{locks, [](const auto&...) { return true; }, patient};
     const auto kim = sessions.sign_in("Kim");
     const Page page{routes, kim->visitor};
     const auto held = locks.try_lock({"Order", "1"}, {.owner = "Lee"});

@@ -30,7 +30,12 @@ TEST_F(RoutesTest, WaitersAreServedInTheirOrder) {
     EXPECT_EQ(third.get().status, 201);
 }
 
-TEST_F(RoutesTest, ThePlaceOutlivesTheRequest) {
+class KeptPlaceTest : public RoutesTest {
+protected:
+    KeptPlaceTest() : RoutesTest{{.longest_wait = 60s, .place_kept = 1h, .sign_of_life = 1h}} {}
+};
+
+TEST_F(KeptPlaceTest, ThePlaceOutlivesTheRequest) {
     const std::string kims = kim.ask("POST", "Order/1", try_body).text("lock_id");
     const std::string drawn = LockId::random().to_string();
     const Answer late = lee.ask("POST", "Order/1", R"({"owner": "t", "wait_ms": 1})", drawn);
@@ -39,11 +44,10 @@ TEST_F(RoutesTest, ThePlaceOutlivesTheRequest) {
     EXPECT_EQ(late.body.at("holders").as_array().size(), 1U);
     const Page park{routes, {"Park", "s-3"}};
     auto other = waiting(park);
-    ASSERT_TRUE(eventually([&] { return !routes.waiting_for(order).empty(); }));
-    auto again = waiting(lee, drawn);
+    ASSERT_TRUE(waits(2));
     kim.ask("DELETE", "Order/1", "", kims);
-    // Lee was first, if its place was kept until it asked again.
-    const Answer lees = again.get();
+    // Lee was first: the lock is kept for it until it asks again.
+    const Answer lees = lee.ask("POST", "Order/1", wait_body, drawn);
     EXPECT_EQ(lees.status, 201);
     EXPECT_EQ(lees.text("lock_id"), drawn);
     lee.ask("DELETE", "Order/1", "", drawn);
@@ -118,7 +122,7 @@ TEST_F(VanishingTest, APlaceThatNobodyComesBackToIsGivenUp) {
 
 class FewWaitersTest : public RoutesTest {
 protected:
-    FewWaitersTest() : RoutesTest{{.longest_wait = 60s, .waiting = 1}} {}
+    FewWaitersTest() : RoutesTest{{.longest_wait = 60s, .waiting = 1, .sign_of_life = 1h}} {}
 };
 
 TEST_F(FewWaitersTest, TooManyAreSentAway) {
