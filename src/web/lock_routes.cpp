@@ -96,9 +96,16 @@ std::string owner_of(wire::Fields& fields, const Visitor& who) {
 class LockRoutes::State {
 public:
     State(LockManager& locks, MayLock may_lock, LockRoutesOptions options)
-        : options_{options}, locks_{locks}, may_lock_{std::move(may_lock)} {}
+        : options_{std::move(options)}, locks_{locks}, may_lock_{std::move(may_lock)} {}
 
-    void answer(const web::Request& request, const std::optional<Visitor>& who, Reply reply) {
+    // Where the answer goes, and what the request occupies until then.
+    struct Occupant {
+        Reply reply;
+        WaitingLine::Occupies occupies = WaitingLine::Occupies::nothing;
+    };
+
+    void answer(const web::Request& request, const std::optional<Visitor>& who,
+                const Occupant& occupant) {
         std::optional<Response> response;
         try {
             if (!request.path().starts_with(locks_prefix)) {
@@ -106,14 +113,14 @@ public:
             } else if (!who) {
                 response = unauthorized();
             } else {
-                response = about_a_lock(request, *who, reply);
+                response = about_a_lock(request, *who, occupant);
             }
         } catch (const BadRequest& bad) {
             response = problem_response(400, "bad_request", bad.what(), {});
         } catch (const StoreFault& fault) {
             response = fault_response(fault);
         }
-        if (response) reply(*std::move(response));
+        if (response) occupant.reply(*std::move(response));
     }
 
     std::size_t knock(const LockKey& key, const std::string& by, const std::string& message) {
@@ -138,7 +145,7 @@ private:
 
     // Nothing if the reply comes later.
     std::optional<Response> about_a_lock(const web::Request& request, const Visitor& who,
-                                         const Reply& reply) {
+                                         const Occupant& occupant) {
         const auto route = route_of(request.path());
         if (!route || (!may_lock_(who, route->key, Mode::exclusive) &&
                        !may_lock_(who, route->key, Mode::shared))) {
@@ -148,7 +155,7 @@ private:
         const std::string& method = request.method;
         if (route->is_knock && method == "POST") return knock(request, who, key);
         if (!route->is_knock) {
-            if (method == "POST") return try_lock(request, who, key, reply);
+            if (method == "POST") return try_lock(request, who, key, occupant);
             if (method == "PATCH") return renew(request, who, key);
             if (method == "DELETE") return release(request, who, key);
             if (method == "GET") {
@@ -159,7 +166,7 @@ private:
     }
 
     std::optional<Response> try_lock(const web::Request& request, const Visitor& who,
-                                     const LockKey& key, const Reply& reply) {
+                                     const LockKey& key, const Occupant& occupant) {
         const json::value body = body_of(request);
         wire::Fields fields{body, "the body"};
         LockOptions options{.owner = owner_of(fields, who),
@@ -176,19 +183,36 @@ private:
             if (lease && !who.owns(*lease)) return refusal_response(Refusal{});
         }
         if (patience <= Duration::zero()) return granted(locks_.try_lock(key, options), who);
-        if (!options.lock_id) options.lock_id = LockId::random();
-        const auto later = [this, who, reply](Outcome outcome) {
+        const auto later = [this, who, reply = occupant.reply](Outcome outcome, auto got) {
             try {
-                reply(granted_after_waiting(result_of<Result<Lease>>(std::move(outcome)), who));
+                reply(
+                    granted_after_waiting(result_of<Result<Lease>>(std::move(outcome)), got, who));
             } catch (const StoreFault& fault) {
                 reply(fault_response(fault));
             }
         };
-        TryLock wanted = try_request(key, std::move(options), locks_.limits());
-        if (line_.wait(std::move(wanted), patience, request.client_gone, later)) return {};
-        Response busy = problem_response(429, "too_many", "too many requests wait for locks", {});
-        busy.headers.emplace_back("Retry-After", "3");
-        return busy;
+        LockOptions waiting = options;
+        if (!waiting.lock_id) waiting.lock_id = LockId::random();
+        TryLock wanted = try_request(key, std::move(waiting), locks_.limits());
+        switch (line_.wait(wanted, who, patience, occupant.occupies, request.client_gone, later)) {
+            case WaitingLine::Joined::waits: return {};
+            case WaitingLine::Joined::kept: return ask_again("your place in the line is kept");
+            case WaitingLine::Joined::too_many: break;
+            case WaitingLine::Joined::no_thread: {
+                const auto lease = locks_.try_lock(key, options);
+                if (lease || lease.error().kind != Refusal::Kind::held) return granted(lease, who);
+                if (!line_.keep_place(std::move(wanted), who)) break;
+                return ask_again("your place in the line is kept");
+            }
+        }
+        return ask_again("too many pages wait for locks");
+    }
+
+    static Response ask_again(std::string_view why) {
+        Response response = problem_response(429, "too_many", why, {});
+        response.headers.emplace_back("Retry-After",
+                                      std::to_string(WaitingLine::ask_again.count()));
+        return response;
     }
 
     // The session may have ended while the store was asked.
@@ -201,9 +225,11 @@ private:
         return json_response(201, wire::to_json(*lease));
     }
 
-    Response granted_after_waiting(const Result<Lease>& lease, const Visitor& who) {
+    // A lease that its owner had before is not released: an earlier response has told of it.
+    Response granted_after_waiting(const Result<Lease>& lease, WaitingLine::Got got,
+                                   const Visitor& who) {
         Response response = granted(lease, who);
-        if (lease && response.status == 201) {
+        if (response.status == 201 && got == WaitingLine::Got::new_lease) {
             response.if_unsent = [&locks = locks_, given = *lease] {
                 locks.release_after(given, Duration::zero());
             };
@@ -314,7 +340,7 @@ private:
 };
 
 LockRoutes::LockRoutes(LockManager& locks, MayLock may_lock, LockRoutesOptions options)
-    : state_{std::make_unique<State>(locks, std::move(may_lock), options)} {}
+    : state_{std::make_unique<State>(locks, std::move(may_lock), std::move(options))} {}
 
 LockRoutes::~LockRoutes() = default;
 
@@ -325,7 +351,10 @@ bool LockRoutes::serves(std::string_view path) {
 Response LockRoutes::answer(const Request& request, const std::optional<Visitor>& who) {
     const auto promise = std::make_shared<std::promise<Response>>();
     auto future = promise->get_future();
-    answer(request, who, [promise](Response response) { promise->set_value(std::move(response)); });
+    state_->answer(
+        request, who,
+        {.reply = [promise](Response response) { promise->set_value(std::move(response)); },
+         .occupies = WaitingLine::Occupies::thread});
     return future.get();
 }
 
@@ -339,7 +368,7 @@ Response LockRoutes::answer(std::string method, std::string path, Headers header
 }
 
 void LockRoutes::answer(const Request& request, const std::optional<Visitor>& who, Reply reply) {
-    state_->answer(request, who, std::move(reply));
+    state_->answer(request, who, {.reply = std::move(reply)});
 }
 
 std::size_t LockRoutes::knock(const LockKey& key, const std::string& by,

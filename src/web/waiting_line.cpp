@@ -26,39 +26,74 @@ WaitingLine::~WaitingLine() {
     changed_.wait(lock, [this] { return unanswered_ == 0; });
 }
 
-bool WaitingLine::wait(TryLock wanted, Duration patience, const std::stop_token& client_gone,
-                       Reply reply) {
+WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Duration patience,
+                                      Occupies occupies, const std::stop_token& client_gone,
+                                      Reply reply) {
     locks_.validate(wanted);
+    const std::string session = who.owner();
+    const LockKey key = wanted.key;
     PlacePtr place;
     bool is_new = false;
+    bool is_closed = false;
+    std::optional<Asking> earlier;
     std::uint64_t number = 0;
     {
         const std::scoped_lock lock{mutex_};
-        if (waiting_ >= options_.waiting) return false;
-        place = find(wanted.key, wanted.owner);
-        is_new = place == nullptr;
-        if (is_new) {
-            place = std::make_shared<Place>(Place{.wanted = wanted});
-            lines_[wanted.key].push_back(place);
+        const auto now = SteadyClock::now();
+        is_closed = closed_;
+        if (is_closed) {
             ++unanswered_;
+        } else {
+            place = find(wanted);
+            is_new = place == nullptr;
+            if (is_new && is_full_for(session)) return Joined::too_many;
+            if (occupies == Occupies::thread && !has_thread_for(session, place.get())) {
+                if (is_new) return Joined::no_thread;
+                place->latest_id = wanted.lock_id;
+                place->kept_until = now + ask_again + options_.place_kept;
+                return Joined::kept;
+            }
+            const LockId lock_id = wanted.lock_id;
+            if (is_new) place = add(std::move(wanted), session);
+            earlier = take_request(*place);
+            number = ++numbers_;
+            place->latest_id = lock_id;
+            place->asking = Asking{.number = number,
+                                   .until = now + std::min(patience, options_.longest_wait),
+                                   .occupies = occupies,
+                                   .reply = std::move(reply)};
         }
-        if (!has(*place, wanted.lock_id)) place->lock_ids.push_back(wanted.lock_id);
-        number = ++numbers_;
-        place->asking.push_back(
-            {.number = number,
-             .until = SteadyClock::now() +
-                      (closed_ ? Duration::zero() : std::min(patience, options_.longest_wait)),
-             .reply = std::move(reply)});
-        ++waiting_;
+    }
+    if (is_closed) {
+        refuse(key, std::move(reply));
+        return Joined::waits;
     }
     changed_.notify_all();
+    if (earlier) refuse(key, *std::move(earlier));
     if (is_new) start(place);
-    if (!client_gone.stop_possible()) return true;
+    if (!client_gone.stop_possible()) return Joined::waits;
     auto on_gone = std::make_unique<std::stop_callback<std::function<void()>>>(
         client_gone, [this, place, number] { leave(place, number); });
     const std::scoped_lock lock{mutex_};
-    const auto asking = std::ranges::find(place->asking, number, &Asking::number);
-    if (asking != place->asking.end()) asking->on_gone = std::move(on_gone);
+    if (place->asking && place->asking->number == number) {
+        place->asking->on_gone = std::move(on_gone);
+    }
+    return Joined::waits;
+}
+
+bool WaitingLine::keep_place(TryLock wanted, const Visitor& who) {
+    const std::string session = who.owner();
+    PlacePtr place;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (closed_ || find(wanted)) return true;
+        if (is_full_for(session)) return false;
+        place = add(std::move(wanted), session);
+        place->kept_until = SteadyClock::now() + ask_again + options_.place_kept;
+        ++numbers_;
+    }
+    changed_.notify_all();
+    start(place);
     return true;
 }
 
@@ -66,7 +101,7 @@ void WaitingLine::start(const PlacePtr& place) {
     try {
         locks_.submit_for(
             place->wanted, longest_place,
-            [this, place](Outcome outcome) { answered(place, std::move(outcome)); },
+            [this, place](const Outcome& outcome) { answered(place, outcome); },
             place->stop.get_token());
     } catch (const std::bad_alloc&) {
         answered(place, StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
@@ -76,15 +111,20 @@ void WaitingLine::start(const PlacePtr& place) {
 
 void WaitingLine::withdraw(const LockKey& key, LockId lock_id, const Visitor& who) {
     PlacePtr withdrawn;
+    std::optional<Asking> left;
     {
         const std::scoped_lock lock{mutex_};
         const auto line = lines_.find(key);
         if (line == lines_.end()) return;
-        for (const PlacePtr& place : line->second) {
-            if (who.owns(place->wanted.owner) && has(*place, lock_id)) withdrawn = place;
-        }
+        const auto found = std::ranges::find_if(line->second, [&](const PlacePtr& place) {
+            return who.owns(place->wanted.owner) &&
+                   (place->latest_id == lock_id || place->wanted.lock_id == lock_id);
+        });
+        if (found == line->second.end()) return;
+        withdrawn = *found;
+        left = give_up(*withdrawn);
     }
-    if (withdrawn) give_up(withdrawn);
+    end(withdrawn, std::move(left));
 }
 
 std::vector<std::string> WaitingLine::owners(const LockKey& key) const {
@@ -97,26 +137,69 @@ std::vector<std::string> WaitingLine::owners(const LockKey& key) const {
 }
 
 void WaitingLine::close() {
-    std::vector<PlacePtr> places;
+    std::vector<std::pair<PlacePtr, std::optional<Asking>>> left;
     {
         const std::scoped_lock lock{mutex_};
         closed_ = true;
-        for (const auto& [key, line] : lines_)
-            places.insert(places.end(), line.begin(), line.end());
+        for (const PlacePtr& place : everybody()) left.emplace_back(place, give_up(*place));
     }
-    for (const PlacePtr& place : places) give_up(place);
+    for (auto& [place, asking] : left) end(place, std::move(asking));
 }
 
-bool WaitingLine::has(const Place& place, LockId lock_id) {
-    return std::ranges::find(place.lock_ids, lock_id) != place.lock_ids.end();
-}
-
-WaitingLine::PlacePtr WaitingLine::find(const LockKey& key, const std::string& owner) const {
-    const auto line = lines_.find(key);
+WaitingLine::PlacePtr WaitingLine::find(const TryLock& wanted) const {
+    const auto line = lines_.find(wanted.key);
     if (line == lines_.end()) return nullptr;
-    const auto found = std::ranges::find_if(
-        line->second, [&](const PlacePtr& place) { return place->wanted.owner == owner; });
+    const auto found = std::ranges::find_if(line->second, [&](const PlacePtr& place) {
+        return place->wanted.owner == wanted.owner && place->wanted.mode == wanted.mode &&
+               place->wanted.since == wanted.since;
+    });
     return found == line->second.end() ? nullptr : *found;
+}
+
+std::vector<WaitingLine::PlacePtr> WaitingLine::everybody() const {
+    std::vector<PlacePtr> places;
+    for (const auto& [key, line] : lines_) places.insert(places.end(), line.begin(), line.end());
+    return places;
+}
+
+bool WaitingLine::is_full_for(const std::string& session) const {
+    const auto places = everybody();
+    return places.size() >= options_.waiting ||
+           std::ranges::count(places, session, &Place::session) >=
+               static_cast<std::ptrdiff_t>(options_.waiting_per_session);
+}
+
+// The request that has `place` at present gives way to the next one.
+bool WaitingLine::has_thread_for(const std::string& session, const Place* place) const {
+    std::size_t in_all = 0;
+    std::size_t of_session = 0;
+    for (const PlacePtr& other : everybody()) {
+        if (other.get() == place || !other->asking) continue;
+        if (other->asking->occupies == Occupies::nothing) continue;
+        ++in_all;
+        if (other->session == session) ++of_session;
+    }
+    return in_all < options_.waiting_threads && of_session < options_.waiting_threads_per_session;
+}
+
+WaitingLine::PlacePtr WaitingLine::add(TryLock wanted, const std::string& session) {
+    const LockId lock_id = wanted.lock_id;
+    auto place = std::make_shared<Place>(
+        Place{.wanted = std::move(wanted), .session = session, .latest_id = lock_id});
+    lines_[place->wanted.key].push_back(place);
+    ++unanswered_;
+    return place;
+}
+
+std::optional<WaitingLine::Asking> WaitingLine::take_request(Place& place) {
+    if (place.asking) ++unanswered_;
+    return std::exchange(place.asking, std::nullopt);
+}
+
+std::optional<WaitingLine::Asking> WaitingLine::give_up(Place& place) {
+    place.given_up = true;
+    forget(place);
+    return take_request(place);
 }
 
 void WaitingLine::forget(const Place& place) {
@@ -128,73 +211,54 @@ void WaitingLine::forget(const Place& place) {
 
 SteadyClock::time_point WaitingLine::next_look() const {
     auto next = SteadyClock::now() + longest_pause;
-    for (const auto& [key, line] : lines_) {
-        for (const PlacePtr& place : line) {
-            if (place->asking.empty()) next = std::min(next, place->kept_until);
-            for (const Asking& asking : place->asking) next = std::min(next, asking.until);
-        }
+    for (const PlacePtr& place : everybody()) {
+        next = std::min(next, place->asking ? place->asking->until : place->kept_until);
     }
     return next;
 }
 
+void WaitingLine::end(const PlacePtr& place, std::optional<Asking> left) {
+    place->stop.request_stop();
+    if (left) refuse(place->wanted.key, *std::move(left));
+}
+
 // The place is a copy: the callback that names it is destroyed here.
 void WaitingLine::leave(PlacePtr place, std::uint64_t number) {
-    std::list<Asking> left;
-    bool was_last = false;
+    std::optional<Asking> left;
     {
         const std::scoped_lock lock{mutex_};
-        const auto asking = std::ranges::find(place->asking, number, &Asking::number);
-        if (asking == place->asking.end()) return;
-        left.splice(left.begin(), place->asking, asking);
-        --waiting_;
-        ++unanswered_;
-        was_last = place->asking.empty();
+        if (!place->asking || place->asking->number != number) return;
+        left = give_up(*place);
     }
-    if (was_last) give_up(place);
-    refuse(place->wanted.key, std::move(left.front().reply));
+    end(place, std::move(left));
 }
 
-void WaitingLine::give_up(const PlacePtr& place) {
-    std::list<Asking> left;
-    {
-        const std::scoped_lock lock{mutex_};
-        place->given_up = true;
-        left.swap(place->asking);
-        waiting_ -= left.size();
-        unanswered_ += left.size();
-        forget(*place);
-    }
-    place->stop.request_stop();
-    for (Asking& asking : left) {
-        asking.on_gone.reset();
-        refuse(place->wanted.key, std::move(asking.reply));
-    }
-}
-
-void WaitingLine::answered(const PlacePtr& place, Outcome outcome) {
-    std::list<Asking> asking;
+void WaitingLine::answered(const PlacePtr& place, const Outcome& outcome) {
+    std::optional<Asking> asking;
     bool given_up = false;
+    Duration kept{};
     {
         const std::scoped_lock lock{mutex_};
         given_up = place->given_up;
-        asking.swap(place->asking);
-        waiting_ -= asking.size();
+        asking = std::exchange(place->asking, std::nullopt);
+        kept = std::chrono::floor<Duration>(place->kept_until - SteadyClock::now());
         forget(*place);
     }
-    const auto* lease = std::get_if<Lease>(&outcome);
-    // An owner that held the key before gets that lease back, and may know it.
-    if (lease != nullptr && lease->lock_id == place->wanted.lock_id) {
-        if (given_up) {
-            locks_.release_after(*lease, Duration::zero());
-        } else if (asking.empty()) {
-            locks_.release_after(*lease, options_.place_kept);
-        } else {
+    const TryLock& wanted = place->wanted;
+    Got got = Got::nothing;
+    if (const auto* lease = std::get_if<Lease>(&outcome)) {
+        // An owner that held the key before may know its lease.
+        got = lease->lock_id == wanted.lock_id ? Got::new_lease : Got::own_lease;
+        if (got == Got::new_lease) {
             // A page that got this answer renews in time.
-            locks_.release_after(*lease, place->wanted.ttl / 3 + options_.sign_of_life);
+            const Duration in_time = wanted.ttl / 2 + options_.sign_of_life;
+            locks_.release_after(*lease, given_up ? Duration::zero() : asking ? in_time : kept);
         }
     }
-    for (Asking& one : asking) one.reply(outcome);
-    asking.clear();  // from here on, no client that goes away uses this
+    if (asking) {
+        asking->reply(outcome, got);
+        asking.reset();  // from here on, no client that goes away uses this
+    }
     const std::scoped_lock lock{mutex_};
     --unanswered_;
     changed_.notify_all();
@@ -203,42 +267,35 @@ void WaitingLine::answered(const PlacePtr& place, Outcome outcome) {
 void WaitingLine::look_after_places(const std::stop_token& stop) {
     std::unique_lock lock{mutex_};
     while (!stop.stop_requested()) {
-        const auto now = SteadyClock::now();
-        if (const auto next = next_look(); next > now) {
+        if (const auto now = SteadyClock::now(), next = next_look(); next > now) {
             const auto seen = numbers_;
             changed_.wait_for(lock, stop, next - now, [&] { return numbers_ != seen; });
         }
-        std::vector<std::pair<LockKey, std::list<Asking>>> late;
+        std::vector<std::pair<LockKey, Asking>> late;
         std::vector<PlacePtr> left;
-        for (const auto& [key, line] : lines_) {
-            for (const PlacePtr& place : line) {
-                const bool was_asking = !place->asking.empty();
-                std::list<Asking> over;
-                for (auto it = place->asking.begin(); it != place->asking.end();) {
-                    const auto asking = it++;
-                    if (asking->until <= SteadyClock::now()) {
-                        over.splice(over.end(), place->asking, asking);
-                    }
-                }
-                waiting_ -= over.size();
-                unanswered_ += over.size();
-                if (was_asking && place->asking.empty()) {
-                    place->kept_until = SteadyClock::now() + options_.place_kept;
-                } else if (!was_asking && place->kept_until <= SteadyClock::now()) {
-                    left.push_back(place);
-                }
-                if (!over.empty()) late.emplace_back(key, std::move(over));
+        const auto now = SteadyClock::now();
+        for (const PlacePtr& place : everybody()) {
+            if (!place->asking && place->kept_until <= now) {
+                (void)give_up(*place);
+                left.push_back(place);
+            } else if (place->asking && place->asking->until <= now) {
+                place->kept_until = now + options_.place_kept;
+                late.emplace_back(place->wanted.key, *take_request(*place));
             }
         }
         if (late.empty() && left.empty()) continue;
         lock.unlock();
-        for (auto& [key, over] : late) {
-            for (Asking& asking : over) refuse(key, std::move(asking.reply));
-        }
-        for (const PlacePtr& place : left) give_up(place);
-        late.clear();  // without the lock: a client may be leaving at this moment
+        for (auto& [key, asking] : late) refuse(key, std::move(asking));
+        for (const PlacePtr& place : left) end(place, std::nullopt);
+        late.clear();
         lock.lock();
     }
+}
+
+// Without the mutex: a client may be leaving at this moment.
+void WaitingLine::refuse(const LockKey& key, Asking asking) {
+    asking.on_gone.reset();
+    refuse(key, std::move(asking.reply));
 }
 
 void WaitingLine::refuse(const LockKey& key, Reply reply) {
@@ -253,7 +310,7 @@ void WaitingLine::refuse(const LockKey& key, Reply reply) {
             refusal.holders = std::move(page->items);
             outcome = std::move(refusal);
         }
-        reply(std::move(outcome));
+        reply(std::move(outcome), Got::nothing);
         const std::scoped_lock lock{mutex_};
         --unanswered_;
         changed_.notify_all();

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -22,17 +22,30 @@ namespace leasehold::web {
 // The pages that wait for locks. A page waits with one request after the other; its place in the
 // line, which is LockManager's, lasts longer than each of them. Thread-safe.
 //
-// 1. The first request of an owner for a key makes a place: one try that waits (submit_for). Later
-//    requests join the place.
+// 1. The first request of an owner for a key makes a place: one try that waits (submit_for). Its
+//    next request takes over the place, and the one before is answered as held.
 // 2. A request that is not answered in its time is answered as held. Without a request, the place
-//    is kept for `place_kept`, and then given up.
-// 3. A grant answers all requests of the place. If there is none at that moment, the lease is
-//    released unless the page asks again within `place_kept`.
+//    is kept for a while, and then given up.
+// 3. A grant answers the request of the place. If there is none at that moment, the lease is
+//    released when the place would have been given up, unless the page asks again before.
 // 4. A client that closes its connection, and a page that withdraws its try, leaves the line. A
 //    lease that it is granted at that moment is released.
 class WaitingLine {
 public:
-    using Reply = std::function<void(Outcome)>;
+    // Whether this wait is the first to get the lease. An owner that holds the key already gets its
+    // lease back.
+    enum class Got : std::uint8_t { nothing, new_lease, own_lease };
+    using Reply = std::function<void(Outcome, Got)>;
+    // Whether a request occupies a thread of the web server while it waits.
+    enum class Occupies : std::uint8_t { nothing, thread };
+    enum class Joined : std::uint8_t {
+        waits,      // `reply` will be called once
+        kept,       // no thread is free; the place is kept until the page asks again
+        no_thread,  // no thread is free, and the page has no place: see keep_place()
+        too_many,   // pages wait
+    };
+    // After this time a page that found no thread should ask again.
+    static constexpr std::chrono::seconds ask_again{3};
 
     // Both outlive this.
     WaitingLine(LockManager& locks, const LockRoutesOptions& options);
@@ -41,10 +54,11 @@ public:
     // Answers all requests, and waits until the lock manager has answered all tries.
     ~WaitingLine();
 
-    // Calls `reply` once, with a lease, a refusal or a fault. False if too many are waiting: then
-    // `reply` is not called. Throws BadRequest.
-    [[nodiscard]] bool wait(TryLock wanted, Duration patience, const std::stop_token& client_gone,
-                            Reply reply);
+    // `reply` gets a lease, a refusal or a fault. Throws BadRequest.
+    [[nodiscard]] Joined wait(TryLock wanted, const Visitor& who, Duration patience,
+                              Occupies occupies, const std::stop_token& client_gone, Reply reply);
+    // Makes a place that is kept until the page asks again. False if too many pages wait.
+    [[nodiscard]] bool keep_place(TryLock wanted, const Visitor& who);
 
     // Withdraws the visitor's try that has this lock id.
     void withdraw(const LockKey& key, LockId lock_id, const Visitor& who);
@@ -58,13 +72,15 @@ private:
     struct Asking {
         std::uint64_t number = 0;
         SteadyClock::time_point until{};
+        Occupies occupies = Occupies::nothing;
         Reply reply{};
         std::unique_ptr<std::stop_callback<std::function<void()>>> on_gone{};
     };
     struct Place {
         TryLock wanted;
-        std::vector<LockId> lock_ids{};  // of all its requests; the lease has that of the first
-        std::list<Asking> asking{};
+        std::string session;
+        LockId latest_id;  // of its latest request; the lease has that of the first
+        std::optional<Asking> asking{};
         SteadyClock::time_point kept_until{};  // while nobody is asking
         std::stop_source stop{};
         bool given_up = false;
@@ -72,18 +88,24 @@ private:
     using PlacePtr = std::shared_ptr<Place>;
 
     // All of these under mutex_:
-    [[nodiscard]] static bool has(const Place& place, LockId lock_id);
-    [[nodiscard]] PlacePtr find(const LockKey& key, const std::string& owner) const;
+    [[nodiscard]] PlacePtr find(const TryLock& wanted) const;
+    [[nodiscard]] std::vector<PlacePtr> everybody() const;
+    [[nodiscard]] bool is_full_for(const std::string& session) const;
+    [[nodiscard]] bool has_thread_for(const std::string& session, const Place* place) const;
+    PlacePtr add(TryLock wanted, const std::string& session);
+    [[nodiscard]] std::optional<Asking> take_request(Place& place);
+    [[nodiscard]] std::optional<Asking> give_up(Place& place);
     void forget(const Place& place);
     [[nodiscard]] SteadyClock::time_point next_look() const;
 
-    void leave(PlacePtr place, std::uint64_t number);
-    void give_up(const PlacePtr& place);
     void start(const PlacePtr& place);
-    void answered(const PlacePtr& place, Outcome outcome);
+    // The request was taken out of its place, which has been given up.
+    void end(const PlacePtr& place, std::optional<Asking> left);
+    void leave(PlacePtr place, std::uint64_t number);
+    void answered(const PlacePtr& place, const Outcome& outcome);
     void look_after_places(const std::stop_token& stop);
-    // Answers with the current holders. Counted in unanswered_ by the caller, since it took the
-    // request out of its place.
+    // Answers with the current holders. The caller has counted it in unanswered_.
+    void refuse(const LockKey& key, Asking asking);
     void refuse(const LockKey& key, Reply reply);
 
     LockManager& locks_;
@@ -92,7 +114,6 @@ private:
     std::condition_variable_any changed_;
     // All guarded by mutex_:
     bool closed_ = false;
-    std::size_t waiting_ = 0;     // requests
     std::size_t unanswered_ = 0;  // tries of places, and requests that are being refused
     std::uint64_t numbers_ = 0;
     std::unordered_map<LockKey, std::vector<PlacePtr>> lines_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 
 #include <leasehold/lock_manager.hpp>
@@ -21,11 +22,15 @@ struct LockDesk {
                  [](const kit::Visitor&, const leasehold::LockKey& key, leasehold::Mode mode) {
                      return may_be_locked(key, mode);
                  },
-                 {.ttl = life, .max_hold = longest_edit}},
+                 {.ttl = life,
+                  .max_hold = longest_edit,
+                  .waiting_threads = waiting_threads}},
           ttl{life} {}
 
     // The longest time that a page can hold a lock by renewing it.
     static constexpr std::chrono::hours longest_edit{8};
+    // Half of the threads of the web server.
+    static constexpr std::size_t waiting_threads = 32;
 
     leasehold::LockManager locks;
     kit::LockRoutes routes;

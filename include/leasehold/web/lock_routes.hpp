@@ -24,14 +24,22 @@ struct LockRoutesOptions {
     Duration max_hold = std::chrono::hours{8};
 
     // How long one request waits for a lock; a page that wants to wait longer asks again and keeps
-    // its place. The number of requests that wait at once: with answer(), each of them occupies a
-    // thread of your web server.
+    // its place.
     Duration longest_wait = std::chrono::seconds{10};
-    std::size_t waiting = 32;
+    // How many pages can wait at once, in all and of one session. The next one is answered with
+    // 429.
+    std::size_t waiting = 1'000;
+    std::size_t waiting_per_session = 20;
+    // A request that waits in answer(request, who) occupies a thread of your web server: how many
+    // can do so at once, in all and of one session. Others are answered with 429 at once. They keep
+    // their place, and ask every few seconds. Leave at least half of your threads for other
+    // requests; cpp-httplib has 8 if you do not set its new_task_queue.
+    std::size_t waiting_threads = 4;
+    std::size_t waiting_threads_per_session = 2;
     // How long a page keeps its place between two such requests.
     Duration place_kept = std::chrono::seconds{3};
-    // A page that was granted a lock it waited for renews it after a third of its ttl. If it does
-    // not do so within this time more, it has vanished, and the lock is released.
+    // A page that was granted a lock it waited for checks or renews it before half of its ttl is
+    // over. If it does not do so within this time more, it has vanished, and the lock is released.
     Duration sign_of_life = std::chrono::seconds{5};
     // The longest delay that a page which is closed can ask for before its lock is released.
     Duration longest_delay = std::chrono::minutes{1};
