@@ -43,7 +43,8 @@ std::vector<Knock> Knocks::on(const Lease& lease) {
             knocks.push_back(heard.knock);
         }
     }
-    if (knocks.empty()) doors_.erase(door);
+    // Whoever holds the key alone and was not knocked on came after the holders who were.
+    if (knocks.empty() && lease.mode == Mode::exclusive) doors_.erase(door);
     return knocks;
 }
 

@@ -144,6 +144,16 @@ TEST_F(RoutesTest, AKnockReachesTheHolder) {
     EXPECT_TRUE(kim.ask("GET", "Order/1", "", next).body.at("knocks").as_array().empty());
 }
 
+TEST_F(RoutesTest, AKnockReachesEachOfSeveralHolders) {
+    const std::string shared = R"({"owner": "t", "mode": "shared"})";
+    const std::string kims = kim.ask("POST", "PriceList/1", shared).text("lock_id");
+    EXPECT_EQ(Page(routes, {"Park", "s-3"}).ask("POST", "PriceList/1/knock", try_body).status, 202);
+    // This holder came later, and was not asked.
+    const std::string lees = lee.ask("POST", "PriceList/1", shared).text("lock_id");
+    EXPECT_TRUE(lee.ask("GET", "PriceList/1", "", lees).body.at("knocks").as_array().empty());
+    EXPECT_EQ(kim.ask("GET", "PriceList/1", "", kims).body.at("knocks").as_array().size(), 1U);
+}
+
 TEST(RoutesOnABrokenStore, AnswerWithAFault) {
     ManualClock clock;
     auto* store = new FaultyStore{memory_store_on(clock)};
