@@ -63,8 +63,11 @@ Duration delay_in(const web::Request& request, Duration longest) {
                               longest);
 }
 
+// A database's own words name its host and its user, so pages do not get them.
 Response fault_response(const StoreFault& fault) {
-    return problem_response(503, "fault", fault.what(), wire::to_json(fault));
+    const StoreFault shown{fault.effect(), fault.cause(),
+                           "the locks are not available; the log of the application says why"};
+    return problem_response(503, "fault", shown.what(), wire::to_json(shown));
 }
 
 Response unauthorized() {
@@ -118,7 +121,7 @@ public:
         } catch (const BadRequest& bad) {
             response = problem_response(400, "bad_request", bad.what(), {});
         } catch (const StoreFault& fault) {
-            response = fault_response(fault);
+            response = failed(fault);
         }
         if (response) occupant.reply(*std::move(response));
     }
@@ -136,6 +139,11 @@ public:
     [[nodiscard]] const LockRoutesOptions& options() const noexcept { return options_; }
 
 private:
+    Response failed(const StoreFault& fault) const {
+        if (options_.on_fault) options_.on_fault(fault);
+        return fault_response(fault);
+    }
+
     static Response file(const web::Request& request) {
         if (request.method == "GET" || request.method == "HEAD") {
             if (auto found = client_file(request.path())) return *std::move(found);
@@ -188,7 +196,7 @@ private:
                 reply(
                     granted_after_waiting(result_of<Result<Lease>>(std::move(outcome)), got, who));
             } catch (const StoreFault& fault) {
-                reply(fault_response(fault));
+                reply(failed(fault));
             }
         };
         LockOptions waiting = options;

@@ -1,5 +1,9 @@
 #include "web/page.hpp"
 
+#include <mutex>
+
+#include <leasehold/request.hpp>
+
 #include "unit/faulty_store.hpp"
 
 namespace leasehold::testing {
@@ -154,14 +158,41 @@ TEST_F(RoutesTest, AKnockReachesEachOfSeveralHolders) {
     EXPECT_EQ(kim.ask("GET", "PriceList/1", "", kims).body.at("knocks").as_array().size(), 1U);
 }
 
-TEST(RoutesOnABrokenStore, AnswerWithAFault) {
+class BrokenStoreTest : public ::testing::Test {
+protected:
+    [[nodiscard]] bool is_free(const LockKey& key) {
+        const Request ask = Holders{key};
+        Outcome outcome;
+        store->inner().apply({&ask, 1}, {&outcome, 1});
+        return std::get<HolderPage>(outcome).empty();
+    }
+
     ManualClock clock;
-    auto* store = new FaultyStore{memory_store_on(clock)};
+    FaultyStore* store = new FaultyStore{memory_store_on(clock)};
     LockManager locks{std::unique_ptr<Store>{store}};
-    web::LockRoutes routes{locks, [](const auto&...) { return true; }};
+    std::mutex mutex;
+    std::string log;  // guarded by mutex
+    web::LockRoutes routes{locks,
+                           [](const auto&...) { return true; },
+                           {.longest_wait = 60s,
+                            .place_kept = 1h,
+                            .sign_of_life = 1h,
+                            .on_fault = [this](const StoreFault& fault) {
+                                const std::lock_guard lock{mutex};
+                                log += fault.what();
+                            }}};
+    const LockKey order{"Order", "1"};
     const Page kim{routes, {"Kim", "s-1"}};
+};
+
+TEST_F(BrokenStoreTest, AFaultIsInTheLogAndNotInThePage) {
     store->fail(0, Fails::before_effect);
-    EXPECT_EQ(kim.ask("POST", "Order/1", try_body).status, 503);
+    const web::Response failed = kim.send("POST", "Order/1", try_body);
+    EXPECT_EQ(failed.status, 503);
+    EXPECT_FALSE(failed.body.contains("the connection was lost")) << failed.body;
+    EXPECT_TRUE(failed.body.contains(R"("effect":"none")")) << failed.body;
+    const std::lock_guard lock{mutex};
+    EXPECT_EQ(log, "the connection was lost");
     EXPECT_EQ(kim.ask("POST", "Order/1", try_body).status, 201);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <iostream>
 #include <memory>
 
 #include <leasehold/lock_manager.hpp>
@@ -24,7 +25,11 @@ struct LockDesk {
                  },
                  {.ttl = life,
                   .max_hold = longest_edit,
-                  .waiting_threads = waiting_threads}},
+                  .waiting_threads = waiting_threads,
+                  .on_fault =
+                      [](const leasehold::StoreFault& fault) {
+                          std::cerr << "customers: the locks: " << fault.what() << '\n';
+                      }}},
           ttl{life} {}
 
     // The longest time that a page can hold a lock by renewing it.

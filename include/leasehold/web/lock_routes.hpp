@@ -43,6 +43,11 @@ struct LockRoutesOptions {
     Duration sign_of_life = std::chrono::seconds{5};
     // The longest delay that a page which is closed can ask for before its lock is released.
     Duration longest_delay = std::chrono::minutes{1};
+
+    // Called with each fault of the store, for your log: the page is only told that the locks are
+    // not available, because the store's words can name hosts and users. Called on any thread; must
+    // not throw.
+    std::function<void(const StoreFault&)> on_fault{};
 };
 
 // Answers <leasehold-guard> and leasehold.js: takes, checks, renews and releases locks, lets pages
