@@ -190,7 +190,7 @@ private:
             const auto lease = locks_.check(key, *options.lock_id);
             if (lease && !who.owns(*lease)) return refusal_response(Refusal{});
         }
-        if (patience <= Duration::zero()) return granted(locks_.try_lock(key, options), who);
+        if (patience <= Duration::zero()) return granted(take(key, options), who);
         const auto later = [this, who, reply = occupant.reply](Outcome outcome, auto got) {
             try {
                 reply(
@@ -207,7 +207,7 @@ private:
             case WaitingLine::Joined::kept: return ask_again("your place in the line is kept");
             case WaitingLine::Joined::too_many: break;
             case WaitingLine::Joined::no_thread: {
-                const auto lease = locks_.try_lock(key, options);
+                const auto lease = take(key, options);
                 if (lease || lease.error().kind != Refusal::Kind::held) return granted(lease, who);
                 if (!line_.keep_place(std::move(wanted), who)) break;
                 return ask_again("your place in the line is kept");
@@ -221,6 +221,23 @@ private:
         response.headers.emplace_back("Retry-After",
                                       std::to_string(WaitingLine::ask_again.count()));
         return response;
+    }
+
+    // Releases a lease that the store may have granted before it failed, unless the page knows the
+    // lock id: then the page asks again with it.
+    Result<Lease> take(const LockKey& key, LockOptions options) {
+        const bool page_knows_id = options.lock_id.has_value();
+        if (!page_knows_id) options.lock_id = LockId::random();
+        try {
+            return locks_.try_lock(key, options);
+        } catch (const StoreFault&) {
+            if (!page_knows_id) {
+                locks_.submit(Release{.key = key, .lock_id = *options.lock_id}, [](const Outcome&) {
+                    // If the store fails again, the lease expires.
+                });
+            }
+            throw;
+        }
     }
 
     // The session may have ended while the store was asked.

@@ -1,3 +1,4 @@
+#include <leasehold/request.hpp>
 #include <leasehold/web/tab_locks.hpp>
 
 #include <algorithm>
@@ -7,8 +8,7 @@ namespace leasehold::web {
 
 Result<Lease> TabLocks::take(const LockKey& key, Mode mode) {
     const LockId lock_id = LockId::random();
-    auto lease =
-        locks_.try_lock(key, {.owner = owner_, .mode = mode, .ttl = ttl_, .lock_id = lock_id});
+    auto lease = try_lock(key, mode, lock_id);
     if (!lease) return lease;
     // The session may have ended while the store was asked.
     if (visitor_.has_left()) {
@@ -21,6 +21,17 @@ Result<Lease> TabLocks::take(const LockKey& key, Mode mode) {
     // A tab that already had the lock gets its lease back, with the lock id it has.
     if (lease->lock_id == lock_id) taken_.push_back(*lease);
     return lease;
+}
+
+Result<Lease> TabLocks::try_lock(const LockKey& key, Mode mode, LockId lock_id) try {
+    return locks_.try_lock(key, {.owner = owner_, .mode = mode, .ttl = ttl_, .lock_id = lock_id});
+} catch (const StoreFault& fault) {
+    if (fault.effect() == StoreFault::Effect::unknown) {
+        locks_.submit(Release{.key = key, .lock_id = lock_id}, [](const Outcome&) {
+            // If the store fails again, the lease expires.
+        });
+    }
+    throw;
 }
 
 bool TabLocks::has(const LockKey& key, Mode mode) {

@@ -254,6 +254,10 @@ void WaitingLine::answered(const PlacePtr& place, const Outcome& outcome) {
             const Duration in_time = wanted.ttl / 2 + options_.sign_of_life;
             locks_.release_after(*lease, given_up ? Duration::zero() : asking ? in_time : kept);
         }
+    } else if (std::holds_alternative<StoreFault>(outcome)) {
+        locks_.submit(Release{.key = wanted.key, .lock_id = wanted.lock_id}, [](const Outcome&) {
+            // If the store fails again, the lease expires.
+        });
     }
     if (asking) {
         asking->reply(outcome, got);

@@ -30,6 +30,7 @@ namespace leasehold::web {
 //    released when the place would have been given up, unless the page asks again before.
 // 4. A client that closes its connection, and a page that withdraws its try, leaves the line. A
 //    lease that it is granted at that moment is released.
+// 5. A fault of the store ends the place. A lease that it may have been granted is released.
 class WaitingLine {
 public:
     // Whether this wait is the first to get the lease. An owner that holds the key already gets its

@@ -196,5 +196,33 @@ TEST_F(BrokenStoreTest, AFaultIsInTheLogAndNotInThePage) {
     EXPECT_EQ(kim.ask("POST", "Order/1", try_body).status, 201);
 }
 
+TEST_F(BrokenStoreTest, ALockIdThatThePageDoesNotKnowIsReleasedAfterAFault) {
+    store->fail(0, Fails::after_effect);
+    EXPECT_EQ(kim.ask("POST", "Order/1", try_body).status, 503);
+    EXPECT_TRUE(eventually([&] { return is_free(order); }));
+    // A page that knows the lock id asks again with it.
+    const std::string drawn = LockId::random().to_string();
+    store->fail(1, Fails::after_effect);
+    EXPECT_EQ(kim.ask("POST", "Order/1", try_body, drawn).status, 503);
+    EXPECT_FALSE(is_free(order));
+    EXPECT_EQ(kim.ask("POST", "Order/1", try_body, drawn).text("lock_id"), drawn);
+}
+
+TEST_F(BrokenStoreTest, APageThatWithdrawsAfterAFaultIsNotLeftWithTheLock) {
+    const LockId held = LockId::random();
+    const Request take = TryLock{.key = order, .lock_id = held, .owner = "Lee", .ttl = 1h};
+    const Request release = leasehold::Release{.key = order, .lock_id = held};
+    Outcome outcome;
+    store->inner().apply({&take, 1}, {&outcome, 1});
+    const std::string drawn = LockId::random().to_string();
+    EXPECT_EQ(kim.ask("POST", "Order/1", R"({"owner": "t", "wait_ms": 1})", drawn).status, 409);
+    // The page's place is granted the lock, and the answers of the store are lost.
+    store->fail(0, Fails::after_effect, 1'000'000);
+    store->inner().apply({&release, 1}, {&outcome, 1});
+    ASSERT_TRUE(eventually([&] { return !is_free(order); }));
+    EXPECT_EQ(kim.ask("DELETE", "Order/1", "", drawn).status, 503);
+    EXPECT_TRUE(eventually([&] { return is_free(order); }));
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -108,6 +108,14 @@ TEST_F(SessionsTest, WhoHasSignedOutIsNotLeftWithALock) {
     EXPECT_TRUE(is_free("3"));
 }
 
+TEST_F(SessionsTest, ATabIsNotLeftWithALockWhoseGrantItNeverLearntOf) {
+    const web::Visitor kim{"Kim", "s-1"};
+    web::TabLocks tab{locks, kim, "t", 1min};
+    store->fail(0, Fails::after_effect);
+    EXPECT_THROW((void)tab.take({"Order", "1"}, Mode::exclusive), StoreFault);
+    EXPECT_TRUE(eventually([&] { return is_free("1"); }));
+}
+
 TEST(RandomToken, IsRandomAndComparedInConstantTime) {
     EXPECT_EQ(web::random_token(8).size(), 16U);
     EXPECT_NE(web::random_token(8), web::random_token(8));

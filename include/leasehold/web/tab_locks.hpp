@@ -24,6 +24,8 @@ public:
     [[nodiscard]] const Visitor& visitor() const noexcept { return visitor_; }
     [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
 
+    // After a StoreFault the lock is not held, even if the store granted it and the answer was
+    // lost.
     [[nodiscard]] Result<Lease> take(const LockKey& key, Mode mode);
     // Whether this tab already has the lock, in that mode.
     [[nodiscard]] bool has(const LockKey& key, Mode mode);
@@ -39,6 +41,8 @@ public:
     void give_back() noexcept;
 
 private:
+    [[nodiscard]] Result<Lease> try_lock(const LockKey& key, Mode mode, LockId lock_id);
+
     LockManager& locks_;
     const Visitor visitor_;
     const std::string owner_;
