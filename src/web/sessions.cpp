@@ -1,3 +1,4 @@
+#include <leasehold/web/lock_routes.hpp>
 #include <leasehold/web/sessions.hpp>
 
 #include <sys/random.h>
@@ -17,6 +18,13 @@ constexpr std::size_t secret_bytes = 32;
 constexpr std::size_t name_bytes = 4;
 constexpr std::chrono::seconds between_sweeps{1};
 
+// A page that nobody looks at still waits for locks and checks them, but <leasehold-guard> renews a
+// lock only while its user is at work.
+bool is_work_of_a_person(const Request& request) {
+    if (LockRoutes::serves(request.path())) return request.method == "PATCH";
+    return request.method != "GET" && request.method != "HEAD";
+}
+
 }  // namespace
 
 class Sessions::State {
@@ -28,7 +36,9 @@ public:
 
     ~State() {
         sweeper_ = {};
+        end(std::exchange(to_be_ended_, {}));
         for (auto& [token, entry] : entries_) entry.session->locks.keep();
+        for (const LivePtr& session : to_be_ended_) session->locks.keep();
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -39,7 +49,7 @@ public:
         visitor.leaves_when(left);
         auto session = std::make_shared<Live>(locks_, std::move(visitor), std::move(left));
         const std::scoped_lock lock{mutex_};
-        if (entries_.size() >= options_.most) {
+        if (entries_.size() + to_be_ended_.size() >= options_.most) {
             session->locks.keep();  // it has none
             return nullptr;
         }
@@ -82,7 +92,7 @@ public:
         end(std::move(ended));
     }
 
-    void sweep() {
+    void sweep(const std::stop_token& stop = {}) {
         std::vector<LivePtr> ended;
         {
             const std::scoped_lock lock{mutex_};
@@ -93,7 +103,7 @@ public:
                 return true;
             });
         }
-        end(std::move(ended));
+        end(std::move(ended), stop);
     }
 
 private:
@@ -117,16 +127,20 @@ private:
         return options_.clock() - entry.used_at > options_.timeout;
     }
 
-    // Retries sessions whose locks could not be released, because a save guarded them or the store
-    // did not answer. In the end the locks expire.
-    void end(std::vector<LivePtr> sessions) {
+    // A session whose locks could not be released is tried again by the next sweep: a save may have
+    // guarded them. After a fault of the store the other sessions wait for that sweep, too. In the
+    // end the locks expire.
+    void end(std::vector<LivePtr> sessions, const std::stop_token& stop = {}) {
+        for (const LivePtr& session : sessions) *session->left = true;
+        bool store_answers = true;
         for (LivePtr& session : sessions) {
-            *session->left = true;
             bool ended = false;
-            try {
-                ended = session->locks.end().has_value();
-            } catch (const StoreFault&) {
-                ended = false;
+            if (store_answers && !stop.stop_requested()) {
+                try {
+                    ended = session->locks.end().has_value();
+                } catch (const StoreFault&) {
+                    store_answers = false;
+                }
             }
             if (ended) {
                 session->locks.keep();  // there is nothing left to release
@@ -142,7 +156,7 @@ private:
         while (!stop.stop_requested()) {
             changed_.wait_for(lock, stop, between_sweeps, [] { return false; });
             lock.unlock();
-            sweep();
+            sweep(stop);
             lock.lock();
         }
     }
@@ -169,7 +183,7 @@ std::shared_ptr<const SignedIn> Sessions::find(std::string_view token) {
 std::optional<Visitor> Sessions::visitor(const Request& request) {
     const auto person = find(request.cookie("session"));
     if (!person) return std::nullopt;
-    if (request.method != "GET") touch(*person);
+    if (is_work_of_a_person(request)) touch(*person);
     return person->visitor;
 }
 void Sessions::touch(const SignedIn& session) {

@@ -53,12 +53,21 @@ TEST_F(SessionsTest, ATimeoutReleasesThemToo) {
     sessions.touch(*kim);
     passed = 58min;
     const web::Headers cookie{{"Cookie", "session=" + kim->token}};
-    EXPECT_EQ(sessions.visitor({.method = "PATCH", .headers = cookie})->user(), "Kim");
+    EXPECT_EQ(sessions.visitor({.method = "POST", .headers = cookie})->user(), "Kim");
     EXPECT_FALSE(sessions.visitor({}));
     passed = 87min;
+    const auto ask = [&](const char* method) {
+        return sessions.visitor(
+            {.method = method, .target = "/v1/locks/Order/1?x", .headers = cookie});
+    };
+    EXPECT_TRUE(ask("PATCH")) << "its user is at work";
+    passed = 116min;
+    // A page waits and checks without its user.
+    EXPECT_TRUE(ask("POST"));
+    EXPECT_TRUE(ask("GET"));
     EXPECT_TRUE(sessions.visitor({.method = "GET", .headers = cookie}));
     EXPECT_EQ(sessions.find(kim->token), kim);
-    passed = 90min;
+    passed = 119min;
     EXPECT_FALSE(sessions.visitor({.headers = cookie}));
     EXPECT_EQ(sessions.find(kim->token), nullptr);
     sessions.sweep();
@@ -73,6 +82,32 @@ TEST_F(SessionsTest, AReleaseThatFailsIsTriedAgain) {
     sessions.sign_out(*kim);
     sessions.sweep();
     EXPECT_TRUE(eventually([&] { return is_free("1"); }));
+}
+
+TEST_F(SessionsTest, SessionsThatHoldLocksAfterTheirEndCount) {
+    web::Sessions sessions{locks, options};
+    const auto kim = sessions.sign_in("Kim");
+    EXPECT_TRUE(sessions.sign_in("Lee"));
+    EXPECT_TRUE(take(*kim, "1"));
+    store->fail(0, Fails::before_effect, 1'000'000);
+    sessions.sign_out(*kim);
+    EXPECT_EQ(sessions.find(kim->token), nullptr);
+    EXPECT_EQ(sessions.sign_in("Park"), nullptr);
+    store->heal();
+    EXPECT_TRUE(eventually([&] { return sessions.sign_in("Park") != nullptr; }));
+    EXPECT_TRUE(is_free("1"));
+}
+
+TEST_F(SessionsTest, AShutdownReleasesTheLocksOfThoseWhoHaveSignedOut) {
+    {
+        web::Sessions sessions{locks, options};
+        const auto kim = sessions.sign_in("Kim");
+        EXPECT_TRUE(take(*kim, "1"));
+        store->fail(0, Fails::before_effect, 1'000'000);
+        sessions.sign_out(*kim);
+        store->heal();
+    }
+    EXPECT_TRUE(is_free("1"));
 }
 
 TEST_F(SessionsTest, AShutdownKeepsTheLocksUnlessAsked) {

@@ -25,6 +25,7 @@ struct SignedIn {
 struct SessionsOptions {
     // A session that nobody uses for this time ends.
     Duration timeout = std::chrono::minutes{30};
+    // Those included that have ended and whose locks the store has not released yet.
     std::size_t most = 10'000;
     std::function<SteadyClock::time_point()> clock = SteadyClock::now;
 };
@@ -47,8 +48,9 @@ public:
     [[nodiscard]] std::shared_ptr<const SignedIn> sign_in(std::string user);
     // Null if there is no such session or it has ended.
     [[nodiscard]] std::shared_ptr<const SignedIn> find(std::string_view token);
-    // The visitor with the cookie `session`; nothing if nobody is signed in. Every request but GET
-    // is a sign that the person is at work, and keeps the session alive.
+    // The visitor with the cookie `session`; nothing if nobody is signed in. A request that is a
+    // sign of a person at work keeps the session alive: the renewal of a lock (PATCH), and outside
+    // of LockRoutes every request but GET and HEAD.
     [[nodiscard]] std::optional<Visitor> visitor(const Request& request);
     // Keeps the session alive: the person does something.
     void touch(const SignedIn& session);
