@@ -47,9 +47,10 @@ std::string Request::query(std::string_view name) const {
     return form_field(std::string_view{target}.substr(question + 1), name);
 }
 
-std::string set_cookie(std::string_view name, std::string_view value) {
+std::string set_cookie(std::string_view name, std::string_view value, CookieFor connections) {
     std::string text{name};
     text.append("=").append(value).append("; Path=/; HttpOnly; SameSite=Lax");
+    if (connections == CookieFor::https) text.append("; Secure");
     if (value.empty()) text.append("; Max-Age=0");
     return text;
 }

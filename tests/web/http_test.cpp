@@ -25,8 +25,11 @@ TEST(WebRequest, ReadsHeadersCookiesAndTheQuery) {
 }
 
 TEST(WebRequest, HelpsWithCookiesAndHtml) {
-    EXPECT_EQ(set_cookie("session", "1f"), "session=1f; Path=/; HttpOnly; SameSite=Lax");
-    EXPECT_EQ(set_cookie("session", ""), "session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+    EXPECT_EQ(set_cookie("session", "1f"), "session=1f; Path=/; HttpOnly; SameSite=Lax; Secure");
+    EXPECT_EQ(set_cookie("session", "1f", CookieFor::any_http),
+              "session=1f; Path=/; HttpOnly; SameSite=Lax");
+    EXPECT_EQ(set_cookie("session", "", CookieFor::any_http),
+              "session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
     EXPECT_EQ(escape_html(R"(<a href="x">&'</a>)"),
               "&lt;a href=&quot;x&quot;&gt;&amp;&#39;&lt;/a&gt;");
     EXPECT_EQ(form_field("a=1&name=A%26B&name=C", "name"), "A&B");

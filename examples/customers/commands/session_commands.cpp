@@ -8,7 +8,8 @@ namespace customers {
 web::Response SignOut::process(Visit& visit) {
     visit.sessions.sign_out(visit.session);
     auto response = web::see_other("/sign-in");
-    response.headers.emplace_back("Set-Cookie", kit::set_cookie(web::session_cookie, ""));
+    response.headers.emplace_back(
+        "Set-Cookie", kit::set_cookie(web::session_cookie, "", kit::CookieFor::any_http));
     return response;
 }
 

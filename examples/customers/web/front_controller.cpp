@@ -43,8 +43,9 @@ Response FrontController::handle(Request request) {
     try {
         Response response = answer(request);
         if (request.query.has("lang")) {
-            response.headers.emplace_back("Set-Cookie",
-                                          kit::set_cookie("lang", code_of(request.language())));
+            response.headers.emplace_back(
+                "Set-Cookie",
+                kit::set_cookie("lang", code_of(request.language()), kit::CookieFor::any_http));
         }
         return response;
     } catch (const leasehold::BadRequest&) {
@@ -135,7 +136,8 @@ Response FrontController::sign_in(const Request& request) {
             response = run(std::move(route.command), again, *session);
         }
     }
-    response.headers.emplace_back("Set-Cookie", kit::set_cookie(session_cookie, session->token));
+    response.headers.emplace_back(
+        "Set-Cookie", kit::set_cookie(session_cookie, session->token, kit::CookieFor::any_http));
     return response;
 }
 

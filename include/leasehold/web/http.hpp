@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -42,9 +43,17 @@ struct Response {
     std::function<void()> if_unsent{};
 };
 
-// "name=value; Path=/; HttpOnly; SameSite=Lax", for a header Set-Cookie. An empty value deletes the
-// cookie.
-[[nodiscard]] std::string set_cookie(std::string_view name, std::string_view value);
+// Which connections a browser sends a cookie on.
+enum class CookieFor : std::uint8_t {
+    https,     // "Secure"
+    any_http,  // also without encryption: for development, and for networks that you trust
+};
+
+// "name=value; Path=/; HttpOnly; SameSite=Lax; Secure", for a header Set-Cookie. An empty value
+// deletes the cookie. If TLS ends at a proxy in front of your application, the browser still sees
+// https, so the default is right.
+[[nodiscard]] std::string set_cookie(std::string_view name, std::string_view value,
+                                     CookieFor connections = CookieFor::https);
 
 // A field of a form that was sent as application/x-www-form-urlencoded, decoded; empty if it was
 // not sent or is not well-formed.
