@@ -172,6 +172,25 @@ TEST_P(Expiry, MaxHoldBoundsTheFirstTtlAndEndlessLeasesToo) {
               endless.granted_at + 30min);
 }
 
+TEST_P(Expiry, ARequestCanAskForALowerMaxHold) {
+    const auto locks = manager({.max_hold = 1h});
+    const LockOptions options{.owner = "alice", .ttl = 20min, .max_hold = 30min};
+    const Lease lease = must(locks->try_lock(key_, options));
+    EXPECT_EQ(lease.expires_at, lease.granted_at + 20min);
+    let_pass(15min);
+    const auto lives_for = [](const Lease& one) { return one.expires_at - one.granted_at; };
+    EXPECT_EQ(lives_for(must(locks->try_lock(key_, options))), 30min);
+    EXPECT_EQ(lives_for(must(locks->renew(key_, lease.lock_id, 20min, 30min))), 30min);
+    // It is not kept with the lease: a later request may ask for more, up to the limit.
+    EXPECT_EQ(lives_for(must(locks->renew(lease.lock_id, 2h, 2h))), 1h);
+
+    const std::vector<Lease> several = must(
+        locks->try_lock_all({{"Order", "2"}, {"Order", "3"}}, {.ttl = 50min, .max_hold = 40min}));
+    for (const Lease& one : several) EXPECT_EQ(lives_for(one), 40min);
+    const LockOptions waiting{.ttl = 50min, .max_hold = 40min};
+    EXPECT_EQ(lives_for(must(locks->lock_for({"Order", "4"}, 1min, waiting))), 40min);
+}
+
 TEST_P(Expiry, ANewGrantOfTheSameOwnerStartsItsHoldAnew) {
     const auto locks = manager({.max_hold = 30min});
     (void)must(locks->try_lock(key_, {.owner = "alice", .ttl = 30min}));
