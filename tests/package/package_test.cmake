@@ -277,8 +277,9 @@ run("${CMAKE_CURRENT_LIST_DIR}/headers" "${prefix}/include")
 message(STATUS "${output}")
 
 # Component by component.
-use(components "${STORES};memory;asio")
+use(components "${STORES};memory;asio;web")
 expect("${output}" "asio: locked")
+expect("${output}" "web: answered")
 foreach(store IN LISTS STORES)
     expect("${output}" "${store}: l")
 endforeach()

@@ -27,6 +27,10 @@
 #ifdef WITH_ETCD
 #include <leasehold/stores/etcd.hpp>
 #endif
+#ifdef WITH_WEB
+#include <leasehold/stores/memory.hpp>
+#include <leasehold/web/lock_routes.hpp>
+#endif
 #ifdef WITH_ASIO
 #include <leasehold/asio.hpp>
 #include <leasehold/stores/memory.hpp>
@@ -75,6 +79,19 @@ template <class Open>
     }
     throw std::runtime_error{std::string{name} + " found a server"};
 }
+
+#ifdef WITH_WEB
+void use_web() {
+    leasehold::LockManager locks{leasehold::memory::open()};
+    leasehold::web::LockRoutes routes{locks, [](const auto&...) { return true; }};
+    const auto file = routes.answer("GET", "/client/leasehold-guard.js", {}, {}, {});
+    const auto taken =
+        routes.answer("POST", "/v1/locks/Order/1", {{"Content-Type", "application/json"}},
+                      R"({"owner": "tab"})", leasehold::web::Visitor{"consumer", "session"});
+    if (file.status != 200 || taken.status != 201) throw std::runtime_error{"not answered"};
+    std::printf("web: answered\n");
+}
+#endif
 
 #ifdef WITH_ASIO
 void use_asio() {
@@ -131,6 +148,9 @@ int main() {
         expect_no_server("mysql", [] {
             return leasehold::mysql::open({.port = 1, .user = "nobody", .database = "none"});
         });
+#endif
+#ifdef WITH_WEB
+        use_web();
 #endif
 #ifdef WITH_ASIO
         use_asio();
