@@ -4,6 +4,7 @@
 #include <cctype>
 #include <optional>
 
+#include "core/text.hpp"
 #include "web/percent.hpp"
 
 namespace leasehold::web {
@@ -53,6 +54,48 @@ std::string set_cookie(std::string_view name, std::string_view value, CookieFor 
     if (connections == CookieFor::https) text.append("; Secure");
     if (value.empty()) text.append("; Max-Age=0");
     return text;
+}
+
+bool is_from_another_site(const Request& request) {
+    if (const std::string_view site = request.header("Sec-Fetch-Site"); !site.empty()) {
+        return site != "same-origin" && site != "none";
+    }
+    // Browsers that do not send it name the origin of a POST.
+    const std::string_view origin = request.header("Origin");
+    if (origin.empty()) return false;
+    const std::size_t host = origin.find("://");
+    return host == std::string_view::npos || origin.substr(host + 3) != request.header("Host");
+}
+
+bool is_for_host(const Request& request, std::span<const std::string> hosts) {
+    const std::string_view host = request.header("Host");
+    // The port follows the last colon, unless that colon is part of an IPv6 address.
+    const std::size_t colon = host.rfind(':');
+    const bool has_port =
+        colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos;
+    return std::ranges::find(hosts, has_port ? host.substr(0, colon) : host) != hosts.end();
+}
+
+std::string encode_url(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain =
+            byte < 0x80U && (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.');
+        if (plain) {
+            encoded += c;
+        } else {
+            encoded.append({'%', digits[byte >> 4U], digits[byte & 0xFU]});
+        }
+    }
+    return encoded;
+}
+
+std::optional<std::string> decode_url(std::string_view text) {
+    auto decoded = decode_percent(text);
+    if (decoded && text_problem("a URL", *decoded, decoded->size(), Lines::one)) return {};
+    return decoded;
 }
 
 std::string form_field(std::string_view form, std::string_view name) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -54,6 +56,19 @@ enum class CookieFor : std::uint8_t {
 // https, so the default is right.
 [[nodiscard]] std::string set_cookie(std::string_view name, std::string_view value,
                                      CookieFor connections = CookieFor::https);
+
+// Whether a browser says that a page of another site sent this request. Refuse it then, unless it
+// is a GET: somebody who is signed in here may have been lured there.
+[[nodiscard]] bool is_from_another_site(const Request& request);
+// Whether the request names one of these hosts, with any port. Refuse it otherwise: another site
+// may let its name point to your application, and its pages then count as yours (DNS rebinding).
+[[nodiscard]] bool is_for_host(const Request& request, std::span<const std::string> hosts);
+
+// A part of a path or a query, with every character as %XX that could mean something there.
+[[nodiscard]] std::string encode_url(std::string_view text);
+// The other way round. Nothing if it is not encoded like that, or if it is not UTF-8 or has control
+// characters in it.
+[[nodiscard]] std::optional<std::string> decode_url(std::string_view text);
 
 // A field of a form that was sent as application/x-www-form-urlencoded, decoded; empty if it was
 // not sent or is not well-formed.
