@@ -84,16 +84,16 @@ bool is_saved_already(const Visit& visit, const web::Fields& typed, const web::F
                       const Revision& revision) {
     const auto opened = web::integer_from(typed.get("version"));
     return opened && revision.version == *opened + 1 &&
-           revision.changed_by == visit.session.visitor.user() && web::changes(now, typed).empty();
+           revision.changed_by == visit.session.visitor.user() && kit::changes(now, typed).empty();
 }
 
 void tell_changes(web::pages::Form& form, const web::Fields& now, const Revision& revision) {
-    form.setback->changes = web::changes(form.loaded, now);
+    form.setback->changes = kit::changes(form.loaded, now);
     form.setback->changed_by = revision.changed_by;
     form.setback->changed_at = revision.changed_at;
     // The holder of the lock has now seen the changes, and may decide.
     if (!form.lock) return;
-    form.filled = web::merged(form.loaded, form.filled, now);
+    form.filled = kit::merged(form.loaded, form.filled, now);
     form.loaded = now;
 }
 

@@ -5,7 +5,7 @@ namespace customers {
 web::Response TransactionalCommand::process(Visit& visit) {
     try {
         web::Response response = command_->process(visit);
-        if (response.is_success()) {
+        if (response.status < 400) {
             visit.work.commit();
         } else {
             visit.work.roll_back();

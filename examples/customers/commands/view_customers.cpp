@@ -27,7 +27,7 @@ web::Response ListMarks::process(Visit& visit) {
     for (const leasehold::Holder& holder : edited_customers(visit)) {
         marks[holder.key.id()] = kit::user_of(holder.owner);
     }
-    return {.body = boost::json::serialize(marks), .content_type = "application/json"};
+    return {.body = boost::json::serialize(marks)};
 }
 
 web::Response ViewCustomer::process(Visit& visit) {

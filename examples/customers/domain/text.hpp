@@ -15,9 +15,6 @@ inline constexpr std::size_t longest_note = 2'000;
     return length_of(text) <= longest_line;
 }
 
-// Whether it is UTF-8 without control characters other than tab and line ends.
-[[nodiscard]] bool is_clean(std::string_view text);
-
 // Without spaces at either end, and with "\n" at the end of every line.
 [[nodiscard]] std::string tidy(std::string_view text);
 

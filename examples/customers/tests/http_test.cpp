@@ -8,7 +8,6 @@
 #include "person.hpp"
 #include "support/process.hpp"
 #include "web/http_server.hpp"
-#include "web/percent.hpp"
 
 // What only a real connection shows. On SQLite: nothing here depends on the database.
 namespace customers::testing {
@@ -124,7 +123,7 @@ TEST_F(HttpTest, WrongMethodsAndUnknownPathsAreSaidSo) {
 
 TEST_F(HttpTest, HostileNamesAreOnlyText) {
     const std::string hostile = R"("><script>alert(1)</script><img src=x onerror='alert(2)'>{}{0})";
-    const auto kim = sign_in(web::encode_percent("Kim <b>\"{}"));
+    const auto kim = sign_in(leasehold::web::encode_url("Kim <b>\"{}"));
     const std::string token = form_token(kim);
     const auto form = client().Post("/customers/1/edit", kim, "form_token=" + token, form_type);
     Page page{.status = form->status, .body = form->body};

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "application.hpp"
-#include "web/fields.hpp"
+#include "web/http.hpp"
 
 namespace customers::testing {
 

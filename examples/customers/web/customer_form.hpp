@@ -3,7 +3,7 @@
 #include <string>
 
 #include "domain/customer.hpp"
-#include "web/fields.hpp"
+#include "web/http.hpp"
 
 namespace customers::web {
 

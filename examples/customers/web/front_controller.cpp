@@ -2,8 +2,6 @@
 
 #include <leasehold/errors.hpp>
 
-#include <algorithm>
-
 #include "commands/transactional_command.hpp"
 #include "domain/text.hpp"
 #include "web/routes.hpp"
@@ -12,19 +10,6 @@ namespace customers::web {
 namespace {
 
 constexpr std::size_t longest_name = 40;
-
-// Browsers say where a request comes from. A request without these fields was not
-// sent across sites by a browser.
-bool is_from_elsewhere(const Request& request) {
-    if (request.method == "GET" || request.method == "HEAD") return false;
-    if (const std::string site = request.header("Sec-Fetch-Site"); !site.empty()) {
-        return site != "same-origin" && site != "none";
-    }
-    const std::string origin = request.header("Origin");
-    if (origin.empty()) return false;
-    const std::size_t host = origin.find("://");
-    return host == std::string::npos || origin.substr(host + 3) != request.header("Host");
-}
 
 // Where the work that a session's end interrupted goes on.
 std::string continued(const std::string& path) {
@@ -63,12 +48,13 @@ Response FrontController::handle(Request request) {
 }
 
 Response FrontController::answer(Request& request) {
-    if (!is_for_us(request)) {
+    const kit::Request plain = request.kit_request();
+    if (!hosts_.empty() && !kit::is_for_host(plain, hosts_)) {
         return pages::problem(viewer_for(request, nullptr), 421, "Wrong address",
                               "This server does not have that name.");
     }
     if (const Response* file = files_.find(request.path)) return *file;
-    if (is_from_elsewhere(request)) {
+    if (request.method != "GET" && request.method != "HEAD" && kit::is_from_another_site(plain)) {
         return pages::problem(viewer_for(request, nullptr), 403, "Request refused",
                               "This request came from another site.");
     }
@@ -80,15 +66,6 @@ Response FrontController::answer(Request& request) {
     return command(request, *session);
 }
 
-bool FrontController::is_for_us(const Request& request) const {
-    if (hosts_.empty()) return true;
-    const std::string host = request.header("Host");
-    // The port follows the last colon, unless that colon is part of an IPv6 address.
-    const std::size_t colon = host.rfind(':');
-    const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
-    return std::ranges::find(hosts_, has_port ? host.substr(0, colon) : host) != hosts_.end();
-}
-
 // The web kit answers the <leasehold-guard> of our pages. An address is its customer.
 Response FrontController::answer_guard(Request& request) {
     constexpr std::string_view address = "/v1/locks/Address/";
@@ -98,13 +75,8 @@ Response FrontController::answer_guard(Request& request) {
     const auto session = sessions_.find(request.cookie(session_cookie));
     // A page that renews its lock has somebody at work in it.
     if (session && request.method == "PATCH") sessions_.touch(*session);
-    auto answer = desk_.routes.answer(request.kit_request(),
-                                      session ? std::optional{session->visitor} : std::nullopt);
-    return {.status = answer.status,
-            .body = std::move(answer.body),
-            .content_type = std::move(answer.content_type),
-            .headers = std::move(answer.headers),
-            .if_unsent = std::move(answer.if_unsent)};
+    return desk_.routes.answer(request.kit_request(),
+                               session ? std::optional{session->visitor} : std::nullopt);
 }
 
 Response FrontController::answer_stranger(const Request& request) const {

@@ -27,7 +27,6 @@ public:
 
 private:
     [[nodiscard]] Response answer(Request& request);
-    [[nodiscard]] bool is_for_us(const Request& request) const;
     [[nodiscard]] Response answer_guard(Request& request);
     [[nodiscard]] Response answer_stranger(const Request& request) const;
     [[nodiscard]] Response sign_in(const Request& request);

@@ -4,7 +4,6 @@
 
 #include <leasehold/web/sessions.hpp>
 
-#include "web/percent.hpp"
 #include "web/segments.hpp"
 
 namespace customers::web {
@@ -26,7 +25,7 @@ leasehold::web::Request Request::kit_request() const {
     std::string target;
     for (const std::string& part :
          segments_of(path.substr(std::min<std::size_t>(path.size(), 1)))) {
-        target += '/' + encode_percent(part);
+        target += '/' + leasehold::web::encode_url(part);
     }
     if (const std::string fields = query.print(); !fields.empty()) target += '?' + fields;
     return {.method = method, .target = std::move(target), .headers = headers, .body = body};
@@ -46,7 +45,7 @@ std::string Request::tab() const {
 }
 
 Response see_other(std::string location) {
-    Response response{.status = 303, .body = {}};
+    Response response{.status = 303};
     response.headers.emplace_back("Location", std::move(location));
     return response;
 }

@@ -1,17 +1,19 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <leasehold/web/fields.hpp>
 #include <leasehold/web/http.hpp>
 
-#include "web/fields.hpp"
 #include "web/language.hpp"
 
-// Requests and responses as the commands see them, independent of the web framework.
+// Requests as the commands see them, independent of the web framework.
 namespace customers::web {
+
+using leasehold::web::Fields;
+using leasehold::web::Response;
 
 inline constexpr std::string_view session_cookie = "customers_session";
 
@@ -32,17 +34,6 @@ struct Request {
     [[nodiscard]] Language language() const;
     // The name of the tab that asks.
     [[nodiscard]] std::string tab() const;
-};
-
-struct Response {
-    int status = 200;
-    std::string body{};
-    std::string content_type = "text/html; charset=utf-8";
-    leasehold::web::Headers headers{};
-    std::function<void()> if_unsent{};  // as in the web kit
-
-    // Whether the command succeeded.
-    [[nodiscard]] bool is_success() const { return status < 400; }
 };
 
 // After a POST: go there and look.

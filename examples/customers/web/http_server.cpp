@@ -5,9 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "domain/text.hpp"
 #include "web/language.hpp"
-#include "web/percent.hpp"
 
 namespace customers::web {
 namespace {
@@ -41,12 +39,7 @@ const httplib::Headers& headers_of_everything() {
 
 void reply(httplib::Response& to, const Response& response) {
     to.headers = headers_of_everything();
-    leasehold::web::send({.status = response.status,
-                          .content_type = response.content_type,
-                          .headers = response.headers,
-                          .body = response.body,
-                          .if_unsent = response.if_unsent},
-                         to);
+    leasehold::web::send(response, to);
     if (!to.has_header("Cache-Control")) to.set_header("Cache-Control", "no-store");
 }
 
@@ -54,7 +47,7 @@ void reply(httplib::Response& to, const Response& response) {
 void refuse(const httplib::Request& from, httplib::Response& to, int status,
             std::string_view english) {
     const std::string text{in(language_of(from.get_header_value("Accept-Language")), english)};
-    reply(to, {.status = status, .body = text + '\n', .content_type = "text/plain; charset=utf-8"});
+    reply(to, {.status = status, .content_type = "text/plain; charset=utf-8", .body = text + '\n'});
 }
 
 bool is_form(const httplib::Request& from) {
@@ -63,16 +56,15 @@ bool is_form(const httplib::Request& from) {
 
 // Nothing where the request is not well-formed.
 std::optional<Request> read(const httplib::Request& from, std::string body) {
-    Request request{.method = from.method};
+    Request request{.method = from.method, .headers = leasehold::web::request_from(from).headers};
     const std::string_view target = from.target;
     const std::size_t question = target.find('?');
-    auto path = decode_percent(target.substr(0, question));
+    auto path = leasehold::web::decode_url(target.substr(0, question));
     auto query =
         Fields::parse(question == std::string_view::npos ? "" : target.substr(question + 1));
-    if (!path || !is_clean(*path) || !query) return std::nullopt;
+    if (!path || !query) return std::nullopt;
     request.path = *std::move(path);
     request.query = *std::move(query);
-    for (const auto& [name, value] : from.headers) request.headers.emplace_back(name, value);
     if (is_form(from)) {
         auto form = Fields::parse(body);
         if (!form) return std::nullopt;

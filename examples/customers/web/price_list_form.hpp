@@ -4,7 +4,7 @@
 #include <string>
 
 #include "domain/price_list.hpp"
-#include "web/fields.hpp"
+#include "web/http.hpp"
 
 namespace customers::web {
 

@@ -1,9 +1,10 @@
 #include "database/mariadb/url.hpp"
 
+#include <leasehold/web/http.hpp>
+
 #include <charconv>
 
 #include "database/connection.hpp"
-#include "web/percent.hpp"
 
 namespace customers::database::mariadb {
 namespace {
@@ -16,7 +17,7 @@ std::string_view take_until(std::string_view& text, char separator) {
 }
 
 std::string decoded(std::string_view text) {
-    return web::decode_percent(text).value_or(std::string{text});
+    return leasehold::web::decode_url(text).value_or(std::string{text});
 }
 
 }  // namespace

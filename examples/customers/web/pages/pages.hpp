@@ -11,7 +11,6 @@
 #include "domain/counter.hpp"
 #include "domain/customer.hpp"
 #include "domain/price_list.hpp"
-#include "web/changes.hpp"
 #include "web/http.hpp"
 
 // What people see. One function for each page; everything in them is escaped by html().
@@ -39,9 +38,9 @@ struct PageLock {
 
 // Work that was not saved: what was typed is in the form again.
 struct Setback {
-    std::string_view reason{};      // one sentence
-    std::vector<Change> changes{};  // by others, since the form was loaded
-    std::string changed_by{};       // who did
+    std::string_view reason{};                      // one sentence
+    std::vector<leasehold::web::Change> changes{};  // by others, since the form was loaded
+    std::string changed_by{};                       // who did
     std::string changed_at{};
     std::vector<leasehold::Holder> holders{};  // who has the lock now
 };

@@ -2,6 +2,7 @@
 
 #include "web/pages/parts.hpp"
 
+#include "web/labels.hpp"
 #include "web/paths.hpp"
 
 namespace customers::web::pages {
@@ -20,7 +21,7 @@ Html navigation(const Viewer& viewer) {
                 in(language, "Sign out"));
 }
 
-Html row_of(Language language, const Change& change, const std::string& typed) {
+Html row_of(Language language, const leasehold::web::Change& change, const std::string& typed) {
     const auto shown = [](const std::string& text) { return text.empty() ? "–" : text; };
     return html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                 label_of(language, change.field), shown(change.before), shown(change.after),
@@ -56,7 +57,7 @@ Response page(const Viewer& viewer, std::string_view title, const Html& body, in
         navigation(viewer), body, viewer.user.empty() ? "/sign-in" : "/customers",
         language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
         language == Language::korean ? "English" : "한국어");
-    return {.status = status, .body = whole.text()};
+    return {.status = status, .content_type = "text/html; charset=utf-8", .body = whole.text()};
 }
 
 Html session_fields(const Viewer& viewer) {
@@ -159,7 +160,7 @@ Html setback(const Viewer& viewer, const Form& form) {
         body += html("<p>{}</p>\n", in(language, "Nobody has changed it since you opened it."));
     } else {
         Html rows;
-        for (const Change& change : setback.changes) {
+        for (const auto& change : setback.changes) {
             rows += row_of(language, change, form.filled.get(change.field));
         }
         body += html(

@@ -1,3 +1,4 @@
+#include "web/labels.hpp"
 #include "web/pages/parts.hpp"
 
 namespace customers::web::pages {
