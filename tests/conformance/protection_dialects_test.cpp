@@ -477,6 +477,34 @@ TEST_P(InnodbProtection, AHandlerOfAnotherRoutineCannotKeepARefusedWrite) {
     }
 }
 
+// Nobody can have leased a key that the server has not counted up yet.
+TEST_P(InnodbProtection, AHandlerCannotKeepARowThatNeedsALease) {
+    run("create table counted (id integer auto_increment primary key, text varchar(40))");
+    run("insert into counted values (1, 'old')");
+    (void)harness().protection()->protect(
+        {.name = "counted", .key = "Counted/{id}", .unleased = ProtectedTable::Unleased::refused});
+    for (const std::string write :
+         {"insert into counted (text) values ('hacked')",
+          "insert into counted values (null, 'hacked')", "insert into counted values (0, 'hacked')",
+          "insert into counted values (5, 'hacked')", "replace into counted values (1, 'hacked')",
+          "update counted set id = 5", "delete from counted"}) {
+        EXPECT_TRUE(refuses(write, "needs a lease")) << write;
+        run("create function evil() returns int deterministic modifies sql data begin declare "
+            "continue handler for sqlexception begin end; " +
+            write + "; return 1; end");
+        run("select evil()");
+        run("drop function evil");
+        EXPECT_EQ(run("select * from counted"), (CallerTransaction::Rows{{"1", "old"}})) << write;
+    }
+    const LockKey next{"Counted", "7"};
+    const Lease alice = must(locks().try_lock(next, {.owner = "alice"}));
+    run("start transaction");
+    (void)app_->guard_in_sql(next, alice.lock_id.to_string());
+    run("insert into counted values (7, 'new')");
+    run("commit");
+    EXPECT_EQ(run("select max(id) from counted").front().front(), "7");
+}
+
 TEST_P(InnodbProtection, JudgesTheKeyThatARowFinallyGets) {
     run("create table notes (id integer not null auto_increment primary key, text varchar(40))");
     protect("notes", "Order/{id}");

@@ -565,7 +565,9 @@ private:
         if (name == "insert") {
             if (generated) return {};  // it has no value yet
             if (is_known.empty()) return judge("new");
-            return "if " + is_known + " then " + judge("new") + "end if; ";
+            const std::string otherwise =
+                unleased == Unleased::refused ? "else " + std::string{sql::refuse_unknown_key} : "";
+            return "if " + is_known + " then " + judge("new") + otherwise + "end if; ";
         }
         if (constant || generated) return judge("old");
         return judge("old") + "if " + changed + ") then " + judge("new") + "end if; ";

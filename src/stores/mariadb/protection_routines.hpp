@@ -452,6 +452,12 @@ inline constexpr std::string_view judge_row =
     "if not (known <=> 0) then call leasehold_admit({type}, {id}, false); end if; end; ";
 // The same if every write needs a lease.
 inline constexpr std::string_view judge_row_strictly = "call leasehold_admit({type}, {id}, true); ";
+// Before an insert for which the server will count a key up, if every write needs a lease. The
+// trigger after the insert comes too late: somebody else's function can catch its error.
+inline constexpr std::string_view refuse_unknown_key =
+    "signal sqlstate 'LH003' set message_text = 'leasehold: this row needs a lease, so its key "
+    "must "
+    "be known before the insert; lease a key and insert the row with it'; ";
 
 // The words of the routines that differ between MariaDB and MySQL.
 struct RoutineWords {
