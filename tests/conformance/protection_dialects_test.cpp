@@ -773,6 +773,11 @@ TEST_P(InnodbProtection, JudgesEveryWayOfWritingButCascades) {
     EXPECT_NE(warnings.front().find("CASCADE"), std::string::npos);
     (void)must(locks().try_lock({"Line", "20"}, {.owner = "alice"}));
     EXPECT_TRUE(refuses("delete from order_lines"));
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    EXPECT_TRUE(harness().protection()->unprotect("orders"));
+    const auto problems = harness().protection()->problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().advice.starts_with("protect 'orders' too"));
     run("delete from orders where id = 2");  // runs no triggers
     EXPECT_TRUE(run("select * from order_lines").empty());
     EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);

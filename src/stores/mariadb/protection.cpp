@@ -206,6 +206,12 @@ private:
                 add("the trigger " + trigger.name + " is missing or was changed", protect_again);
             }
         }
+        for (const std::string& parent : cascading_parents(table.name, OfThem::not_protected)) {
+            add("a foreign key with CASCADE or SET NULL changes its rows when '" + parent +
+                    "' is written, and that is not judged",
+                "protect '" + parent +
+                    "' too, or take CASCADE and SET NULL out of the foreign key");
+        }
     }
 
     [[nodiscard]] bool is_mysql() const { return dialect_.product == Dialect::Product::mysql; }
@@ -415,18 +421,34 @@ private:
                                    "' can be null: a row with a null in its key has no key");
             }
         }
-        if (has("information_schema.referential_constraints where constraint_schema = database() "
-                "and "
-                "table_name = " +
-                literal(table) +
-                " and (delete_rule in ('CASCADE', 'SET NULL') or update_rule in ('CASCADE', 'SET "
-                "NULL'))")) {
+        if (!cascading_parents(table, OfThem::all).empty()) {
             warnings.emplace_back(
                 "the table has a foreign key with CASCADE or SET NULL: what that does to its rows "
                 "is "
                 "not judged, because triggers do not see it; protect the referenced table too");
         }
         return warnings;
+    }
+
+    // The tables whose writes change rows of this one through a foreign key.
+    enum class OfThem : std::uint8_t { all, not_protected };
+    [[nodiscard]] std::vector<std::string> cascading_parents(const std::string& table,
+                                                             OfThem of_them) {
+        std::vector<std::string> parents;
+        auto rows = ask(
+            "select distinct referenced_table_name from "
+            "information_schema.referential_constraints where constraint_schema = database() "
+            "and table_name = " +
+            literal(table) +
+            " and (delete_rule in ('CASCADE', 'SET NULL') or update_rule in ('CASCADE', 'SET "
+            "NULL'))" +
+            (of_them == OfThem::all ? ""
+                                    : " and (unique_constraint_schema <> constraint_schema or "
+                                      "not exists (select 1 from lock_protected p where "
+                                      "p.table_name = cast(referenced_table_name as binary)))") +
+            " order by 1");
+        while (rows.next()) parents.emplace_back(rows.text(0));
+        return parents;
     }
 
     // Of a text: 16 hexadecimal digits.
