@@ -24,8 +24,8 @@
 //  - InnoDB locks a table once per alias in a trigger, with the strongest lock that any statement
 //    needs under that alias. So a plain read and a locking read of `locks` use different aliases,
 //    `looked` and `locked`.
-//  - Every statement on a protected table opens all tables that its triggers may need. So they need
-//    few.
+//  - Every statement on a protected table opens all tables that its triggers may need, once per
+//    alias. So they need few.
 //  - SKIP LOCKED has no effect. A lock that cannot be had within innodb_lock_wait_timeout ends the
 //    statement, whatever a handler says.
 //
@@ -44,7 +44,7 @@ namespace leasehold::mariadb::sql {
 
 // Looks into {table} for the secret in {column} of the row {where}.
 inline constexpr std::string_view require_real = R"sql(
-    select count(*) into proofs from {table} as proof
+    select count(*) into proofs from {table} as looked
     where {where} and sha2({column}, 256) = {proof} limit 1;
     if proofs = 0 then
         signal sqlstate 'LH005' set message_text =
@@ -332,7 +332,8 @@ admitting: begin
     declare row_expires, row_touched bigint;
     declare row_owner varbinary(512);
     declare message varchar(1000) character set utf8mb4;
-    declare found, repeats boolean default true;
+    declare found boolean default true;
+    declare repeats boolean default null;
     declare zone, proofs bigint default 0;
     declare continue handler for not found set found = false;
     if key_type is null or key_id is null then
@@ -440,10 +441,10 @@ end
 )sql";
 
 // In the trigger of a table: judges the key of a row. A key that nobody has leased costs two
-// searches by primary key, in one statement. Without the row with the secret, `known` is null.
+// searches by primary key, in one statement. Without the row with the secret, `known` stays null.
 inline constexpr std::string_view judge_row =
     "begin declare known, repeats boolean; "
-    "select max(looked.type is not null) into known from locks as proof "
+    "select looked.type is not null into known from locks as proof "
     "left join locks as looked on looked.type = {type} and looked.id = {id} "
     "where proof.type = x'00' and proof.id = x'00' and sha2(proof.note, 256) = {proof} limit 1; "
     "if known = 0 then if {isolation} in ('REPEATABLE-READ', 'SERIALIZABLE') then "
@@ -470,8 +471,8 @@ struct RoutineWords {
     std::string_view isolation;
     // Whether a transaction of this session may not see what others committed since it began.
     std::string_view fixed_snapshot;
-    // Sets `repeats` to whether this is a transaction of several statements, or to null if nobody
-    // knows. It may not see what others committed since it began.
+    // Sets `repeats`, which is null, to whether this is a transaction of several statements. Leaves
+    // it null if nobody knows. Such a transaction may not see what others committed since it began.
     std::string_view set_repeats;
     // Sets `found` if the key has a row that the transaction does not see.
     std::string_view look_for_unseen;
@@ -509,9 +510,9 @@ inline constexpr RoutineWords mysql_words{
     .isolation = "@@transaction_isolation",
     .fixed_snapshot = "(@@transaction_isolation in ('REPEATABLE-READ', 'SERIALIZABLE'))",
     .set_repeats =
-        "select max(autocommit = 'NO') into repeats "
+        "select if(state = 'ACTIVE', autocommit = 'NO', null) into repeats "
         "from performance_schema.events_transactions_current "
-        "where thread_id = ps_current_thread_id() and state = 'ACTIVE' limit 1;",
+        "where thread_id = ps_current_thread_id() limit 1;",
     // MySQL locks the gap after an insert that failed. So the row of an ended lease stays, until
     // the store purges it.
     .look_for_unseen = R"sql(
