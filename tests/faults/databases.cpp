@@ -216,17 +216,17 @@ public:
 };
 
 Server& shared_postgres() {
-    static const auto server = start_postgres();
+    static const auto server = start_postgres(testing::without_flushes());
     return *server;
 }
 
 Server& shared_mariadb() {
-    static const auto server = start_mariadb();
+    static const auto server = start_mariadb(testing::without_flushes());
     return *server;
 }
 
 Server& shared_mysql() {
-    static const auto server = start_mysql();
+    static const auto server = start_mysql(testing::without_flushes());
     return *server;
 }
 

@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    Server server_;
+    Server server_{testing::without_flushes()};
     testing::TcpGate gate_{local, server_.port()};
     int made_ = 0;
 };

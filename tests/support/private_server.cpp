@@ -254,6 +254,10 @@ MariadbConnection connect_mariadb(const MariadbLogin& login) {
 
 }  // namespace
 
+PrivateServerOptions without_flushes() {
+    return {.environment = {"LD_PRELOAD=" LEASEHOLD_NO_FLUSH_LIBRARY}};
+}
+
 PrivatePostgres::PrivatePostgres(PrivateServerOptions options)
     : options_(std::move(options)), folder_("leasehold-postgres") {
     folder_.give_to("postgres");
@@ -482,17 +486,17 @@ bool PrivateMysql::is_there() {
 }
 
 PrivatePostgres& shared_postgres() {
-    static PrivatePostgres server;
+    static PrivatePostgres server{without_flushes()};
     return server;
 }
 
 PrivateMariadb& shared_mariadb() {
-    static PrivateMariadb server;
+    static PrivateMariadb server{without_flushes()};
     return server;
 }
 
 PrivateMysql& shared_mysql() {
-    static PrivateMysql server;
+    static PrivateMysql server{without_flushes()};
     return server;
 }
 

@@ -19,6 +19,10 @@ struct PrivateServerOptions {
     std::vector<std::string> environment = {};
 };
 
+// Of a server that never waits for the disk. All its settings are as they were. It keeps its data
+// when it is killed, but a power cut could take them.
+PrivateServerOptions without_flushes();
+
 // A real PostgreSQL server: new data in a temporary folder, a port of 127.0.0.1, durable default
 // settings, the superuser "postgres" without a password, and the database "locks". It ends with
 // this object, or with the process. Throws std::runtime_error with the end of the server's log, or
@@ -112,7 +116,7 @@ public:
     [[nodiscard]] static bool is_there();
 };
 
-// One server for the whole process, started at the first call, ended at exit.
+// One server for the whole process, started at the first call without_flushes(), ended at exit.
 PrivatePostgres& shared_postgres();
 PrivateMariadb& shared_mariadb();
 PrivateMysql& shared_mysql();
