@@ -114,7 +114,7 @@ public:
         QuotaLimits limits{};  // the latest
         steady_clock::time_point at{};
     };
-    // The accounts of a token and of one of its owners. `owner` is nullptr if it is not counted.
+    // The accounts of a token and of one of its owners. One that does not count is nullptr.
     struct Pair {
         Account* token = nullptr;
         Account* owner = nullptr;
@@ -162,7 +162,8 @@ public:
             if (account == nullptr) continue;
             account->used[quota] = std::max(0.0, account->used[quota] + amount);
         }
-        in_all_[quota] += amount;
+        // A place of an owner is also a place of its token, which counts it in all.
+        if (pair.token != nullptr) in_all_[quota] += amount;
     }
 
     // The client has its lease in any case: for lack of memory it is not counted.
@@ -460,36 +461,52 @@ Quotas::Quotas(const ServerOptions& options) : accounts_{std::make_shared<Accoun
 
 Quotas::~Quotas() = default;
 
+// A place that counts for the accounts in `pair` once it is taken.
+struct Quotas::Entered {
+    std::shared_ptr<Accounts> accounts;
+    Quota quota;
+    Accounts::Pair pair{};
+
+    Entered(std::shared_ptr<Accounts> in, Quota of) : accounts{std::move(in)}, quota{of} {}
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    ~Entered() {
+        if (pair.token == nullptr && pair.owner == nullptr) return;
+        const std::lock_guard lock{accounts->mutex};
+        accounts->add(pair, quota, -1);
+    }
+
+    // Under the mutex.
+    void take(const Accounts::Pair& by) noexcept {
+        pair = by;
+        accounts->add(pair, quota, 1);
+    }
+};
+
+// The place is allocated before the mutex is locked, and so it is destroyed after the mutex is
+// unlocked: without memory, or without a place, it locks nothing.
 std::expected<Quotas::Place, Problem> Quotas::enter(const Token& token, Quota quota,
                                                     std::string_view owner) {
+    auto place = std::make_shared<Entered>(accounts_, quota);
     const std::lock_guard lock{accounts_->mutex};
     const Accounts::Pair pair = accounts_->pair_of(token, owner, steady_clock::now());
     if (auto problem = accounts_->problem_of(pair, quota, 1, token, owner)) {
         return std::unexpected{*std::move(problem)};
     }
-    auto leave = [accounts = accounts_, pair, quota](void*) {
-        const std::lock_guard held{accounts->mutex};
-        accounts->add(pair, quota, -1);
-    };
-    Place place{accounts_.get(), std::move(leave)};
-    accounts_->add(pair, quota, 1);
+    place->take(pair);
     return place;
 }
 
 std::expected<Quotas::Place, Problem> Quotas::enter_as(const Token& token, Quota quota,
                                                        std::string_view owner) {
+    auto place = std::make_shared<Entered>(accounts_, quota);
     const std::lock_guard lock{accounts_->mutex};
     const Accounts::Pair pair = accounts_->pair_of(token, owner, steady_clock::now());
     if (pair.owner == nullptr) return Place{};
     if (auto problem = accounts_->problem_of_owner(pair, quota, token, owner)) {
         return std::unexpected{*std::move(problem)};
     }
-    auto leave = [accounts = accounts_, account = pair.owner, quota](void*) {
-        const std::lock_guard held{accounts->mutex};
-        account->used[quota] -= 1;
-    };
-    Place place{accounts_.get(), std::move(leave)};
-    pair.owner->used[quota] += 1;
+    place->take({.owner = pair.owner});
     return place;
 }
 

@@ -89,6 +89,7 @@ public:
 
 private:
     class Accounts;
+    struct Entered;
     std::shared_ptr<Accounts> accounts_;
 };
 
