@@ -10,6 +10,7 @@
 
 #include "server/access/quotas.hpp"
 #include "server/token_fixture.hpp"
+#include "server/transport/peers.hpp"
 
 namespace {
 
@@ -84,6 +85,24 @@ TEST(QuotasWithoutMemory, RefuseAPlaceAndCountNothing) {
     const auto place = quotas.enter(shop, Quota::waiters, "shop/alice");
     EXPECT_TRUE(place.has_value());
     EXPECT_EQ(quotas.use_of(shop)[Quota::waiters].used, 1U);
+}
+
+// The same of the places that an address has for connections.
+TEST(PeersWithoutMemory, RefuseAConnectionAndCountNothing) {
+    server::Peers peers;
+    const std::string address = "2001:db8:1234:5678::/64, which is allocated";
+    std::promise<std::size_t> failed;
+    std::future<std::size_t> done = failed.get_future();
+    std::thread entering{[&] {
+        failed.set_value(with_each_allocation_failing([&] { (void)peers.enter(address, 1); }));
+    }};
+    if (done.wait_for(60s) != std::future_status::ready) {
+        std::fputs("a place without memory locks the mutex of the peers twice\n", stderr);
+        std::abort();
+    }
+    entering.join();
+    EXPECT_GE(done.get(), 2U);
+    EXPECT_NE(peers.enter(address, 1), nullptr);
 }
 
 }  // namespace

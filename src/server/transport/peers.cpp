@@ -1,6 +1,7 @@
 #include "server/transport/peers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leasehold::server {
 
@@ -22,12 +23,29 @@ std::size_t most_strangers_from(const boost::asio::ip::address& address,
     return local ? 0 : ServerOptions::usual_connections_per_address;
 }
 
+struct Peers::Place {
+    Peers& peers;
+    std::string name;
+    bool counted = false;
+
+    Place(Peers& in, std::string of) : peers{in}, name{std::move(of)} {}
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+        if (counted) peers.leave(name);
+    }
+};
+
+// The place is allocated before the mutex is locked, and so it is destroyed after the mutex is
+// unlocked: without memory it locks nothing.
 std::shared_ptr<void> Peers::enter(const std::string& name, std::size_t most) {
+    auto place = std::make_shared<Place>(*this, name);
     const std::lock_guard lock{mutex_};
     std::size_t& count = connections_[name];
     if (count >= most) return nullptr;
     ++count;
-    return {this, [name](Peers* peers) { peers->leave(name); }};
+    place->counted = true;
+    return place;
 }
 
 bool Peers::may_shake_hands(const std::string& name, const Rate& rate) {

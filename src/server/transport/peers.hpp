@@ -45,6 +45,7 @@ private:
     // For how many clients TLS handshakes are counted.
     static constexpr std::size_t known_clients = 10'000;
 
+    struct Place;
     void leave(const std::string& name);
 
     Buckets handshakes_{known_clients};
