@@ -54,6 +54,29 @@ TEST(Readiness, TellsOnlyClientsWithATokenAboutTheStore) {
     EXPECT_EQ(client.ask("GET", "/v1/locks", {}, shows("nobody")).status, 429U);
 }
 
+// It opens, so that the faults of its requests say what is wrong; but it promises nothing.
+TEST(Readiness, OfAServerThatDoesNotAcceptTheTokenTellsTheHttpStoreNothing) {
+    RunningServer server{memory::open(), {.tokens = tokens({token("shop", {server::Role::use})})}};
+    for (const char* const unknown : {"", "secret-of-nobody"}) {
+        const http::ServerAddress target{.port = server.port(), .token = unknown};
+        LockManager locks{http::open(target)};
+        const StoreStatus status = locks.status();
+        EXPECT_EQ(status.name, "http");
+        EXPECT_EQ(status.durability, Durability::none);
+        ASSERT_EQ(status.warnings.size(), 1U);
+        EXPECT_TRUE(status.warnings.front().contains("does not accept the token"));
+        try {
+            (void)locks.try_lock({"Order", "1"}, {.owner = "shop"});
+            ADD_FAILURE() << "a lease without a token";
+        } catch (const StoreFault& fault) {
+            EXPECT_EQ(fault.cause(), StoreFault::Cause::not_allowed);
+        }
+        EXPECT_THROW(
+            (void)http::open(target, {.require = StoreOptions::Require::strict_durability}),
+            StoreFault);
+    }
+}
+
 TEST(Readiness, IsRefusedWhileTheStoreCannotAnswer) {
     auto faulty = std::make_unique<FaultyStore>(memory::open());
     FaultyStore& store = *faulty;
