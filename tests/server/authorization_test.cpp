@@ -223,6 +223,14 @@ TEST_F(Authorization, IsAskedForBeforeTheBodyIsSent) {
     EXPECT_EQ(answer_to("POST /v1/history", announces + shows("shop")).status, 405U);
     EXPECT_EQ(answer_to("POST /v1/locks/Order/1", "Content-Length: 5\r\n" + shows("shop")).status,
               415U);
+    // A route without a body reads none, whoever asks; also one whose length is not announced.
+    const std::string in_chunks =
+        "Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n";
+    for (const std::string& who : {std::string{}, shows("shop")}) {
+        EXPECT_EQ(answer_to("GET /healthz", announces + who).status, 400U);
+        EXPECT_EQ(answer_to("GET /", announces + "Expect: 100-continue\r\n" + who).status, 400U);
+        EXPECT_EQ(answer_to("GET /readyz", in_chunks + who + "\r\n7a120\r\n{").status, 400U);
+    }
     // It is let in once, although it is looked at twice.
     Client client = server_.connect();
     const std::string whole =

@@ -40,6 +40,7 @@ struct HttpRequest {
     MemoryBudget::Share answer_share{};  // of a large answer, until it is sent
     bool keep_alive = true;
     bool let_in = false;                   // the header has been checked
+    bool takes_body = true;                // false once the route is known to take none
     std::shared_ptr<const Token> token{};  // set once the client is identified
     std::string audit_id{};                // names the request in the audit, if it is recorded
 

@@ -9,6 +9,10 @@ Problem not_found() {
     return {.status = 404, .code = "not_found", .detail = "there is nothing under this URL"};
 }
 
+Problem takes_no_body() {
+    return {.status = 400, .code = "bad_request", .detail = "this request takes no body"};
+}
+
 Problem overloaded(std::string_view detail) {
     return {.status = 503, .code = "overloaded", .detail = std::string{detail}, .retry_after_s = 1};
 }

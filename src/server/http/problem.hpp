@@ -26,6 +26,7 @@ struct Refused {
 };
 
 [[nodiscard]] Problem not_found();
+[[nodiscard]] Problem takes_no_body();
 // Nothing was done; the same request may succeed in a moment.
 [[nodiscard]] Problem overloaded(std::string_view detail);
 [[nodiscard]] Problem too_often(std::string_view detail, std::chrono::duration<double> wait);

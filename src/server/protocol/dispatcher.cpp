@@ -78,7 +78,7 @@ void check_site(const HttpRequest& request, const ServerOptions& options) {
 
 void check_body(const HttpRequest& request, const Route& route, const Protocol& protocol) {
     if (request.body.empty()) return;
-    if (route.body == TakesBody::no) throw BadRequest{"this request takes no body"};
+    if (route.body == TakesBody::no) throw Refused{takes_no_body()};
     protocol.check_body_type(request);
 }
 
@@ -210,6 +210,8 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
         check_site(request, options_);
         const Match match = find_route(protocol, request, reply);
         let_in(request, protocol, *match.route, connection);
+        request.takes_body = match.route->body == TakesBody::yes;
+        if (body_bytes > 0U && !request.takes_body) throw Refused{takes_no_body()};
         if (body_bytes > 0U) protocol.check_body_type(request);
         return std::nullopt;
     } catch (...) {

@@ -221,6 +221,7 @@ RequestReader::State RequestReader::next() {
     request_.asks_permission = false;
     request_.fields.clear();
     request_.let_in = false;
+    request_.takes_body = true;
     request_.token.reset();
     empty_for_reuse(request_.audit_id);
     request_.drop_body();

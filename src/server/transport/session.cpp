@@ -344,6 +344,11 @@ State Session::refuse(Reply refusal) {
 State Session::admit_more(std::shared_ptr<void>& receiving) {
     HttpRequest& request = reader_.request();
     MemoryBudget::Share& share = request.body_share;
+    // A body without a length in the header: it is known only now that there is one.
+    if (!request.takes_body && !request.body.empty()) {
+        request.drop_body();
+        return refuse(dispatcher_.refusal_of_body(request, *this, takes_no_body()));
+    }
     if (request.body.size() <= HttpRequest::small_body_bytes) return State::body;
     const auto room =
         share.grow_to(dispatcher_.bodies(), id_of(request.token.get()), request.body.size());
