@@ -147,6 +147,53 @@ TEST_P(DelayedReleasesAskedForTwice, KeepsNothingIfTheStoreAnswersNeither) {
     EXPECT_EQ(part(other_), 202U);
 }
 
+// The store does not answer at the moment at which the release is due.
+class DelayedReleasesOfAStoreThatFails : public OnAnyStore {
+protected:
+    [[nodiscard]] unsigned ask(std::string_view method, const Lease& lease, std::string_view query,
+                               std::string_view body = {}) {
+        return server_.connect()
+            .ask(method, "/v1/locks/Page/" + std::string{lease.key.id()} + std::string{query}, body,
+                 "Lock-Token: " + lease.lock_id.to_string() + "\r\n")
+            .status;
+    }
+    [[nodiscard]] Lease take(const std::string& id) {
+        return server_.locks().try_lock({"Page", id}, {.ttl = 5min}).value();
+    }
+    [[nodiscard]] bool is_alive(const Lease& lease) {
+        return server_.locks().check(lease.key, lease.lock_id).has_value();
+    }
+
+    FaultyStore* const faults_ = new FaultyStore{store()};
+    RunningServer server_{std::unique_ptr<Store>{faults_}};
+    const Lease lease_ = take("1");
+};
+LEASEHOLD_ON_ANY_STORE(DelayedReleasesOfAStoreThatFails);
+
+TEST_P(DelayedReleasesOfAStoreThatFails, HappenWhenItAnswersAgain) {
+    for (const Fails how : {Fails::before_effect, Fails::before_effect_unknown}) {
+        const Lease lease = take(how == Fails::before_effect ? "2" : "3");
+        faults_->fail(1, how);  // the first call checks the lease
+        EXPECT_EQ(ask("DELETE", lease, "?after_ms=1"), 202U);
+        ASSERT_TRUE(eventually([&] { return faults_->hits() == 1; }));
+        EXPECT_TRUE(eventually([&] { return !is_alive(lease); }));
+    }
+    EXPECT_TRUE(is_alive(lease_));
+}
+
+TEST_P(DelayedReleasesOfAStoreThatFails, AreCalledOffByAHolderThatComesBack) {
+    faults_->fail(1, Fails::before_effect);
+    EXPECT_EQ(ask("DELETE", lease_, "?after_ms=1"), 202U);
+    ASSERT_TRUE(eventually([&] { return faults_->hits() == 1; }));
+    // It does not move the expiry.
+    EXPECT_EQ(ask("PATCH", lease_, "", R"({"ttl_ms":60000})"), 200U);
+    // By the end of this one the first one would have been repeated.
+    const Lease other = take("2");
+    EXPECT_EQ(ask("DELETE", other, "?after_ms=4000"), 202U);
+    EXPECT_TRUE(eventually([&] { return !is_alive(other); }));
+    EXPECT_TRUE(is_alive(lease_));
+}
+
 // Does something to the store just before the first lease is released.
 class DuringTheCall final : public Store {
 public:

@@ -2,7 +2,18 @@
 
 #include <boost/asio/dispatch.hpp>
 
+#include <chrono>
+#include <new>
+
+#include "core/out_of_memory.hpp"
+
 namespace leasehold::server {
+namespace {
+
+// Between two tries to release a lease, if the store does not answer.
+constexpr std::chrono::seconds between_tries{2};
+
+}  // namespace
 
 DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
                                  const ServerOptions& options)
@@ -17,10 +28,11 @@ std::optional<DelayedReleases::Number> DelayedReleases::announce(const LockKey& 
     if (const auto found = by_id_.find(lock_id); found != by_id_.end()) {
         Scheduled& scheduled = found->second->second;
         ++scheduled.unconfirmed;
+        // The answer to what was sent before says nothing about this announcement.
+        scheduled.under_way = false;
         return scheduled.number;
     }
     if (due_.size() >= options_.delayed_releases) return std::nullopt;
-    // Until end_later() this releases nothing: no lease expires at Time{}.
     by_id_[lock_id] =
         due_.emplace(Clock::now() + options_.longest_delay,
                      Scheduled{{key, lock_id, Time{}}, std::move(place), ++numbers_, 1});
@@ -50,11 +62,12 @@ bool DelayedReleases::end_later(const Lease& lease, std::chrono::milliseconds af
         Scheduled& scheduled = node.mapped();
         scheduled.release = {lease.key, lease.lock_id, lease.expires_at, by};
         scheduled.confirmed = true;
+        scheduled.under_way = false;
         scheduled.owners_place = std::move(owners_place);
         if (scheduled.unconfirmed > 0) --scheduled.unconfirmed;
         announced->second = due_.insert(std::move(node));
     }
-    asio::dispatch(home_, [this] { set_timer(); });
+    do_for_certain([this] { asio::dispatch(home_, [this] { set_timer(); }); });
     return true;
 }
 
@@ -94,9 +107,11 @@ void DelayedReleases::forget(ById::iterator announced) {
 void DelayedReleases::set_timer() {
     const std::lock_guard lock{mutex_};
     if (due_.empty()) return;
-    timer_.expires_at(due_.begin()->first);
-    timer_.async_wait([this](boost::system::error_code error) {
-        if (!error) on_time();
+    do_for_certain([this] {
+        timer_.expires_at(due_.begin()->first);
+        timer_.async_wait([this](boost::system::error_code error) {
+            if (!error) on_time();
+        });
     });
 }
 
@@ -107,14 +122,40 @@ void DelayedReleases::on_time() {
         // now is behind them.
         const std::lock_guard lock{mutex_};
         while (!due_.empty() && due_.begin()->first <= now) {
-            const auto due = due_.extract(due_.begin());
-            const Release& release = due.mapped().release;
-            by_id_.erase(release.lock_id);
-            store_.submit(home_, release, Recipient::nobody, {});
+            Scheduled& scheduled = due_.begin()->second;
+            if (scheduled.confirmed && !scheduled.under_way) send(scheduled);
+            put_off(due_.begin(), now + between_tries);
         }
-        scheduled_ = due_.size();
     }
     set_timer();
+}
+
+void DelayedReleases::send(Scheduled& scheduled) try {
+    const Release& release = scheduled.release;
+    store_.submit(home_, release, Recipient::nobody,
+                  [this, id = release.lock_id, number = scheduled.number](const Outcome& outcome) {
+                      released(id, number, outcome);
+                  });
+    scheduled.under_way = true;
+} catch (const std::bad_alloc&) {
+    // It is sent when it is due again.
+}
+
+void DelayedReleases::put_off(Due::iterator due, Clock::time_point until) {
+    auto node = due_.extract(due);
+    node.key() = until;
+    const auto announced = by_id_.find(node.mapped().release.lock_id);
+    announced->second = due_.insert(std::move(node));
+}
+
+void DelayedReleases::released(LockId lock_id, Number number, const Outcome& outcome) {
+    const std::lock_guard lock{mutex_};
+    const auto found = by_id_.find(lock_id);
+    if (found == by_id_.end()) return;
+    Scheduled& scheduled = found->second->second;
+    if (scheduled.number != number || !scheduled.under_way) return;
+    scheduled.under_way = false;
+    if (!std::holds_alternative<StoreFault>(outcome)) forget(found);
 }
 
 }  // namespace leasehold::server

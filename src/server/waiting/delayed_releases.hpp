@@ -26,6 +26,9 @@ namespace leasehold::server {
 // 3. A renewal, an extension or a repeated try with the same lock id is a sign of the holder.
 // 4. When the time has come, the release goes to the store, on the condition that the lease was not
 //    prolonged through another server.
+// 5. If the store does not answer, the release goes to it again a few seconds later, until the
+// store
+//    answers or the holder comes back.
 class DelayedReleases final : public OutcomeListener {
 public:
     // All outlive this.
@@ -66,6 +69,7 @@ private:
         std::size_t unconfirmed;  // announcements for which the store is being asked
         bool confirmed = false;
         std::shared_ptr<void> owners_place{};  // in the share of the lease's owner
+        bool under_way = false;                // the store is being asked to release the lease
     };
     using Due = std::multimap<Clock::time_point, Scheduled>;
 
@@ -75,6 +79,10 @@ private:
     void forget(ById::iterator announced);  // under mutex_
     void set_timer();
     void on_time();
+    void send(Scheduled& scheduled);                           // under mutex_
+    void put_off(Due::iterator due, Clock::time_point until);  // under mutex_
+    // The store has answered a release that was sent.
+    void released(LockId lock_id, Number number, const Outcome& outcome);
 
     StoreQueue& store_;
     asio::io_context& home_;
