@@ -6,6 +6,7 @@
 #include "server/event_client.hpp"
 #include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
+#include "unit/gated_store.hpp"
 
 // A lease belongs to the token that took it: no other token gets it back in its owner's name, or
 // ends it with all leases of its owner; and the history says which token ended it.
@@ -147,6 +148,33 @@ TEST_P(TokenLeases, EndWithTheNameOfTheTokenInTheHistory) {
                       "{\"fence\":" + std::to_string(broken.json().at("fence").as_int64()) + "}",
                       shows("admin"));
     EXPECT_EQ(ending_of("5"), "broken by admin");
+}
+
+// The id of a token is not for the eyes of others.
+TEST(TokenLeasesOfAClientThatHasLeft, EndWithTheNameOfTheTokenInTheHistory) {
+    auto store = std::make_unique<GatedStore>(memory::open());
+    GatedStore& gate = *store;
+    RunningServer server{std::move(store),
+                         {.tokens = tokens({with_id(token("shop", {Role::use}, "shop"), "id-1"),
+                                            token("next", {Role::use}, "next")})}};
+    const auto wait_as = [&](const std::string& who) {
+        Client client = server.connect();
+        client.send(message("POST", "/v1/locks/Order/1",
+                            "{\"owner\":\"" + who + "\",\"wait_ms\":60000}", shows(who)));
+        return client;
+    };
+    gate.close();
+    Client gone = wait_as("shop");
+    ASSERT_TRUE(gate.wait_until_held());
+    gone.close();
+    Client next = wait_as("next");
+    ASSERT_TRUE(server.waits_for(2));
+    gate.open();
+    EXPECT_EQ(next.receive().status, 201U);
+    const auto past = server.locks().history();
+    ASSERT_EQ(past.size(), 1U);
+    EXPECT_EQ(past.front().lease.owner, "shop");
+    EXPECT_EQ(past.front().by, "shop");
 }
 
 TEST_P(TokenLeases, EndWithTheNameOfTheTokenInTheEvents) {

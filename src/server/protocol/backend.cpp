@@ -295,7 +295,9 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     Quotas::Place place;
     std::optional<Quotas::Reservation> reservation;
     std::function<bool()> still_allowed;
+    std::string name;
     if (const auto& token = request.http.token) {
+        name = token->name;
         place = or_refuse(quotas_.enter(*token, Quota::waiters, std::get<TryLock>(question).owner));
         reservation.emplace(or_refuse(quotas_.reserve(*token, question)));
         still_allowed = [this, &request, &question] {
@@ -307,22 +309,22 @@ Task<Backend::Waited> Backend::wait(RoutedRequest& request, TryLock wanted, Dura
     request.asked_store = true;
     auto asked = std::get<TryLock>(question);
     Outcome outcome =
-        co_await waiting_room_.wait(std::move(asked), patience_of(request.http, patience),
+        co_await waiting_room_.wait(std::move(asked), name, patience_of(request.http, patience),
                                     request.connection, std::move(still_allowed));
     place.reset();
     if (reservation) reservation->settle(outcome, Quotas::Reservation::Faults::may_follow_a_grant);
-    admit_after_wait(request, question, outcome);
+    admit_after_wait(request, question, outcome, name);
     Waited waited{.outcome = std::move(outcome)};
     if (const auto* lease = std::get_if<Lease>(&waited.outcome)) {
-        waited.if_unsent = [this, tried = std::get<TryLock>(question), granted = *lease] {
-            waiting_room_.give_back_unknown(tried, granted);
+        waited.if_unsent = [this, name, tried = std::get<TryLock>(question), granted = *lease] {
+            waiting_room_.give_back_unknown(tried, granted, name);
         };
     }
     co_return waited;
 }
 
 void Backend::admit_after_wait(RoutedRequest& request, const Request& wanted,
-                               const Outcome& outcome) {
+                               const Outcome& outcome, const std::string& name) {
     const auto* fault = std::get_if<StoreFault>(&outcome);
     if (fault != nullptr && fault->effect() == StoreFault::Effect::unknown) return;
     try {
@@ -330,7 +332,7 @@ void Backend::admit_after_wait(RoutedRequest& request, const Request& wanted,
     } catch (const Refused&) {
         const auto* lease = std::get_if<Lease>(&outcome);
         if (lease != nullptr) {
-            waiting_room_.give_back_unknown(std::get<TryLock>(wanted), *lease);
+            waiting_room_.give_back_unknown(std::get<TryLock>(wanted), *lease, name);
         }
         throw;
     }

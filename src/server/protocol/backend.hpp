@@ -166,7 +166,8 @@ private:
     // Refuses a client whose token was changed while it waited, and releases what it was granted
     // unless the client may know of it. Does nothing if the effect is unknown: the client learns of
     // that instead.
-    void admit_after_wait(RoutedRequest& request, const Request& wanted, const Outcome& outcome);
+    void admit_after_wait(RoutedRequest& request, const Request& wanted, const Outcome& outcome,
+                          const std::string& name);
 
     LockManager& locks_;
     const ServerOptions& options_;

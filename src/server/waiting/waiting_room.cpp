@@ -41,6 +41,7 @@ bool names_all(const Refusal& refusal) {
 
 struct WaitingRoom::Waiter {
     TryLock wanted;
+    std::string name;  // of the client's token
     Clock::time_point until;
     std::function<bool()> still_allowed{};  // until it is answered
     std::function<void(Outcome)> resume{};  // on the waiter's own executor
@@ -110,10 +111,10 @@ WaitingRoom::WaitingRoom(StoreQueue& store, const OutcomeStream& outcomes, asio:
 
 WaitingRoom::~WaitingRoom() = default;
 
-Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnection& connection,
-                                std::function<bool()> still_allowed) {
-    auto waiter = std::make_shared<Waiter>(std::move(wanted), Clock::now() + patience,
-                                           std::move(still_allowed));
+Task<Outcome> WaitingRoom::wait(TryLock wanted, std::string name, Duration patience,
+                                ClientConnection& connection, std::function<bool()> still_allowed) {
+    auto waiter = std::make_shared<Waiter>(std::move(wanted), std::move(name),
+                                           Clock::now() + patience, std::move(still_allowed));
     auto begin = [&](auto resume) {
         waiter->resume = std::move(resume);
         connection.watch(
@@ -123,7 +124,7 @@ Task<Outcome> WaitingRoom::wait(TryLock wanted, Duration patience, ClientConnect
     Outcome outcome = co_await answer_from<Outcome>(begin);
     const bool there = connection.unwatch();
     if (const auto* lease = std::get_if<Lease>(&outcome); lease != nullptr && !there) {
-        give_back_unknown(waiter->wanted, *lease);
+        give_back_unknown(waiter->wanted, *lease, waiter->name);
         outcome = not_sent(client_gone);
     }
     co_return outcome;
@@ -147,10 +148,11 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
     co_return co_await answer_from<Owners>(begin);
 }
 
-void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease) {
+void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease,
+                                    const std::string& name) {
     const bool unknown = wanted.fresh_lock_id && wanted.lock_id == lease.lock_id;
     if (!unknown) return;
-    Release release{.key = lease.key, .lock_id = lease.lock_id, .by = wanted.token_id};
+    Release release{.key = lease.key, .lock_id = lease.lock_id, .by = name};
     store_.submit(home_, std::move(release), Recipient::nobody, {});
 }
 
@@ -394,7 +396,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) {
         line.now_held_by(*lease);
         if (waiter->gone) {
-            give_back_unknown(waiter->wanted, *lease);
+            give_back_unknown(waiter->wanted, *lease, waiter->name);
             outcome = not_sent(client_gone);
         }
     }

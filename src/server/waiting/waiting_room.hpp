@@ -53,8 +53,9 @@ public:
     // A grant, or the refusal when the time is up. A client that is gone by then holds nothing. The
     // request is within the limits (LockManager::validate). `still_allowed`, if there is one, says
     // whether the client may still have the lease; it is called on any thread while the try waits.
-    // A client that may not is answered at once.
-    [[nodiscard]] Task<Outcome> wait(TryLock wanted, Duration patience,
+    // A client that may not is answered at once. `name` is that of the client's token, for the
+    // history.
+    [[nodiscard]] Task<Outcome> wait(TryLock wanted, std::string name, Duration patience,
                                      ClientConnection& connection,
                                      std::function<bool()> still_allowed);
 
@@ -63,7 +64,8 @@ public:
 
     // Releases the lease that this try was granted, unless the client may know of it: because its
     // owner held the lease before, or because the client drew the lock id and can repeat the try.
-    void give_back_unknown(const TryLock& wanted, const Lease& lease);
+    // `name` is that of the client's token.
+    void give_back_unknown(const TryLock& wanted, const Lease& lease, const std::string& name);
 
     // Step 3.
     void answered(const Answered& answered) override;
