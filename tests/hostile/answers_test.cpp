@@ -235,6 +235,31 @@ TEST_P(Answers, AReleaseOfManyLeasesNamesSomeOfThemAndCountsAll) {
     EXPECT_EQ(server->locks().list().size(), 1U);
 }
 
+// The server remembers thousands of refused tries, with the longest of texts.
+TEST_P(Answers, AListOfRefusedTriesEndsLikeAPage) {
+    const auto server = start();
+    Client client = server->connect();
+    constexpr int keys = 300;
+    const auto tries = [&](const std::string& owner) {
+        std::vector<std::string> requests;
+        for (int i = 0; i < keys; ++i) {
+            requests.push_back(R"({"op":"try","type":"Order","id":")" +
+                               padded(std::to_string(i), Limits::id_bytes) + R"(","owner":")" +
+                               padded(owner, Limits::owner_bytes) + R"("})");
+        }
+        return batch_of(requests);
+    };
+    for (const char* owner : {"holder", "attacker"}) {
+        ASSERT_EQ(client.ask("POST", "/v1/batch", tries(owner)).status, 200U);
+    }
+    for (const char* limit : {"1000", "1000000000"}) {
+        const Answer answer = client.ask("GET", std::string{"/v1/refused?limit="} + limit);
+        EXPECT_EQ(answer.status, 200U);
+        EXPECT_FALSE(answer.json().at("refused").as_array().empty());
+        EXPECT_LE(answer.body.size(), Limits::page_bytes + Limits::page_bytes / 4);
+    }
+}
+
 TEST_P(Answers, TheKeysOfABatchAreBounded) {
     const auto server = start({.batch_requests = 300});
     std::vector<std::string> requests;
@@ -326,6 +351,7 @@ TEST_P(UnreadAnswers, AreCountedForTheTokenAndInAll) {
     Client readers = server_->connect();
     share_among(readers, 80, shows("attacker"));
     EXPECT_TRUE(has_no_more_room("attacker"));
+    EXPECT_TRUE(has_no_more_room("attacker", "/v1/refused?limit=1000"));
     EXPECT_EQ(status_of(a_page, "second"), 200U);
     EXPECT_TRUE(has_no_more_room("second"));
     EXPECT_EQ(status_of(a_page, "holder"), 200U);

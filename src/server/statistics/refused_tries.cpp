@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "core/keyed_hash.hpp"
+#include "core/sizes.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -12,6 +13,13 @@ std::size_t hash_of(const LockKey& key, std::string_view owner) {
     hash.add(std::hash<LockKey>{}(key));
     hash.add(owner);
     return static_cast<std::size_t>(hash.finish());
+}
+
+// In an answer.
+std::size_t size_of(const RefusedTries::Entry& entry) {
+    constexpr std::size_t times_and_names = 128;
+    return row_bytes + times_and_names + bytes_in_json(entry.key.type()) +
+           bytes_in_json(entry.key.id()) + bytes_in_json(entry.owner);
 }
 
 }  // namespace
@@ -39,8 +47,12 @@ void RefusedTries::add(const LockKey& key, std::string_view owner, Time at) {
 std::vector<RefusedTries::Entry> RefusedTries::latest(const std::optional<LockKey>& key,
                                                       std::size_t most, const KeySet& among) const {
     std::vector<Entry> found;
+    std::size_t bytes = 0;
     for (auto entry = entries_.rbegin(); entry != entries_.rend() && found.size() < most; ++entry) {
-        if ((!key || entry->key == *key) && among.has(entry->key)) found.push_back(*entry);
+        if ((key && entry->key != *key) || !among.has(entry->key)) continue;
+        bytes += size_of(*entry);
+        if (bytes > Limits::page_bytes) break;
+        found.push_back(*entry);
     }
     return found;
 }

@@ -34,7 +34,8 @@ public:
 
     void add(const LockKey& key, std::string_view owner, Time at);
 
-    // The entries of one key, or of all of these keys, latest first.
+    // The entries of one key, or of all of these keys, latest first. Ends like a page, where the
+    // entries would exceed Limits::page_bytes.
     [[nodiscard]] std::vector<Entry> latest(const std::optional<LockKey>& key, std::size_t most,
                                             const KeySet& among = {}) const;
 

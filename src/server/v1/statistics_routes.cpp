@@ -1,5 +1,6 @@
 #include <boost/json/array.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -113,9 +114,11 @@ Task<Reply> Native::statistics(RoutedRequest& request) {
 
 Task<Reply> Native::refused(RoutedRequest& request) {
     constexpr std::size_t usual = 100;
+    const auto key = key_in(request.query);
+    const std::size_t most = std::min(limit_in(request.query, usual), limits_.page_rows);
+    backend_.reserve_answer(request, room_for(most));
     json::array entries;
-    for (const auto& entry :
-         backend_.refused_tries(request, key_in(request.query), limit_in(request.query, usual))) {
+    for (const auto& entry : backend_.refused_tries(request, key, most)) {
         entries.emplace_back(object_of(entry));
     }
     json::object body;
