@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "server/event_client.hpp"
+#include "server/events/event_log.hpp"
 #include "server/server_fixture.hpp"
+#include "server/v1/server_sent_events.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 #include "unit/manual_clock.hpp"
@@ -514,6 +516,24 @@ TEST_F(Events, TellWhatAnotherServerOnTheSameFileDoes) {
         EXPECT_EQ(events.names(3), "granted released granted");
     }
     std::filesystem::remove_all(folder);
+}
+
+// Printed, each of these events takes more than 6 KiB.
+TEST(EventLog, KeepsFewerEventsIfTheyAreLarge) {
+    const auto log = std::make_shared<server::EventLog>(1000);
+    const auto slow = log->open({}, {}, {}, server::v1::server_sent_events(), 1);
+    std::size_t woken = 0;
+    slow->on_news([&] { ++woken; });
+    const server::Event large{
+        .kind = server::Event::Kind::granted,
+        .lease = {.key = {"Order", "1"}, .note = std::string(Limits::note_bytes, '\t')}};
+    for (int i = 0; i < 100; ++i) log->append(large);
+    EXPECT_EQ(slow->state(), server::BodyStream::State::open);
+    EXPECT_EQ(woken, 1U);
+    for (int i = 0; i < 500; ++i) log->append(large);
+    EXPECT_EQ(slow->state(), server::BodyStream::State::lost);
+    // It learns that it is lost, once.
+    EXPECT_EQ(woken, 2U);
 }
 
 }  // namespace

@@ -4,12 +4,18 @@
 #include <utility>
 
 #include "core/rules.hpp"
+#include "core/sizes.hpp"
 
 namespace leasehold::server {
 namespace {
 
 // take() adds no further event after this number of bytes.
 constexpr std::size_t piece_bytes = 64 * 1024;
+
+// Of the event itself and of its text, both with the size of the text.
+std::size_t bytes_of(const Event& event) {
+    return 2 * (size_of(event.lease) + bytes_in_json(event.by) + bytes_in_json(event.why));
+}
 
 std::string random_name() {
     return LockId::random().to_string().substr(0, 13);
@@ -39,13 +45,20 @@ std::optional<std::uint64_t> EventLog::place_of(std::string_view id) {
 }
 
 void EventLog::append(const Event& event) {
+    const std::size_t bytes = bytes_of(event);
     const std::lock_guard lock{mutex_};
+    const std::uint64_t first_before = first();
+    entries_.push_back({.event = event, .bytes = bytes});
     ++last_;
-    entries_.push_back({.event = event});
-    if (entries_.size() > kept_) entries_.pop_front();
+    bytes_ += bytes;
+    while (entries_.size() > kept_ || (bytes_ > kept_ * usual_bytes && entries_.size() > 1)) {
+        bytes_ -= entries_.front().bytes;
+        entries_.pop_front();
+    }
     for (EventStream* const listener : listeners_) {
         const bool knew = std::exchange(listener->told_, true);
-        const bool just_lost = listener->place_ + 2 == first();
+        const std::uint64_t next = listener->place_ + 1;
+        const bool just_lost = next < first() && next >= first_before;
         if (listener->wake_ && (!knew || just_lost)) listener->wake_();
     }
 }
@@ -53,6 +66,7 @@ void EventLog::append(const Event& event) {
 void EventLog::break_off() {
     const std::lock_guard lock{mutex_};
     entries_.clear();
+    bytes_ = 0;
     ++last_;
     wake_all();
 }

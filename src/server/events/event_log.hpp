@@ -34,12 +34,14 @@ struct EventFilter {
     [[nodiscard]] bool admits(const Holder& lease) const;
 };
 
-// Keeps the latest events for the clients that listen. Each event is printed once for all clients
-// with the same format. A client is lost if its next event is no longer kept: its stream ends, and
-// the client starts again. Thread-safe.
+// Keeps the latest events for the clients that listen, fewer of them if they are large. Each event
+// is printed once for all clients with the same format. A client is lost if its next event is no
+// longer kept: its stream ends, and the client starts again. Thread-safe.
 class EventLog : public std::enable_shared_from_this<EventLog> {
 public:
+    // Keeps at most this many events, and at most `usual_bytes` for each of them on average.
     explicit EventLog(std::size_t kept);
+    static constexpr std::size_t usual_bytes = 3 * 1024;
     EventLog(const EventLog&) = delete;
     EventLog& operator=(const EventLog&) = delete;
     ~EventLog();
@@ -67,6 +69,7 @@ private:
 
     struct Entry {
         Event event;
+        std::size_t bytes;   // of the event and its text
         std::string text{};  // the event in this format
         const EventFormat* format = nullptr;
     };
@@ -88,6 +91,7 @@ private:
     mutable std::mutex mutex_;
     OpaqueNumbers numbers_;      // guarded by mutex_
     std::deque<Entry> entries_;  // guarded by mutex_; at most kept_; the last is number last_
+    std::size_t bytes_ = 0;      // guarded by mutex_; of all in entries_
     std::uint64_t last_ = 0;     // guarded by mutex_
     std::unordered_set<EventStream*> listeners_;  // guarded by mutex_
     bool closed_ = false;                         // guarded by mutex_
