@@ -4,12 +4,15 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "server/exposition.hpp"
 #include "server/monitoring/metrics.hpp"
+#include "server/monitoring/process_metrics.hpp"
 #include "server/server_fixture.hpp"
 #include "server/store/observed_store.hpp"
+#include "support/process.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 
@@ -324,6 +327,19 @@ TEST(MetricsOfLeases, AreCountedAgainSoonAfterAStoreThatTookLongToFail) {
 TEST(NoMetrics, AreNotFound) {
     const RunningServer server{memory::open()};
     EXPECT_EQ(server.connect().ask("GET", "/metrics").status, 404U);
+}
+
+// Otherwise a client that asks for the metrics again and again keeps a server with many connections
+// busy.
+TEST(MetricsOfTheProcess, CountItsFilesAtMostOnceASecond) {
+    const TemporaryFolder folder;
+    server::CountedEntries entries{folder.path()};
+    const auto now = server::CountedEntries::Clock::now();
+    EXPECT_EQ(entries.at(now), 0);
+    std::ofstream{folder.path() / "1"} << "1";
+    EXPECT_EQ(entries.at(now), 0);
+    EXPECT_EQ(entries.at(now + 999ms), 0);
+    EXPECT_EQ(entries.at(now + 1s), 1);
 }
 
 }  // namespace

@@ -27,12 +27,6 @@ double cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double entries_of(const char* folder) {
-    std::error_code error;
-    const std::filesystem::directory_iterator entries{folder, error};
-    return static_cast<double>(std::distance(begin(entries), end(entries)));
-}
-
 double most_files() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -41,7 +35,20 @@ double most_files() {
 
 }  // namespace
 
+double CountedEntries::at(Clock::time_point now) {
+    const std::lock_guard lock{mutex_};
+    if (next_ && now < *next_) return count_;
+    std::error_code error;
+    const std::filesystem::directory_iterator entries{folder_, error};
+    count_ = static_cast<double>(std::distance(begin(entries), end(entries)));
+    next_ = now + kept_for;
+    return count_;
+}
+
 void add_process_metrics(Families& to) {
+    static CountedEntries files{"/proc/self/fd"};
+    static CountedEntries threads{"/proc/self/task"};
+    const auto now = CountedEntries::Clock::now();
     double virtual_pages = 0;
     double resident_pages = 0;
     std::ifstream{"/proc/self/statm"} >> virtual_pages >> resident_pages;
@@ -54,9 +61,9 @@ void add_process_metrics(Families& to) {
     to.gauge("process_resident_memory_bytes", "Memory in use.").with(resident_pages * page);
     to.gauge("process_virtual_memory_bytes", "Address space in use.").with(virtual_pages * page);
     to.gauge("process_open_fds", "File descriptors open: a connection takes one.")
-        .with(entries_of("/proc/self/fd"));
+        .with(files.at(now));
     to.gauge("process_max_fds", "File descriptors that may be open.").with(most_files());
-    to.gauge("process_threads", "Threads.").with(entries_of("/proc/self/task"));
+    to.gauge("process_threads", "Threads.").with(threads.at(now));
 }
 
 }  // namespace leasehold::server
