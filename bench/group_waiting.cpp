@@ -111,10 +111,9 @@ void measure_cost(const RunningStore& store, LockManager& holder, int held,
     for (int i = 0; i < many_waiters; ++i) {
         waiter.submit_for(
             TryLock{.key = key_of(i % held),
-                    .lock_id = LockId::random(),
+                    .lock_id = TryLockId::draw(),
                     .owner = "waiter-" + std::to_string(i),
-                    .ttl = 10min,
-                    .fresh_lock_id = true},
+                    .ttl = 10min},
             10min, [&](const Outcome&) { --waiting; }, stop.get_token());
     }
     std::this_thread::sleep_for(2 * settling);

@@ -19,11 +19,33 @@
 // What a store can be asked. LockManager's functions make these requests; its submit() takes one.
 namespace leasehold {
 
+// The lock id of a try. It is fresh if it was drawn for this try and no store has seen it yet: then
+// the store need not look for a lease that has it already, and the try is faster. A lock id that a
+// caller brings is never fresh, because the caller may be asking again.
+class TryLockId {
+public:
+    // The nil id, which no store takes.
+    TryLockId() noexcept = default;
+    TryLockId(LockId from_caller) noexcept : id_{from_caller} {}  // NOLINT(*-explicit-*)
+    [[nodiscard]] static TryLockId draw();
+
+    operator LockId() const noexcept { return id_; }  // NOLINT(*-explicit-*)
+    [[nodiscard]] std::string to_string() const { return id_.to_string(); }
+
+    [[nodiscard]] bool is_fresh() const noexcept { return fresh_; }
+    // Call it before the same try is sent again: a store may have granted it.
+    void sent() noexcept { fresh_ = false; }
+
+private:
+    LockId id_{};
+    bool fresh_ = false;
+};
+
 // Takes the key, or is refused as held. The same request with the same lock id again gets the same
 // lease, or the reason why that lease ended: a lock id that died never lives again.
 struct TryLock {
     LockKey key;
-    LockId lock_id{};
+    TryLockId lock_id{};
     std::string owner{};
     Mode mode = Mode::exclusive;
     Duration ttl{};
@@ -32,10 +54,6 @@ struct TryLock {
     std::optional<Duration> max_hold{};
     // For a shared try: refused as held while this many live leases share the key.
     std::optional<std::size_t> places{};
-    // Makes the try faster: the store does not look for a lease that has this lock id. Set it only
-    // if the lock id was drawn for this request and was never sent before. Otherwise a repeated try
-    // could be granted a second time.
-    bool fresh_lock_id = false;
     // The id of the token through which the owner asks; a server with tokens sets it. The owner's
     // live lease is given back only to a try with the same token id; to any other it is held.
     std::string token_id{};
@@ -44,14 +62,13 @@ struct TryLock {
 // Takes every key or none. `lock_ids[i]` is for `keys[i]`; the keys are sorted and different.
 struct TryLockAll {
     std::vector<LockKey> keys{};
-    std::vector<LockId> lock_ids{};
+    std::vector<TryLockId> lock_ids{};
     std::string owner{};
     Mode mode = Mode::exclusive;
     Duration ttl{};
     std::string note{};
     std::optional<Duration> max_hold{};
     std::optional<std::size_t> places{};  // as in TryLock, for each key
-    bool fresh_lock_id = false;           // as in TryLock, of all lock ids
     std::string token_id{};               // as in TryLock
 };
 

@@ -88,10 +88,10 @@ bool Decisions::uses_anothers_id(const Request& request, const Located& located)
     return std::visit(
         [&]<class R>(const R& r) {
             if constexpr (AnyTry<R>) {
-                const std::span<const LockId> ids = tried_ids(r);
+                const std::span<const TryLockId> ids = tried_ids(r);
                 const std::span<const LockKey> keys = tried_keys(r);
-                for (std::size_t i = 0; i < ids.size() && !r.fresh_lock_id; ++i) {
-                    if (is_elsewhere(ids[i], keys[i], located)) return true;
+                for (std::size_t i = 0; i < ids.size(); ++i) {
+                    if (!ids[i].is_fresh() && is_elsewhere(ids[i], keys[i], located)) return true;
                 }
             }
             return false;

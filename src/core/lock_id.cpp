@@ -1,4 +1,5 @@
 #include <leasehold/lock_id.hpp>
+#include <leasehold/request.hpp>
 
 #include <array>
 #include <charconv>
@@ -73,6 +74,12 @@ LockId LockId::random() {
     const std::uint64_t time = coarse_time() << 32;
     return {time | (words.next() & random_below_time & ~version_mask) | version_8,
             (words.next() & ~variant_mask) | variant_rfc};
+}
+
+TryLockId TryLockId::draw() {
+    TryLockId drawn{LockId::random()};
+    drawn.fresh_ = true;
+    return drawn;
 }
 
 std::expected<LockId, std::string> LockId::parse(std::string_view text) {

@@ -38,11 +38,11 @@ public:
         at_most("the number of keys", r.keys.size(), limits_.keys_at_once);
         if (r.lock_ids.size() != r.keys.size()) throw BadRequest{"each key needs a lock id"};
         for (const LockKey& key : r.keys) grantable(key);
-        for (const LockId& id : r.lock_ids) lock_id(id);
+        for (const TryLockId& id : r.lock_ids) lock_id(id);
         if (std::ranges::adjacent_find(r.keys, std::greater_equal<>{}) != r.keys.end()) {
             throw BadRequest{"the keys must be sorted and different"};
         }
-        std::vector<LockId> ids = r.lock_ids;
+        std::vector<LockId> ids{r.lock_ids.begin(), r.lock_ids.end()};
         std::ranges::sort(ids);
         if (std::ranges::adjacent_find(ids) != ids.end()) {
             throw BadRequest{"each key needs a lock id of its own"};
@@ -323,14 +323,13 @@ void LockManager::submit_for(Request request, Duration patience, std::function<v
 
 TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
     TryLock request{.key = std::move(key),
-                    .lock_id = options.lock_id ? *options.lock_id : LockId::random(),
+                    .lock_id = options.lock_id ? TryLockId{*options.lock_id} : TryLockId::draw(),
                     .owner = std::move(options.owner),
                     .mode = mode_of(options),
                     .ttl = options.ttl.value_or(limits.default_ttl),
                     .since = options.since,
                     .max_hold = options.max_hold,
-                    .places = options.places,
-                    .fresh_lock_id = !options.lock_id};
+                    .places = options.places};
     copy_fields(requested_texts, std::move(options), request);
     return request;
 }
@@ -342,16 +341,15 @@ TryLockAll try_all_request(std::vector<LockKey> keys, LockOptions options, const
     std::ranges::sort(keys);
     const auto repeated = std::ranges::unique(keys);
     keys.erase(repeated.begin(), repeated.end());
-    std::vector<LockId> lock_ids(keys.size());
-    std::ranges::generate(lock_ids, LockId::random);
+    std::vector<TryLockId> lock_ids(keys.size());
+    std::ranges::generate(lock_ids, TryLockId::draw);
     TryLockAll request{.keys = std::move(keys),
                        .lock_ids = std::move(lock_ids),
                        .owner = std::move(options.owner),
                        .mode = mode_of(options),
                        .ttl = options.ttl.value_or(limits.default_ttl),
                        .max_hold = options.max_hold,
-                       .places = options.places,
-                       .fresh_lock_id = true};
+                       .places = options.places};
     copy_fields(requested_texts, std::move(options), request);
     return request;
 }

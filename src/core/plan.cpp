@@ -25,9 +25,8 @@ std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                 if constexpr (ByLockId<R>) {
                     if (!request.key) ids.push_back(request.lock_id);
                 } else if constexpr (AnyTry<R>) {
-                    if (!request.fresh_lock_id) {
-                        std::ranges::copy(tried_ids(request), std::back_inserter(ids));
-                    }
+                    std::ranges::copy_if(tried_ids(request), std::back_inserter(ids),
+                                         std::not_fn(&TryLockId::is_fresh));
                 }
             },
             requests[index]);
@@ -56,13 +55,13 @@ bool Plan::add(std::size_t index, const Request& request) {
 }
 
 std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
-    const std::span<const LockId> ids = tried_ids(request);
+    const std::span<const TryLockId> ids = tried_ids(request);
     const std::span<const LockKey> keys = tried_keys(request);
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if (located_) located_->emplace(ids[i], keys[i]);
         tried_.push_back({&keys[i], &request.owner});
+        if (!ids[i].is_fresh()) lock_ids_.push_back(ids[i]);
     }
-    if (!request.fresh_lock_id) lock_ids_.insert(lock_ids_.end(), ids.begin(), ids.end());
     return keys;
 }
 

@@ -44,10 +44,10 @@ const LockId* lock_id_of(const Request& request) {
         request);
 }
 
-std::span<const LockId> tried_ids(const TryLock& request) noexcept {
+std::span<const TryLockId> tried_ids(const TryLock& request) noexcept {
     return {&request.lock_id, 1};
 }
-std::span<const LockId> tried_ids(const TryLockAll& request) noexcept {
+std::span<const TryLockId> tried_ids(const TryLockAll& request) noexcept {
     return request.lock_ids;
 }
 std::span<const LockKey> tried_keys(const TryLock& request) noexcept {
@@ -142,7 +142,8 @@ std::size_t count_lookups(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::size_t {
             if constexpr (AnyTry<R>) {
-                return tried_keys(r).size() * (r.fresh_lock_id ? 1 : 2);
+                const auto fresh = std::ranges::count_if(tried_ids(r), &TryLockId::is_fresh);
+                return 2 * tried_keys(r).size() - static_cast<std::size_t>(fresh);
             } else if constexpr (HasOptionalKey<R>) {
                 return r.key ? 1 : 2;
             } else {

@@ -142,8 +142,8 @@ concept ByLockId = names_own_lease(kind_of_type<R>);
 // The lock id of a request that names its own lease, or nullptr.
 [[nodiscard]] const LockId* lock_id_of(const Request& request);
 // The lock ids and the keys that a try names: `ids[i]` is for `keys[i]`.
-[[nodiscard]] std::span<const LockId> tried_ids(const TryLock& request) noexcept;
-[[nodiscard]] std::span<const LockId> tried_ids(const TryLockAll& request) noexcept;
+[[nodiscard]] std::span<const TryLockId> tried_ids(const TryLock& request) noexcept;
+[[nodiscard]] std::span<const TryLockId> tried_ids(const TryLockAll& request) noexcept;
 [[nodiscard]] std::span<const LockKey> tried_keys(const TryLock& request) noexcept;
 [[nodiscard]] std::span<const LockKey> tried_keys(const TryLockAll& request) noexcept;
 

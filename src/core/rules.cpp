@@ -188,7 +188,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     const Time now = now_for(cell);
 
     // The same request again, after an answer was lost.
-    if (!request.fresh_lock_id) {
+    if (!request.lock_id.is_fresh()) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
             if (same->mode == request.mode) return granted(request.key, *same, now);
         } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);
@@ -297,8 +297,7 @@ Outcome Rules::decide(const TryLockAll& request, const std::vector<Cell*>& cells
                 .mode = request.mode,
                 .ttl = request.ttl,
                 .max_hold = request.max_hold,
-                .places = request.places,
-                .fresh_lock_id = request.fresh_lock_id};
+                .places = request.places};
     copy_fields(requested_texts, request, one);
     copy_fields(private_fields, request, one);
     std::vector<Lease> leases;

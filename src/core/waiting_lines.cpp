@@ -77,13 +77,17 @@ bool may_change(const Outcome& outcome) {
 }
 
 void redraw(TryLock& wanted) {
-    wanted.lock_id = LockId::random();
-    wanted.fresh_lock_id = true;
+    wanted.lock_id = TryLockId::draw();
+}
+void redraw(TryLockAll& wanted) {
+    std::ranges::generate(wanted.lock_ids, TryLockId::draw);
 }
 
-void redraw(TryLockAll& wanted) {
-    std::ranges::generate(wanted.lock_ids, LockId::random);
-    wanted.fresh_lock_id = true;
+void mark_as_sent(TryLock& wanted) {
+    wanted.lock_id.sent();
+}
+void mark_as_sent(TryLockAll& wanted) {
+    std::ranges::for_each(wanted.lock_ids, &TryLockId::sent);
 }
 
 // Whether a refusal as gone can be the end of an earlier grant whose answer was lost or too late.
@@ -109,7 +113,9 @@ struct WaitingLines::Waiter {
     Retry retry;
     Reply reply{};
     // Whether the lock ids were drawn for this wait: the caller learns them from the grant only.
-    bool own_ids = with_try(wanted, [](const auto& r) { return r.fresh_lock_id; });
+    bool own_ids = with_try(wanted, [](const auto& r) {
+        return std::ranges::all_of(tried_ids(r), &TryLockId::is_fresh);
+    });
 
     Place place{};
     SteadyClock::time_point wakes_at = SteadyClock::time_point::max();
@@ -438,7 +444,7 @@ void WaitingLines::tried(const WaiterPtr& waiter, Outcome outcome) {
         waiter->asking = false;
         waiter->unsettled = is_unknown(outcome) ||
                             (waiter->unsettled && std::holds_alternative<StoreFault>(outcome));
-        with_try(waiter->wanted, [](auto& r) { r.fresh_lock_id = false; });
+        with_try(waiter->wanted, [](auto& r) { mark_as_sent(r); });
         if (waiter->answered) {
             // Stopped while it was asking.
             if (is_grant(outcome) || waiter->unsettled) give_back(*waiter, work);
@@ -544,13 +550,13 @@ void WaitingLines::join_store_line(TryLock wanted, SteadyClock::time_point until
 
 Outcome WaitingLines::wait_in_store_line(TryLock wanted, SteadyClock::time_point until,
                                          const std::stop_token& stop) {
-    const bool own_id = wanted.fresh_lock_id;
+    const bool own_id = wanted.lock_id.is_fresh();
     Retry retry{pauses_, until};
     std::optional<Refusal> latest;
     bool unsettled = false;
     for (;;) {
         const Duration left = std::max<Duration>(until - SteadyClock::now(), {});
-        wanted.fresh_lock_id = false;
+        wanted.lock_id.sent();
         Outcome outcome = ask_store_line(wanted, left, stop);
         if (const auto* lease = std::get_if<Lease>(&outcome)) {
             // The lease began while this try waited: the holder's time counts from a renewal.

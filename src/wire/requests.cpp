@@ -203,11 +203,10 @@ Request read_try_all(Fields& fields, Duration default_ttl) {
             return key;
         });
     std::ranges::sort(wanted, {}, &Wanted::key);
-    TryLockAll request{.fresh_lock_id = true};
+    TryLockAll request;
     for (Wanted& one : wanted) {
         request.keys.push_back(std::move(one.key));
-        request.lock_ids.push_back(one.lock_id.value_or(LockId::random()));
-        if (one.lock_id) request.fresh_lock_id = false;
+        request.lock_ids.push_back(one.lock_id ? TryLockId{*one.lock_id} : TryLockId::draw());
     }
     read_terms(fields, request, default_ttl);
     return request;
@@ -318,8 +317,7 @@ json::object to_json(const Request& request) {
 
 TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id, Duration default_ttl) {
     TryLock request{.key = std::move(key),
-                    .lock_id = lock_id ? *lock_id : LockId::random(),
-                    .fresh_lock_id = !lock_id};
+                    .lock_id = lock_id ? TryLockId{*lock_id} : TryLockId::draw()};
     read_terms(terms, request, default_ttl);
     request.since = terms.optional_integer("since");
     return request;

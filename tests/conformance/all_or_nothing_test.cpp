@@ -15,7 +15,7 @@ protected:
         return keys;
     }
 
-    static Request request(const std::vector<LockKey>& keys, const std::vector<LockId>& ids) {
+    static Request request(const std::vector<LockKey>& keys, const std::vector<TryLockId>& ids) {
         return TryLockAll{.keys = keys, .lock_ids = ids, .owner = "alice", .ttl = 5min};
     }
 
@@ -121,7 +121,7 @@ TEST_P(AllOrNothing, AnyOrderOfTheKeysWillDo) {
 
 TEST_P(AllOrNothing, AskingAgainWithTheSameLockIdsGivesTheSameLeases) {
     const auto keys = orders(1, 3);
-    const std::vector<LockId> ids{LockId::random(), LockId::random(), LockId::random()};
+    const std::vector<TryLockId> ids{LockId::random(), LockId::random(), LockId::random()};
     const Outcome first = apply(request(keys, ids));
     const Outcome again = apply(request(keys, ids));
     ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(first));
@@ -135,7 +135,7 @@ TEST_P(AllOrNothing, AskingAgainWithTheSameLockIdsGivesTheSameLeases) {
 
 TEST_P(AllOrNothing, ADeadLockIdAmongThemRefusesAll) {
     const auto keys = orders(1, 3);
-    const std::vector<LockId> ids{LockId::random(), LockId::random(), LockId::random()};
+    const std::vector<TryLockId> ids{LockId::random(), LockId::random(), LockId::random()};
     ASSERT_TRUE(std::holds_alternative<std::vector<Lease>>(apply(request(keys, ids))));
     EXPECT_TRUE(granted(locks().release(ids[1])));
     const Outcome again = apply(request(keys, ids));

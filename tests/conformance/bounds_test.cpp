@@ -333,10 +333,9 @@ protected:
         std::vector<Request> requests;
         for (std::size_t i = 0; i < count; ++i) {
             requests.emplace_back(TryLock{.key = {type, std::to_string(10'000 + i)},
-                                          .lock_id = LockId::random(),
+                                          .lock_id = TryLockId::draw(),
                                           .owner = owner,
-                                          .ttl = 5min,
-                                          .fresh_lock_id = true});
+                                          .ttl = 5min});
         }
         return requests;
     }

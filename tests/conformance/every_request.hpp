@@ -12,11 +12,8 @@ namespace leasehold::conformance {
     const LockKey free{"Order", "free"};
     return {
         {"try", TryLock{.key = free, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
-        {"try with a fresh lock id", TryLock{.key = free,
-                                             .lock_id = LockId::random(),
-                                             .owner = "bob",
-                                             .ttl = 1min,
-                                             .fresh_lock_id = true}},
+        {"try with a fresh lock id",
+         TryLock{.key = free, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1min}},
         {"try of a held key",
          TryLock{.key = lease.key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
         {"shared try", TryLock{.key = free,

@@ -62,13 +62,13 @@ TEST_P(Reentrancy, AnotherTokenIsAStranger) {
     const auto store = harness().open();
     const auto ask_with = [&](const std::string& token_id, bool fresh,
                               Mode mode = Mode::exclusive) {
-        const Request request = TryLock{.key = key_,
-                                        .lock_id = LockId::random(),
-                                        .owner = "alice",
-                                        .mode = mode,
-                                        .ttl = 5min,
-                                        .fresh_lock_id = fresh,
-                                        .token_id = token_id};
+        const Request request =
+            TryLock{.key = key_,
+                    .lock_id = fresh ? TryLockId::draw() : TryLockId{LockId::random()},
+                    .owner = "alice",
+                    .mode = mode,
+                    .ttl = 5min,
+                    .token_id = token_id};
         Outcome outcome;
         store->apply({&request, 1}, {&outcome, 1});
         return outcome;

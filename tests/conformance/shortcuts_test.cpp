@@ -127,7 +127,7 @@ private:
 
 LockId id_meant_by(const Request& request) {
     return std::visit(
-        []<class R>(const R& r) {
+        []<class R>(const R& r) -> LockId {
             if constexpr (requires { r.lock_id; }) {
                 return r.lock_id;
             } else {
@@ -326,7 +326,7 @@ std::string text_of(const Outcome& outcome) {
 
 Outcome decided(Case& each, Time now, std::vector<Ended>& endings) {
     if (const auto* wanted = std::get_if<TryLock>(&each.request);
-        wanted != nullptr && each.elsewhere && !wanted->fresh_lock_id) {
+        wanted != nullptr && each.elsewhere && !wanted->lock_id.is_fresh()) {
         return id_of_another_key();
     }
     const StoreClock steady{Duration::max()};
@@ -455,11 +455,7 @@ private:
 constexpr int runs = 6;
 
 TryLock fresh_try(const LockKey& key, const std::string& owner) {
-    return {.key = key,
-            .lock_id = LockId::random(),
-            .owner = owner,
-            .ttl = 1min,
-            .fresh_lock_id = true};
+    return {.key = key, .lock_id = TryLockId::draw(), .owner = owner, .ttl = 1min};
 }
 
 // docs/life-of-a-request.md has these numbers.
@@ -478,7 +474,7 @@ TEST_P(Shortcuts, TakeOneRoundTrip) {
                         Extend{.key = key, .lock_id = id, .by = 1min, .max_ttl = 24h});
         round_trips.ask("a release", Release{key, id});
         TryLock named = fresh_try(key, "bob");
-        named.fresh_lock_id = false;
+        named.lock_id.sent();
         round_trips.ask("a try of a free key with a lock id of the caller's", named);
     }
     for (const auto& [what, least] : round_trips.least()) EXPECT_EQ(least, 1U) << what;

@@ -114,10 +114,9 @@ TEST_F(EtcdStore, AThousandTriesAreAFewTransactions) {
     std::vector<Request> requests;
     for (int i = 0; i < 1000; ++i) {
         requests.emplace_back(TryLock{.key = {"Order", std::to_string(i)},
-                                      .lock_id = LockId::random(),
+                                      .lock_id = TryLockId::draw(),
                                       .owner = "alice",
-                                      .ttl = 5min,
-                                      .fresh_lock_id = true});
+                                      .ttl = 5min});
     }
     std::vector<Outcome> outcomes(requests.size());
     const std::int64_t before = revision();
@@ -220,10 +219,10 @@ TEST_F(EtcdStore, ALeaseWhoseRowWasForgottenIsNotTakenForAliveAmongMany) {
     const auto store = open(target_);
     const auto other = open(target_, {.retention = 0s});
     const auto take_all = [&] {
-        TryLockAll all{.owner = "alice", .ttl = until_released, .fresh_lock_id = true};
+        TryLockAll all{.owner = "alice", .ttl = until_released};
         for (int i = 1000; i < 1200; ++i) {
             all.keys.emplace_back("Order", std::to_string(i));
-            all.lock_ids.push_back(LockId::random());
+            all.lock_ids.push_back(TryLockId::draw());
         }
         const Request request = all;
         Outcome outcome;
@@ -405,8 +404,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenDuringTheTryIsNotGrantedWithAnEarlierF
             clock_.let_pass(1s);
             ASSERT_GT(other.purge(), 0U);
         });
-        const Request wanted =
-            TryLock{.key = key, .lock_id = LockId::random(), .ttl = 1min, .fresh_lock_id = true};
+        const Request wanted = TryLock{.key = key, .lock_id = TryLockId::draw(), .ttl = 1min};
         Outcome outcome;
         store->apply({&wanted, 1}, {&outcome, 1});
         during_the_call.end();
@@ -422,13 +420,10 @@ TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
     const auto store = open(target_, {.retention = 0s, .io_timeout = 20s}, clock_.ahead_by({}));
     constexpr std::size_t keys = 50;
     for (int owner = 0; owner < 20; ++owner) {
-        TryLockAll all{.owner = std::to_string(owner),
-                       .mode = Mode::shared,
-                       .ttl = 1min,
-                       .fresh_lock_id = true};
+        TryLockAll all{.owner = std::to_string(owner), .mode = Mode::shared, .ttl = 1min};
         for (std::size_t i = 0; i < keys; ++i) {
             all.keys.emplace_back("Order", std::string(500, 'x') + std::to_string(100 + i));
-            all.lock_ids.push_back(LockId::random());
+            all.lock_ids.push_back(TryLockId::draw());
         }
         const Request request = all;
         Outcome outcome;

@@ -221,11 +221,8 @@ TEST(DelayedReleasesElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
     const LockKey page{"Page", "1"};
     const LockId id = LockId::random();
     const Request renewed = Renew{page, id, 2min};
-    const Request reloaded = TryLock{.key = page,
-                                     .lock_id = LockId::random(),
-                                     .owner = "alice",
-                                     .ttl = 2min,
-                                     .fresh_lock_id = true};
+    const Request reloaded =
+        TryLock{.key = page, .lock_id = TryLockId::draw(), .owner = "alice", .ttl = 2min};
     for (const Request& comes_back : {renewed, reloaded}) {
         auto store = std::make_unique<DuringTheCall>([&](Store& elsewhere) {
             Outcome outcome;

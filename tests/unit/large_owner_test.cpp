@@ -25,11 +25,8 @@ protected:
         return outcomes;
     }
     static TryLock try_of(const std::string& id, const std::string& owner) {
-        return {.key = LockKey{"Order", id},
-                .lock_id = LockId::random(),
-                .owner = owner,
-                .ttl = 1h,
-                .fresh_lock_id = true};
+        return {
+            .key = LockKey{"Order", id}, .lock_id = TryLockId::draw(), .owner = owner, .ttl = 1h};
     }
     // Takes and releases one key more than a transaction looks through.
     void leave_many_ended_leases(const std::string& owner) {

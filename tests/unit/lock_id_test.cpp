@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <leasehold/lock_id.hpp>
+#include <leasehold/request.hpp>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -154,6 +155,26 @@ TEST(LockId, AForkDoesNotRepeatWhatItsParentDraws) {
     }
     for (std::size_t i = 0; i < ids; ++i) seen.insert(LockId::random().to_string());
     EXPECT_EQ(seen.size(), 4 * ids);
+}
+
+TEST(TryLockId, IsFreshOnlyUntilItIsSent) {
+    TryLockId drawn = TryLockId::draw();
+    EXPECT_TRUE(drawn.is_fresh());
+    EXPECT_NE(drawn, LockId{});
+    const LockId before = drawn;
+    drawn.sent();
+    EXPECT_FALSE(drawn.is_fresh());
+    EXPECT_EQ(drawn, before);
+}
+
+TEST(TryLockId, OfTheCallersOwnIsNeverFresh) {
+    EXPECT_FALSE(TryLockId{LockId::random()}.is_fresh());
+    EXPECT_FALSE(TryLockId{}.is_fresh());
+    const LockId own = LockId::random();
+    TryLockId assigned = TryLockId::draw();
+    assigned = own;
+    EXPECT_FALSE(assigned.is_fresh());
+    EXPECT_EQ(assigned, own);
 }
 
 }  // namespace

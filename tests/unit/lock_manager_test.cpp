@@ -155,7 +155,7 @@ TEST_F(LockManagerTest, ASubmittedRequestOutOfBoundsIsRefusedAndGetsNoReply) {
     expect_bad([&] { submit(Check{key, LockId{}}); }, "the nil lock id names no lease");
     expect_bad([&] { submit(Purge{0}); }, "a page has at least one row");
     const std::string unsorted = "the keys must be sorted and different";
-    const std::vector<LockId> ids{LockId::random(), LockId::random()};
+    const std::vector<TryLockId> ids{LockId::random(), LockId::random()};
     expect_bad(
         [&] { submit(TryLockAll{.keys = {{"B", "1"}, {"A", "1"}}, .lock_ids = ids, .ttl = 1min}); },
         unsorted);
@@ -164,7 +164,7 @@ TEST_F(LockManagerTest, ASubmittedRequestOutOfBoundsIsRefusedAndGetsNoReply) {
         unsorted);
     expect_bad([&] { submit(TryLockAll{.keys = {{"A", "1"}}, .lock_ids = ids, .ttl = 1min}); },
                "each key needs a lock id");
-    const std::vector<LockId> twice(2, LockId::random());
+    const std::vector<TryLockId> twice(2, LockId::random());
     expect_bad(
         [&] {
             submit(TryLockAll{.keys = {{"A", "1"}, {"A", "2"}}, .lock_ids = twice, .ttl = 1min});

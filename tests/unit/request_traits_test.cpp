@@ -104,8 +104,10 @@ TEST(RequestTraits, AListOrAReleaseOfAnOwnerFillsABatchWithFewOthers) {
 
 TEST(RequestTraits, AKnownLockIdIsLookedUpToo) {
     EXPECT_EQ(count_lookups(TryLock{.key = one}), 2U);
-    EXPECT_EQ(count_lookups(TryLock{.key = one, .fresh_lock_id = true}), 1U);
+    EXPECT_EQ(count_lookups(TryLock{.key = one, .lock_id = TryLockId::draw()}), 1U);
     EXPECT_EQ(count_lookups(TryLockAll{.keys = {one, two}}), 4U);
+    const std::vector<TryLockId> mixed{TryLockId::draw(), LockId::random()};
+    EXPECT_EQ(count_lookups(TryLockAll{.keys = {one, two}, .lock_ids = mixed}), 3U);
     EXPECT_EQ(count_lookups(Check{.key = one}), 1U);
     EXPECT_EQ(count_lookups(Check{}), 2U);
 }

@@ -30,19 +30,14 @@ const LockKey window{"Window", "1"};
 class WaitingTest : public ::testing::Test {
 protected:
     void wait_for_door(const std::string& owner, Mode mode = Mode::exclusive) {
-        wait_with(TryLock{.key = door,
-                          .lock_id = LockId::random(),
-                          .owner = owner,
-                          .mode = mode,
-                          .ttl = 1h,
-                          .fresh_lock_id = true});
+        wait_with(TryLock{
+            .key = door, .lock_id = TryLockId::draw(), .owner = owner, .mode = mode, .ttl = 1h});
     }
     void wait_for_both(const std::string& owner) {
         wait_with(TryLockAll{.keys = {door, window},
-                             .lock_ids = {LockId::random(), LockId::random()},
+                             .lock_ids = {TryLockId::draw(), TryLockId::draw()},
                              .owner = owner,
-                             .ttl = 1h,
-                             .fresh_lock_id = true});
+                             .ttl = 1h});
     }
     void wait_with(Request wanted, Duration how_long = 1h, std::stop_token stop = {}) {
         locks->submit_for(
@@ -162,7 +157,7 @@ TEST_F(WaitingTest, AlwaysAsksWithTheSameLockId) {
     const LockId first = std::get<TryLock>(batches.at(1).at(0)).lock_id;
     for (std::size_t i = 2; i < batches.size(); ++i) {
         EXPECT_EQ(std::get<TryLock>(batches[i].at(0)).lock_id, first);
-        EXPECT_FALSE(std::get<TryLock>(batches[i].at(0)).fresh_lock_id);
+        EXPECT_FALSE(std::get<TryLock>(batches[i].at(0)).lock_id.is_fresh());
     }
 }
 
@@ -283,12 +278,8 @@ TEST_F(WaitingTest, AStopBeforeTheWaitGrantsNothing) {
 TEST_F(WaitingTest, AStoppedTryDoesNotWaitForTheStoreAndHoldsNothing) {
     std::stop_source stop;
     gate->close();
-    wait_with(TryLock{.key = door,
-                      .lock_id = LockId::random(),
-                      .owner = "bob",
-                      .ttl = 1h,
-                      .fresh_lock_id = true},
-              1h, stop.get_token());
+    wait_with(TryLock{.key = door, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
+              stop.get_token());
     ASSERT_TRUE(gate->wait_until_held());
     stop.request_stop();
     ASSERT_EQ(answers_without_a_grant(), 1U);  // at once
@@ -312,12 +303,8 @@ TEST_F(WaitingTest, ALockIdOfTheCallersOwnIsNotReleasedByAStop) {
 TEST_F(WaitingTest, WhoIsStoppedLeavesTheLine) {
     std::stop_source stop;
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
-    wait_with(TryLock{.key = door,
-                      .lock_id = LockId::random(),
-                      .owner = "bob",
-                      .ttl = 1h,
-                      .fresh_lock_id = true},
-              1h, stop.get_token());
+    wait_with(TryLock{.key = door, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
+              stop.get_token());
     wait_for_door("carol");
     stop.request_stop();
     release("alice");

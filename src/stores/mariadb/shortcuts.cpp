@@ -407,7 +407,7 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
     });
     values.emplace_back(micros(floor));
     values.emplace_back(bounded(std::min(request.ttl, hold)));
-    const bool fresh = request.fresh_lock_id;
+    const bool fresh = request.lock_id.is_fresh();
     if (!fresh) values.insert(values.end(), 2, std::string_view{lock_id});
     values.emplace_back(bounded(hold));
     Statement& statement = fresh ? take_new_ : take_;

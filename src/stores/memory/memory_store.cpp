@@ -112,7 +112,7 @@ private:
     Shard& shard_of(const LockKey& key) { return shards_[std::hash<LockKey>{}(key) % shard_count]; }
 
     Outcome answer(const TryLock& request) {
-        if (!request.fresh_lock_id) return answer_known_id(request);
+        if (!request.lock_id.is_fresh()) return answer_known_id(request);
         Shard& shard = shard_of(request.key);
         const std::lock_guard lock{shard.mutex};
         Decision decision{*this, shard};
@@ -150,8 +150,9 @@ private:
 
     Outcome answer(const TryLockAll& request) {
         const auto locks = lock_all();
-        for (std::size_t i = 0; i < request.keys.size() && !request.fresh_lock_id; ++i) {
-            if (names_another(request.lock_ids[i], request.keys[i])) return id_of_another_key();
+        for (std::size_t i = 0; i < request.keys.size(); ++i) {
+            const TryLockId& id = request.lock_ids[i];
+            if (!id.is_fresh() && names_another(id, request.keys[i])) return id_of_another_key();
         }
         std::vector<Cell*> cells;
         std::vector<Shard*> grown;

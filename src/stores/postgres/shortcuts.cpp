@@ -30,7 +30,7 @@ Parameters key_parameters(const std::vector<Row>& rows, Time floor, RequestOf re
     add_rows(parameters, rows,
              [&](const Row& row) { return std::invoke(request_of, row).key.id(); });
     add_rows(parameters, rows,
-             [&](const Row& row) { return std::invoke(request_of, row).lock_id; });
+             [&](const Row& row) -> LockId { return std::invoke(request_of, row).lock_id; });
     return parameters;
 }
 
@@ -61,7 +61,7 @@ Time take_leases(const Rows& rows, const std::vector<Named>& asked, std::span<Ou
 
 void Shortcuts::add(std::size_t index, const TryLock& r) {
     tries_.push_back({index, r});
-    all_fresh_ = all_fresh_ && r.fresh_lock_id;
+    all_fresh_ = all_fresh_ && r.lock_id.is_fresh();
 }
 
 void Shortcuts::add(std::size_t index, const Check& r) {
