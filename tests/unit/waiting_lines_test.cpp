@@ -68,6 +68,12 @@ protected:
         const std::lock_guard lock{mutex};
         return others.size();
     }
+    // The store answers requests in order.
+    void wait_until_all_are_answered() const {
+        std::promise<void> answered;
+        locks->submit(Holders{door}, [&](const Outcome&) { answered.set_value(); });
+        ASSERT_EQ(answered.get_future().wait_for(60s), std::future_status::ready);
+    }
     // Ends all leases of the owner.
     void release(const std::string& owner) { ASSERT_TRUE(locks->release_all(owner)); }
     [[nodiscard]] std::size_t asked() const { return gate->batch_sizes().size(); }
@@ -242,6 +248,7 @@ TEST_F(WaitingTest, TriesOfSeveralKeysNeverWaitForOneAnotherInACircle) {
 TEST_F(WaitingTest, ATryBehindAnotherOfSeveralKeysIsAnsweredWhenItsPatienceIsOver) {
     ASSERT_TRUE(locks->try_lock(window, {.owner = "alice"}));
     wait_for_both("bob");
+    wait_until_all_are_answered();  // before that, carol asks for herself, and the door is free
     const auto refused = locks->lock_for(door, 5ms, {.owner = "carol"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, Refusal::Kind::held);
