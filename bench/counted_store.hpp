@@ -31,6 +31,9 @@ public:
     }
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
     [[nodiscard]] bool keep_house() noexcept override { return store_->keep_house(); }
+    [[nodiscard]] Duration housekeeping_interval() const noexcept override {
+        return store_->housekeeping_interval();
+    }
     [[nodiscard]] StoreLine* line() noexcept override { return store_->line(); }
     [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override { return store_->open_watch(); }
 

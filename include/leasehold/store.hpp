@@ -103,10 +103,13 @@ public:
 
     // Does a small piece of the store's own work that nobody asked for, such as forgetting old
     // leases, and returns whether there is more to do now. LockManager calls it once in a while,
-    // when no request waits; it counts as a call of apply(). A fault is not reported. So no caller
-    // pays for that work, with one exception: a grant of a new key in the memory store looks at
-    // four hash buckets for keys to forget, so that the store cannot grow faster than it forgets.
+    // when no request waits, on a thread of its own: no caller pays for that work. It counts as a
+    // call of apply(). A fault is not reported.
     [[nodiscard]] virtual bool keep_house() noexcept { return false; }
+    // How long LockManager waits before it calls keep_house() again.
+    [[nodiscard]] virtual Duration housekeeping_interval() const noexcept {
+        return std::chrono::minutes{1};
+    }
 
     // The store's own line, which lives as long as the store. nullptr for a store that has none:
     // LockManager keeps the lines of its callers itself.

@@ -82,7 +82,8 @@ Batcher::Batcher(Store& store, const Limits& limits, Options options)
       limits_{limits},
       options_{options},
       max_calls_{store.concurrency()},
-      next_housekeeping_{Clock::now() + options.housekeeping_interval} {
+      housekeeping_interval_{options.housekeeping_interval.value_or(store.housekeeping_interval())},
+      next_housekeeping_{Clock::now() + housekeeping_interval_} {
     (void)out_of_memory(StoreFault::Effect::none);
 }
 
@@ -98,6 +99,7 @@ Batcher::~Batcher() {
 Outcome Batcher::ask(Request&& request) {
     const RequestKind kind = kind_of(request);
     auto asked_at = Clock::now();
+    if (max_calls_ == Store::any_number && begin_housekeeping(asked_at)) wake_housekeeper();
     Outcome outcome = ask_once(request);
     if (is_busy(outcome)) {
         Retry retry{retries::busy_lease, Clock::now() + limits_.busy_patience};
@@ -134,6 +136,7 @@ void Batcher::submit(Request request, Reply reply) {
     thread_local bool replying = false;
     const auto asked_at = Clock::now();
     if (max_calls_ == Store::any_number && !replying) {
+        if (begin_housekeeping(asked_at)) wake_housekeeper();
         Outcome outcome;
         apply({&request, 1}, {&outcome, 1});
         if (!is_busy(outcome)) {
@@ -219,13 +222,8 @@ bool Batcher::begin_call() noexcept {
 // looks at the queue afterwards. So at least one of the two wakes the dispatcher.
 void Batcher::end_call() {
     --running_calls_;
-    if (queued_ > 0) return wake_dispatcher();
-    if (!is_housekeeping_due()) return;
-    {
-        const std::lock_guard lock{mutex_};
-        if (!start_dispatcher()) return;
-    }
-    dispatcher_wakes_.notify_one();
+    if (begin_housekeeping(Clock::now())) return wake_housekeeper();
+    if (queued_ > 0 || housekeeping_pending_) wake_dispatcher();
 }
 
 bool Batcher::start_dispatcher() {
@@ -347,18 +345,36 @@ bool Batcher::send_deferred(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
-bool Batcher::is_housekeeping_due() const {
-    return options_.dispatch == Options::Dispatch::by_thread &&
-           Clock::now() >= next_housekeeping_.load(std::memory_order_relaxed);
+bool Batcher::begin_housekeeping(Clock::time_point now) noexcept {
+    auto due = next_housekeeping_.load(std::memory_order_relaxed);
+    if (now < due || options_.dispatch == Options::Dispatch::by_caller) return false;
+    if (!next_housekeeping_.compare_exchange_strong(due, Clock::time_point::max())) return false;
+    housekeeping_pending_ = true;
+    return true;
+}
+
+void Batcher::end_housekeeping() noexcept {
+    housekeeping_pending_ = false;
+    next_housekeeping_ = Clock::now() + housekeeping_interval_;
+}
+
+void Batcher::wake_housekeeper() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (!start_dispatcher()) return end_housekeeping();
+    }
+    dispatcher_wakes_.notify_one();
 }
 
 // Lets the store do one piece of its housekeeping. False if it is not due, or the store is busy.
 bool Batcher::keep_house(std::unique_lock<std::mutex>& lock) {
-    if (closing_ || !is_housekeeping_due() || !begin_call()) return false;
+    if (closing_) return false;
+    if (!housekeeping_pending_ && !begin_housekeeping(Clock::now())) return false;
+    if (!begin_call()) return false;
     lock.unlock();
     const bool unfinished = store_.keep_house();
     --running_calls_;
-    if (!unfinished) next_housekeeping_ = Clock::now() + options_.housekeeping_interval;
+    if (!unfinished) end_housekeeping();
     lock.lock();
     return true;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -36,8 +37,9 @@ namespace leasehold {
 //   5. A request that another transaction blocks (busy) is sent again after a short pause, until
 //      Limits::busy_patience is over. Then busy is its answer.
 //   6. Each lease in an answer gets Lease::valid_until and Lease::ended.
-//   7. When no request waits, the dispatcher sometimes lets the store do one small piece of
-//      housekeeping. A request that arrives meets at most one piece.
+//   7. When housekeeping is due and no request waits, the dispatcher lets the store do it, one
+//   small
+//      piece at a time. A request that arrives meets at most one piece.
 //
 // Thread-safe. Every request is answered exactly once, also while the batcher is being destroyed.
 class Batcher {
@@ -50,8 +52,8 @@ public:
         // simulated time.
         enum class Dispatch : std::uint8_t { by_thread, by_caller };
         Dispatch dispatch = Dispatch::by_thread;
-        // How often the store keeps house.
-        Duration housekeeping_interval = std::chrono::minutes{1};
+        // How often the store keeps house, if not as often as it says itself.
+        std::optional<Duration> housekeeping_interval{};
     };
 
     // Both outlive this.
@@ -139,17 +141,23 @@ private:
     void dispatch(Group& group);
     void reply_to(Group& group, Submitted& submitted);
     [[nodiscard]] bool send_deferred(std::unique_lock<std::mutex>& lock);
-    [[nodiscard]] bool is_housekeeping_due() const;
+    // Sets housekeeping_pending_ if housekeeping is due. True for one caller, which sees to it that
+    // the dispatcher runs.
+    [[nodiscard]] bool begin_housekeeping(Clock::time_point now) noexcept;
+    void end_housekeeping() noexcept;
+    void wake_housekeeper();
     [[nodiscard]] bool keep_house(std::unique_lock<std::mutex>& lock);
 
     Store& store_;
     const Limits& limits_;
     const Options options_;
     const std::size_t max_calls_;
+    const Duration housekeeping_interval_;
 
     std::atomic<std::size_t> running_calls_{0};
-    std::atomic<std::size_t> queued_{0};  // requests in groups_
-    std::atomic<Clock::time_point> next_housekeeping_;
+    std::atomic<std::size_t> queued_{0};                // requests in groups_
+    std::atomic<Clock::time_point> next_housekeeping_;  // never while it is pending
+    std::atomic<bool> housekeeping_pending_{false};     // due, or under way
 
     std::mutex mutex_;
     std::deque<std::shared_ptr<Group>> groups_;  // guarded by mutex_; not sent yet

@@ -21,7 +21,8 @@ public:
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
         for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i] = HolderPage{};
     }
-    [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return concurrency_; }
+    [[nodiscard]] Duration housekeeping_interval() const noexcept override { return interval_; }
     [[nodiscard]] StoreStatus status() override { return {}; }
     [[nodiscard]] bool keep_house() noexcept override {
         thread_ = std::this_thread::get_id();
@@ -41,8 +42,12 @@ public:
     [[nodiscard]] std::thread::id thread() const { return thread_; }
     void allow(int pieces) { allowed_ += pieces; }
     void set_pieces(int pieces) { pieces_ = pieces; }
+    void set_concurrency(std::size_t calls) { concurrency_ = calls; }
+    void set_interval(Duration interval) { interval_ = interval; }
 
 private:
+    std::size_t concurrency_ = 1;
+    Duration interval_ = std::chrono::minutes{1};
     std::atomic<int> pieces_{1};
     std::atomic<int> allowed_{0};
     std::atomic<int> begun_{0};
@@ -99,6 +104,34 @@ TEST_F(Housekeeping, ARequestThatArrivesDuringItWaitsForOnePieceOnly) {
     EXPECT_EQ(second.get_future().wait_for(60s), std::future_status::ready);
     EXPECT_LE(store_.begun(), 2);  // the second piece is stuck again
     store_.allow(1'000'000);
+}
+
+TEST_F(Housekeeping, IsDoneAsOftenAsTheStoreSays) {
+    store_.set_interval(1ms);
+    store_.allow(1'000'000);
+    batcher_.emplace(store_, limits_);
+    EXPECT_TRUE(eventually([&] { return answered() && store_.begun() >= 3; }));
+}
+
+TEST_F(Housekeeping, OfAStoreThatTakesAnyNumberOfCallsIsDoneBesideThem) {
+    store_.set_concurrency(Store::any_number);
+    open(1ms);
+    std::this_thread::sleep_for(2ms);
+    EXPECT_TRUE(answered());
+    ASSERT_TRUE(store_.wait_until_begun(1));
+    EXPECT_NE(store_.thread(), std::this_thread::get_id());
+    // The piece is stuck, and nobody waits for it.
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(answered());
+    bool replied = false;
+    batcher_->submit(Request{question}, [&](const Outcome&) { replied = true; });
+    EXPECT_TRUE(replied);
+    EXPECT_EQ(store_.begun(), 1);
+    // The next one is due again, and a submitted request notices it, too.
+    store_.allow(1'000'000);
+    EXPECT_TRUE(eventually([&] {
+        batcher_->submit(Request{question}, [](const Outcome&) {});
+        return store_.begun() >= 3;
+    }));
 }
 
 TEST_F(Housekeeping, GoesOnUntilTheStoreHasNothingMoreToDo) {

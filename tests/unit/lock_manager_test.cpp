@@ -206,29 +206,6 @@ TEST_F(LockManagerTest, PurgesAllThatEndedLongAgo) {
     EXPECT_EQ(locks.purge(), 0U);
 }
 
-TEST_F(LockManagerTest, AMemoryStoreForgetsByItselfWhateverItsKeysAreTakenWith) {
-    const auto take_and_end = [&](int from, bool all) {
-        for (int i = from; i < from + 2000; ++i) {
-            const LockKey one{"Order", std::to_string(i)};
-            if (all) {
-                ASSERT_TRUE(locks.try_lock_all({one}, {.owner = "alice"}));
-            } else {
-                ASSERT_TRUE(locks.try_lock(one, {.owner = "alice"}));
-            }
-        }
-        ASSERT_TRUE(locks.release_all("alice"));
-    };
-    for (const bool all : {false, true}) {
-        take_and_end(0, all);
-        clock.advance(25h);
-        take_and_end(2000, all);
-        clock.advance(1h);
-        EXPECT_EQ(locks.purge(), 0U) << all;
-        clock.advance(25h);
-        EXPECT_GT(locks.purge(), 0U);
-    }
-}
-
 TEST_F(LockManagerTest, RefusesLimitsThatNoTimeCanBeCountedWith) {
     for (const Duration endless : {until_released, Duration{std::chrono::years{101}}}) {
         EXPECT_THROW((LockManager{memory::open(), {.max_hold = endless}}), BadRequest);

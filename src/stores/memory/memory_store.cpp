@@ -22,8 +22,12 @@ namespace {
 constexpr std::size_t shard_count = 32;
 // Above this many keys a shard forgets free keys early.
 constexpr std::size_t crowded_keys = 32'768;
-// How many hash buckets a grant of a new key looks through for something to forget.
-constexpr std::size_t buckets_swept_per_key = 4;
+// Housekeeping visits one shard after the other. In each visit it looks through this many hash
+// buckets for every key that the shard got since the last one: so a shard forgets as fast as it
+// grows. Callers that want the shard wait for the visit to end, so a visit is short.
+constexpr std::size_t buckets_per_new_key = 4;
+constexpr std::size_t fewest_buckets_a_visit = 16;
+constexpr std::size_t most_buckets_a_visit = 1024;
 // Fences follow the clock: a key may be forgotten once the clock is past its last fence.
 constexpr std::chrono::seconds fence_margin{1};
 
@@ -37,7 +41,8 @@ struct alignas(64) Shard {
     IdIndex ids;                                     // guarded by mutex; of leases not ended
     PastRing past;                                   // guarded by mutex
     std::vector<Ended> endings;                      // guarded by mutex; of the decision being made
-    std::size_t sweep_bucket = 0;                    // guarded by mutex
+    std::size_t sweep_bucket = 0;                    // guarded by mutex; the next to look through
+    std::size_t buckets_due = 0;                     // guarded by mutex; for housekeeping
 };
 
 std::function<Time()> machine_clock() {
@@ -64,6 +69,22 @@ public:
         return {.name = "memory",
                 .durability = Durability::none,
                 .warnings = {"leases live in this process and end with it"}};
+    }
+
+    // One visit. If a shard needed more than that, there is more to do after the last shard.
+    [[nodiscard]] bool keep_house() noexcept override {
+        const std::size_t at = house_shard_++ % shard_count;
+        if (at == 0) house_behind_ = false;
+        try {
+            visit(shards_[at]);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return house_behind_ || at + 1 < shard_count;
+    }
+    // The store may grow by millions of keys in a minute.
+    [[nodiscard]] Duration housekeeping_interval() const noexcept override {
+        return std::chrono::seconds{1};
     }
 
 private:
@@ -133,7 +154,7 @@ private:
         decision.settle();
         if (const auto* lease = std::get_if<Lease>(&outcome)) {
             own(shard, slot->first, *lease);
-            if (added) sweep(shard, buckets_swept_per_key, decision);
+            if (added) shard.buckets_due += buckets_per_new_key;
         } else if (added) {
             shard.cells.erase(slot);
         }
@@ -155,12 +176,11 @@ private:
             if (!id.is_fresh() && names_another(id, request.keys[i])) return id_of_another_key();
         }
         std::vector<Cell*> cells;
-        std::vector<Shard*> grown;
         for (const LockKey& key : request.keys) {
             Shard& shard = shard_of(key);
             const auto [slot, added] = shard.cells.try_emplace(key);
             cells.push_back(&slot->second);
-            if (added) grown.push_back(&shard);
+            if (added) shard.buckets_due += buckets_per_new_key;
         }
         Decision decision{*this, shards_};
         Outcome outcome = decision.rules.decide(request, cells);
@@ -170,7 +190,6 @@ private:
                 Shard& shard = shard_of(lease.key);
                 own(shard, shard.cells.find(lease.key)->first, lease);
             }
-            for (Shard* shard : grown) sweep(*shard, buckets_swept_per_key, decision);
         } else {
             for (std::size_t i = 0; i < cells.size(); ++i) {
                 if (cells[i]->fence == 0) shard_of(request.keys[i]).cells.erase(request.keys[i]);
@@ -328,6 +347,16 @@ private:
         return found;
     }
 
+    void visit(Shard& shard) {
+        const std::lock_guard lock{shard.mutex};
+        const std::size_t due = std::min(shard.buckets_due, shard.cells.bucket_count());
+        const std::size_t now = std::clamp(due, fewest_buckets_a_visit, most_buckets_a_visit);
+        shard.buckets_due = due > now ? due - now : 0;
+        if (shard.buckets_due > 0) house_behind_ = true;
+        Decision decision{*this, shard};
+        sweep(shard, now, decision);
+    }
+
     // A shard at a time.
     Outcome answer(const Purge& /*request*/) {
         const std::size_t at = purge_shard_++ % shard_count;
@@ -419,7 +448,6 @@ private:
                 }
             }
             shard.sweep_bucket = (bucket + 1) % shard.cells.bucket_count();
-            if (shard.sweep_bucket == 0) break;
         }
         decision.settle();
         for (const LockKey* key : forgotten) shard.cells.erase(LockKey{*key});
@@ -432,6 +460,8 @@ private:
     std::array<Shard, shard_count> shards_;
     std::atomic<std::int64_t> sequence_{0};
     std::atomic<std::size_t> purge_shard_{0};
+    std::size_t house_shard_ = 0;  // of housekeeping alone, which never runs twice at once
+    bool house_behind_ = false;    // the same
 };
 
 }  // namespace
