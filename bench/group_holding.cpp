@@ -68,17 +68,11 @@ void measure(const RunningStore& store, const Settings& settings, Report& report
     for (const auto& one : kept) expect(!one->lost(), "keep alive");
     const auto add = [&](const std::string& what, const std::string& unit,
                          std::vector<double> values) {
-        if (values.empty()) return;
-        report.add({.group = "holding",
-                    .name = store.name + ", 10,000 leases, " + what,
-                    .leasehold = store.name + " store, one process",
-                    .peer = "",
-                    .leasehold_pace = {},
-                    .peer_pace = {},
-                    .unit = unit,
-                    .value = spread_of(std::move(values)),
-                    .goal = {},
-                    .busy = {}});
+        report.add_measured({.group = "holding",
+                             .name = store.name + ", 10,000 leases, " + what,
+                             .leasehold = store.name + " store, one process",
+                             .unit = unit,
+                             .values = std::move(values)});
     };
     add("batches", "batches a beat", std::move(batches));
     add("renewals", "renewals a beat", std::move(requests));

@@ -328,16 +328,12 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
                          std::optional<double> at_most) {
         std::optional<Goal> goal;
         if (at_most) goal = Goal{Goal::Direction::at_most, *at_most};
-        report.add({.group = "hostile",
-                    .name = store + ", " + name,
-                    .leasehold = "leasehold serve, " + store + ", 64 attackers",
-                    .peer = "",
-                    .leasehold_pace = {},
-                    .peer_pace = {},
-                    .unit = unit,
-                    .value = {value, value, value},
-                    .goal = goal,
-                    .busy = {}});
+        report.add_measured({.group = "hostile",
+                             .name = store + ", " + name,
+                             .leasehold = "leasehold serve, " + store + ", 64 attackers",
+                             .unit = unit,
+                             .values = {value},
+                             .goal = goal});
     };
     const auto bearable = [](double before) { return std::max(50.0, 10 * before); };
     add("p99 of a renewal, quiet", "ms", quiet.renewal, {});

@@ -84,16 +84,11 @@ void measure_latency(const RunningStore& store, const std::string& who, LockMana
         nearly_alls.push_back(micros[micros.size() * 99 / 100]);
     }
     const auto add = [&](const std::string& which, std::vector<double> values) {
-        report.add({.group = "waiting",
-                    .name = store.name + ", released by " + who + ", " + which,
-                    .leasehold = store.name + " store, 50 keys, a waiter each",
-                    .peer = "",
-                    .leasehold_pace = {},
-                    .peer_pace = {},
-                    .unit = "us from the release to the grant",
-                    .value = spread_of(std::move(values)),
-                    .goal = {},
-                    .busy = {}});
+        report.add_measured({.group = "waiting",
+                             .name = store.name + ", released by " + who + ", " + which,
+                             .leasehold = store.name + " store, 50 keys, a waiter each",
+                             .unit = "us from the release to the grant",
+                             .values = std::move(values)});
     };
     add("p50", std::move(halves));
     add("p99", std::move(nearly_alls));
@@ -142,17 +137,11 @@ void measure_cost(const RunningStore& store, LockManager& holder, int held,
                              (held == 1 ? std::string{"one key"} : std::string{"a key each"});
     const auto add = [&](const std::string& what, const std::string& unit,
                          std::vector<double> values) {
-        if (values.empty()) return;
-        report.add({.group = "waiting",
-                    .name = name + ", " + what,
-                    .leasehold = store.name + " store, one process",
-                    .peer = "",
-                    .leasehold_pace = {},
-                    .peer_pace = {},
-                    .unit = unit,
-                    .value = spread_of(std::move(values)),
-                    .goal = {},
-                    .busy = {}});
+        report.add_measured({.group = "waiting",
+                             .name = name + ", " + what,
+                             .leasehold = store.name + " store, one process",
+                             .unit = unit,
+                             .values = std::move(values)});
     };
     add("batches", "batches a second", std::move(batches));
     add("tries", "tries a second", std::move(requests));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 namespace leasehold::bench {
 namespace {
@@ -68,6 +69,20 @@ void Report::add(const Row& row) {
     if (kept_.is_open() && !(kept_ << json << std::endl)) {
         throw std::runtime_error{"cannot keep a row in the file"};
     }
+}
+
+void Report::add_measured(Measured measured) {
+    if (measured.values.empty()) return;
+    add({.group = std::move(measured.group),
+         .name = std::move(measured.name),
+         .leasehold = std::move(measured.leasehold),
+         .peer = "",
+         .leasehold_pace = {},
+         .peer_pace = {},
+         .unit = std::move(measured.unit),
+         .value = spread_of(std::move(measured.values)),
+         .goal = measured.goal,
+         .busy = {}});
 }
 
 void Report::print_table_line(const Row& row) {

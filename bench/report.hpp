@@ -1,7 +1,9 @@
 #pragma once
 
 #include <fstream>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "comparison.hpp"
 
@@ -18,6 +20,16 @@ public:
     Report(Format format, const Settings& settings, const std::string& kept);
 
     void add(const Row& row);
+    // A row of Leasehold alone: values that were measured, without a peer. Without values, no row.
+    struct Measured {
+        std::string group;
+        std::string name;
+        std::string leasehold;
+        std::string unit;
+        std::vector<double> values;
+        std::optional<Goal> goal{};
+    };
+    void add_measured(Measured measured);
 
 private:
     void print_table_line(const Row& row);
