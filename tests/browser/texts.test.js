@@ -46,10 +46,20 @@ test('every word of the console is used, and every word used is there', () => {
   assert.deepEqual(unused, []);
 });
 
+// The rows of the first table of a page.
+const rowsOf = (path) => read(path).split('\n').filter((line) => line.startsWith('|')).slice(2)
+  .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+const avoided = rowsOf('docs/ko/glossary.md').flatMap(([, , , not]) => not.split(',').map((word) => word.trim())).filter(Boolean);
+
+test('the Korean glossary has a word for every row of the English one', () => {
+  assert.deepEqual(rowsOf('docs/ko/glossary.md').map(([word]) => word).sort(), rowsOf('docs/glossary.md').map(([word]) => word).sort());
+  for (const [word, inKorean] of rowsOf('docs/ko/glossary.md')) assert.match(inKorean, /[가-힣]/, word);
+});
+
 test('Korean texts use the words of the glossary', () => {
-  const rows = read('docs/glossary.md').split('\n').filter((line) => line.startsWith('|')).slice(2).map((line) => line.split('|').map((cell) => cell.trim()));
-  const avoided = rows.flatMap(([, , , , not]) => not.split(',').map((word) => word.trim())).filter(Boolean);
   assert.ok(avoided.includes('임대') && avoided.length > 10);
-  const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example)];
+  const library = [...read('src/core/refusal_texts.cpp').matchAll(/"((?:[^"\\]|\\.)*[가-힣](?:[^"\\]|\\.)*)"/g)].map(([, text]) => text);
+  assert.ok(library.length > 8);
+  const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example), ...library];
   for (const text of all) for (const word of avoided) assert.ok(!text.includes(word), `"${text}" says ${word}`);
 });

@@ -1,4 +1,4 @@
-// The texts of <leasehold-guard>. {name} and the like are replaced. docs/glossary.md lists the words to use.
+// The texts of <leasehold-guard>. {name} and the like are replaced. docs/ko/glossary.md lists the Korean words.
 // In Korean a name is followed by 님, so that no particle depends on how the name ends.
 
 export const texts = {

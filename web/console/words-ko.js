@@ -59,7 +59,7 @@ export const korean = {
   timeLeft: '남은 유효 시간',
   note: '메모',
   waiters: '대기',
-  fence: '펜스',
+  fence: '펜싱 토큰',
   actions: '작업',
   exclusive: '배타',
   shared: '공유',
