@@ -112,6 +112,26 @@ TEST_P(PatternTables, TheProgramsExtensionIsRespected) {
     EXPECT_TRUE(granted(locks().try_lock(key_, {.owner = "alice"})));
 }
 
+// A fault of the pattern's programs, not of the table: docs/ko/from-the-texts.md tells of it. Both
+// have seen the expired lock before either removes it, and DELETE names the key and not the lock
+// id.
+TEST_P(PatternTables, TwoProgramsWinOneExpiredLock) {
+    const auto other = make_pattern_program(GetParam().name);
+    program().insert(key_, "left-behind", -1min);
+    program().run("begin");
+    other->run("begin");
+    ASSERT_TRUE(program().find(key_).value().expired);
+    ASSERT_TRUE(other->find(key_).value().expired);
+    program().remove(key_);
+    program().insert(key_, "program-1", 5min);
+    program().run("commit");
+    other->remove(key_);
+    other->insert(key_, "program-2", 5min);
+    other->run("commit");
+    EXPECT_FALSE(program().check("program-1")) << "it was granted and has not expired";
+    EXPECT_TRUE(other->check("program-2"));
+}
+
 // The pattern's statements against Leasehold's requests: its try (it reads the row, deletes it if
 // it has expired, and inserts its own), its extension and its release. Its DELETE and its UPDATE
 // name the key and not the lock id, so they may remove or prolong a lease that was granted after it
