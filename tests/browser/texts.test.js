@@ -63,3 +63,15 @@ test('Korean texts use the words of the glossary', () => {
   const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example), ...library];
   for (const text of all) for (const word of avoided) assert.ok(!text.includes(word), `"${text}" says ${word}`);
 });
+
+test('Korean pages use the words of the glossary', () => {
+  const pages = readdirSync(root + 'docs/ko').filter((name) => name !== 'glossary.md').map((name) => 'docs/ko/' + name);
+  for (const page of [...pages, 'README.ko.md']) {
+    const prose = read(page).replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
+    // At the beginning of a Korean word: 락 is avoided, 연락 is not.
+    for (const word of avoided) {
+      const found = prose.match(new RegExp(`.*(?<![가-힣])${word}.*`));
+      assert.equal(found, null, `${page} says ${word}`);
+    }
+  }
+});

@@ -77,8 +77,9 @@ TEST_P(Documentation, SaysWhatIsPrinted) {
 }
 
 std::vector<const char*> pages() {
-    std::vector<const char*> all{"README.md", "docs/http.md", "docs/operations.md",
-                                 "docs/protect.md", "docs/server.md"};
+    std::vector<const char*> all{"README.md",        "docs/http.md",       "docs/ko/run-a-job.md",
+                                 "docs/ko/start.md", "docs/operations.md", "docs/protect.md",
+                                 "docs/server.md"};
 #ifdef LEASEHOLD_EXAMPLES
     all.push_back("docs/reliability.md");  // runs one
 #endif
@@ -86,13 +87,15 @@ std::vector<const char*> pages() {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Documentation, ::testing::ValuesIn(pages()), [](const auto& page) {
-    return std::filesystem::path{page.param}.stem().string();
+    return replaced(std::filesystem::path{page.param}.stem().string(), "-", "_");
 });
 
 TEST(ShellInDocumentation, CanBeReadByAShell) {
     const testing::TemporaryFolder folder;
-    for (const auto& file : {"README.md", "docs/command.md", "docs/http.md", "docs/operations.md",
-                             "docs/reliability.md", "docs/server.md"}) {
+    for (const auto& file :
+         {"README.md", "docs/command.md", "docs/http.md", "docs/ko/from-the-texts.md",
+          "docs/ko/move-from-locks.md", "docs/ko/run-a-job.md", "docs/ko/start.md",
+          "docs/operations.md", "docs/reliability.md", "docs/server.md"}) {
         const std::filesystem::path script = folder.path() / "script";
         std::ofstream{script} << Page{std::filesystem::path{LEASEHOLD_SOURCES} / file}.shell();
         const auto finished = testing::run({.arguments = {"bash", "-n", script}}, 60s);

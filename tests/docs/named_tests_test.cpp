@@ -47,7 +47,8 @@ TEST(NamedTests, OfTheGuidesExist) {
     const std::regex named{R"(`([A-Z]\w*[a-z]\w*)\.(\w+|\*)`)"};
     const std::set<std::string> known = tests_that_exist();
     for (const char* const guide :
-         {"docs/security.md", "docs/reliability.md", "tests/hostile/README.md"}) {
+         {"docs/security.md", "docs/reliability.md", "docs/ko/from-the-texts.md",
+          "docs/ko/move-from-locks.md", "tests/hostile/README.md"}) {
         std::size_t found = 0;
         for_each_match(text_of(source_folder / guide), named,
                        [&](const std::string& suite, const std::string& name) {

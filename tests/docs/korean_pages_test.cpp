@@ -1,0 +1,147 @@
+// The Korean pages show the code of the English ones, which other tests run, and their links lead
+// somewhere.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace leasehold::docs {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path sources = LEASEHOLD_SOURCES;
+
+// A block of code, without the indentation of a list.
+struct CodeBlock {
+    std::string kind;  // "cpp"; empty for a drawing
+    std::string code;
+
+    friend bool operator==(const CodeBlock&, const CodeBlock&) = default;
+};
+
+struct KoreanPage {
+    std::string text;  // without code
+    std::vector<CodeBlock> blocks;
+};
+
+KoreanPage read_page(const fs::path& path) {
+    std::ifstream file{path};
+    EXPECT_TRUE(file) << path;
+    KoreanPage page;
+    bool in_block = false;
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+        if (line.compare(begin, 3, "```") == 0) {
+            in_block = !in_block;
+            if (in_block) page.blocks.push_back({.kind = line.substr(begin + 3), .code = {}});
+        } else if (in_block) {
+            page.blocks.back().code += line.substr(begin) + '\n';
+        } else {
+            page.text += line + '\n';
+        }
+    }
+    EXPECT_FALSE(in_block) << path;
+    return page;
+}
+
+std::vector<CodeBlock> code_in(const fs::path& path) {
+    std::vector<CodeBlock> blocks = read_page(path).blocks;
+    std::erase_if(blocks, [](const CodeBlock& block) { return block.kind.empty(); });
+    return blocks;
+}
+
+std::vector<fs::path> korean_pages() {
+    std::vector<fs::path> pages{sources / "README.ko.md"};
+    for (const auto& entry : fs::directory_iterator{sources / "docs/ko"}) {
+        pages.push_back(entry.path());
+    }
+    return pages;
+}
+
+fs::path english_of(const fs::path& page) {
+    if (page.filename() == "README.ko.md") return sources / "README.md";
+    return sources / "docs" / page.filename();
+}
+
+TEST(KoreanPages, HaveTheCodeOfTheirEnglishPage) {
+    std::size_t translated = 0;
+    for (const fs::path& page : korean_pages()) {
+        if (!fs::exists(english_of(page))) continue;
+        ++translated;
+        EXPECT_EQ(code_in(page), code_in(english_of(page))) << page;
+    }
+    EXPECT_GE(translated, 4U);
+}
+
+// What a shell reads is tested in docs_test.cpp, and the C++ of from-the-texts.md is compiled.
+TEST(KoreanPages, WithoutAnEnglishPageTakeTheirCodeFromOthers) {
+    std::vector<CodeBlock> known = code_in(sources / "README.md");
+    for (const auto& entry : fs::recursive_directory_iterator{sources / "docs"}) {
+        if (entry.path().extension() != ".md" || entry.path().parent_path().filename() == "ko") {
+            continue;
+        }
+        for (CodeBlock& block : code_in(entry.path())) known.push_back(std::move(block));
+    }
+    for (const fs::path& page : korean_pages()) {
+        if (fs::exists(english_of(page))) continue;
+        for (const CodeBlock& block : code_in(page)) {
+            if (block.kind == "sh" || block.kind == "console") continue;
+            if (block.kind == "cpp" && page.filename() == "from-the-texts.md") continue;
+            EXPECT_NE(std::ranges::find(known, block), known.end()) << page << '\n' << block.code;
+        }
+    }
+}
+
+// As a link names a heading: lower case, "-" for a space, without punctuation. Korean stays.
+std::string anchor_of(const std::string& heading) {
+    std::string anchor;
+    for (const char c : heading) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == ' ' || c == '-') {
+            anchor += '-';
+        } else if (byte >= 0x80 || std::isalnum(byte) != 0 || c == '_') {
+            anchor += static_cast<char>(std::tolower(byte));
+        }
+    }
+    return anchor;
+}
+
+std::set<std::string> anchors_in(const fs::path& path) {
+    std::set<std::string> anchors;
+    const std::string text = '\n' + read_page(path).text;
+    const std::regex heading{"\n#+ ([^\n]+)"};
+    for (std::sregex_iterator at{text.begin(), text.end(), heading}, end; at != end; ++at) {
+        anchors.insert(anchor_of((*at)[1]));
+    }
+    return anchors;
+}
+
+TEST(KoreanPages, HaveLinksThatLeadSomewhere) {
+    const std::regex link{R"(\]\(([^)#\s]*)(?:#([^)]*))?\))"};
+    for (const fs::path& page : korean_pages()) {
+        const std::string text = read_page(page).text;
+        for (std::sregex_iterator at{text.begin(), text.end(), link}, end; at != end; ++at) {
+            const std::string to = (*at)[1];
+            const std::string anchor = (*at)[2];
+            if (to.starts_with("http")) continue;
+            const fs::path target = to.empty() ? page : page.parent_path() / to;
+            EXPECT_TRUE(fs::exists(target)) << page << " links to " << to;
+            if (anchor.empty() || !fs::exists(target)) continue;
+            EXPECT_TRUE(anchors_in(target).contains(anchor)) << page << " links to #" << anchor;
+        }
+    }
+}
+
+TEST(KoreanPages, AreLinkedFromTheEnglishReadmeAndBack) {
+    EXPECT_NE(read_page(sources / "README.md").text.find("](README.ko.md)"), std::string::npos);
+    EXPECT_NE(read_page(sources / "README.ko.md").text.find("](README.md)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace leasehold::docs
