@@ -1,5 +1,6 @@
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -54,8 +55,8 @@ protected:
         std::stringstream page;
         page << in.rdbuf();
         std::string block = page.str();
-        block.erase(0, block.find("-- " + dialect + "\n"));
-        block.erase(block.find("\n\n"));
+        block.erase(0, block.find("-- " + dialect));
+        block.erase(std::min(block.find("\n\n"), block.find("\n```")));
         block.erase(0, block.find('\n') + 1);
         block.replace(block.find(parameter), parameter.size(),
                       "'" + alice.lock_id.to_string() + "'");
@@ -870,6 +871,14 @@ TEST_P(MysqlProtection, RefusesWritesWhileTheServerDoesNotCountTransactions) {
 LEASEHOLD_ON(only_mysql(), MysqlProtection);
 
 class SqliteProtection : public DialectProtection {};
+
+TEST_P(SqliteProtection, TakesTheStatementsOfTheDocumentation) {
+    const Lease other = lease("2");
+    run("begin immediate");
+    (void)app_->guard_in_sql({"Order", "2"}, other.lock_id.to_string());  // loads the extension
+    run("rollback");
+    save_as_documented("SQLite", "?");
+}
 
 TEST_P(SqliteProtection, JudgesEveryWayOfWriting) {
     (void)lease("1");
