@@ -1,0 +1,39 @@
+"""What MkDocs calls while it builds the site."""
+
+import hashlib
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+INLINE = re.compile(r"<script>(.*?)</script>", re.S)
+
+
+def is_korean(page):
+    return page.file.src_uri.startswith("ko/")
+
+
+def on_page_context(context, page, config, nav):
+    # Buttons, labels and the search of a Korean page are Korean.
+    config["theme"]["language"] = "kr" if is_korean(page) else "en"
+    return context
+
+
+def on_post_page(output, page, config):
+    if is_korean(page):
+        output = output.replace("<html lang=\"kr\"", "<html lang=\"ko\"", 1)
+
+    # A server may forbid scripts inside pages (Content-Security-Policy: script-src 'self'), so they become files.
+    def as_file(found):
+        text = found.group(1)
+        name = f"assets/javascripts/page.{hashlib.sha256(text.encode()).hexdigest()[:8]}.js"
+        path = os.path.join(config["site_dir"], name)
+        if not os.path.exists(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        base = "../" * page.url.count("/")
+        return f"<script src=\"{base}{name}\"></script>"
+
+    return INLINE.sub(as_file, output)
