@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -77,9 +78,14 @@ TEST_P(Documentation, SaysWhatIsPrinted) {
 }
 
 std::vector<const char*> pages() {
-    std::vector<const char*> all{"README.md",        "docs/http.md",       "docs/ko/run-a-job.md",
-                                 "docs/ko/start.md", "docs/operations.md", "docs/protect.md",
-                                 "docs/server.md"};
+    std::vector<const char*> all{"README.md",
+                                 "docs/http.md",
+                                 "docs/ko/run-a-job.md",
+                                 "docs/ko/start.md",
+                                 "docs/operations.md",
+                                 "docs/protect.md",
+                                 "docs/server.md",
+                                 "docs/tutorials/one-host.md"};
 #ifdef LEASEHOLD_EXAMPLES
     all.push_back("docs/reliability.md");  // runs one
 #endif
@@ -95,7 +101,10 @@ TEST(ShellInDocumentation, CanBeReadByAShell) {
     for (const auto& file :
          {"README.md", "docs/command.md", "docs/http.md", "docs/ko/from-the-texts.md",
           "docs/ko/move-from-locks.md", "docs/ko/run-a-job.md", "docs/ko/start.md",
-          "docs/operations.md", "docs/reliability.md", "docs/server.md"}) {
+          "docs/operations.md", "docs/reliability.md", "docs/server.md",
+          "docs/tutorials/from-your-own-table.md", "docs/tutorials/guarded-save-mysql.md",
+          "docs/tutorials/guarded-save-postgres.md", "docs/tutorials/guarded-save-sqlite.md",
+          "docs/tutorials/web-form.md"}) {
         const std::filesystem::path script = folder.path() / "script";
         std::ofstream{script} << Page{std::filesystem::path{LEASEHOLD_SOURCES} / file}.shell();
         const auto finished = testing::run({.arguments = {"bash", "-n", script}}, 60s);
