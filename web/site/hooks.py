@@ -24,6 +24,9 @@ def on_post_page(output, page, config):
     if is_korean(page):
         output = output.replace("<html lang=\"kr\"", "<html lang=\"ko\"", 1)
 
+    # The trimmer knows only Latin letters, and would drop Korean words. `separator` in mkdocs.yml takes punctuation away.
+    output = output.replace("trimmer, stopWordFilter", "stopWordFilter")
+
     # A server may forbid scripts inside pages (Content-Security-Policy: script-src 'self'), so they become files.
     def as_file(found):
         text = found.group(1)
