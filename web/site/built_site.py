@@ -45,12 +45,11 @@ def problems(folder):
     if not pages:
         said.append(f"{folder} has no page")
     for name, page in pages.items():
-        # 404.html is shown for any address, so its links begin at the root.
         for target in page.loads:
             if is_elsewhere(target) and not target.startswith("data:"):
                 said.append(f"{name}: loads {target} from another host")
         for target in page.links + [one for one in page.loads if not is_elsewhere(one)]:
-            if is_elsewhere(target) or name == "404.html":
+            if is_elsewhere(target):
                 continue
             path, _, anchor = target.partition("#")
             path, anchor = unquote(path.partition("?")[0]), unquote(anchor)

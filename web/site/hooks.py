@@ -1,6 +1,8 @@
 """What MkDocs calls while it builds the site."""
 
+import glob
 import hashlib
+import json
 import os
 import re
 import sys
@@ -40,3 +42,16 @@ def on_post_page(output, page, config):
         return f"<script src=\"{base}{name}\"></script>"
 
     return INLINE.sub(as_file, output)
+
+
+def on_post_build(config):
+    # For pages that are read from a disk: browsers let them load scripts, but neither data nor workers.
+    site = config["site_dir"]
+    os.remove(os.path.join(site, "404.html"))  # its links would be right only at the root of a host
+    with open(os.path.join(site, "search/search_index.json"), encoding="utf-8") as file:
+        index = file.read()
+    with open(glob.glob(os.path.join(site, "assets/javascripts/workers/search.*.js"))[0], encoding="utf-8") as file:
+        worker = file.read()
+    with open(os.path.join(site, "search/from_disk.js"), "w", encoding="utf-8") as file:
+        file.write(f"var __search = {{index: Promise.resolve({index}), "
+                   f"worker: URL.createObjectURL(new Blob([{json.dumps(worker)}], {{type: \"text/javascript\"}}))}};\n")
