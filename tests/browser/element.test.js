@@ -232,6 +232,140 @@ test('a form is not sent while the server does not answer', async (t) => {
   assert.equal(editor.record.notes, 'a long text');
 });
 
+// Nobody has told these pages that anything is wrong: they find out when the person saves.
+const rarely = { 'check-every': '1h' };
+
+test('a form is not sent if the server has just stopped answering', async (t) => {
+  const editor = await startEditor(t, { attributes: rarely });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('a long text');
+  editor.site.rule = () => 'cut';
+  await alice.save();
+  await alice.reads('Not sent: the server cannot be reached. What you typed is still here.');
+  assert.match(await alice.panel.getByRole('alert').textContent(), /^Not sent/);
+  await picture(alice.page, 'not-sent');
+  assert.equal(await alice.notes.inputValue(), 'a long text');
+  assert.deepEqual(editor.saved, []);
+  editor.site.rule = () => undefined;
+  await alice.save();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(editor.record.notes, 'a long text');
+});
+
+test('a form is not sent by a person who was signed out, or whose lock was broken', async (t) => {
+  const editor = await startEditor(t, { attributes: rarely });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  await alice.notes.fill('a long text');
+  editor.site.rule = () => ({ status: 401, body: { code: 'unauthorized', detail: 'who is it?' } });
+  await alice.notes.press('Tab');
+  await alice.save();
+  await alice.reads('You are signed out.');
+  await alice.reads('What you typed is still here. Sign in again in another tab, then take the lock again here.');
+  await picture(alice.page, 'not-sent-signed-out');
+  editor.site.rule = () => undefined;
+  await alice.button('Take the lock again').click();
+  await alice.is('held');
+  await breakIt(editor);
+  await alice.name.press('Enter');
+  await alice.reads('admin broke your lock: “maintenance”');
+  assert.equal(await alice.notes.inputValue(), 'a long text');
+  assert.deepEqual(editor.saved, []);
+});
+
+test('while the server is being asked, the page says so, and sends the form once', async (t) => {
+  const editor = await startEditor(t, { attributes: rarely });
+  const alice = await editor.open('alice');
+  await alice.is('held');
+  const posts = [];
+  alice.page.on('request', (request) => request.url().endsWith('/save') && posts.push(request.postData()));
+  let answer;
+  const answered = new Promise((resolve) => (answer = resolve));
+  editor.site.rule = () => answered;
+  await alice.notes.fill('first');
+  await alice.save();
+  await alice.reads('Checking with the server before sending.');
+  assert.match(await alice.panel.getByRole('status').textContent(), /^Checking with the server/);
+  await picture(alice.page, 'sending');
+  await alice.save();
+  await alice.name.press('Enter');
+  await alice.notes.fill('typed while the page asked');
+  answer();
+  await alice.page.getByText('saved by alice').waitFor();
+  assert.equal(posts.length, 1);
+  assert.equal(editor.record.notes, 'typed while the page asked');
+  assert.deepEqual(await editor.holders(), []);
+});
+
+// A form with two buttons and a field that must be filled in. Its requests and the events that its own listeners hear
+// are collected in `heard`.
+async function openForm(t, script) {
+  const editor = await startEditor(t);
+  editor.heard = [];
+  editor.site.pages['/own.js'] = script;
+  editor.site.pages['/own'] = `<!doctype html><html lang="en"><title>Own</title>
+    <script type="module" src="/client/leasehold-guard.js"></script><script type="module" src="/own.js"></script>
+    <leasehold-guard key-type="Customer" key-id="7" owner="alice" check-every="1h">
+      <form method="post" action="/nowhere"><label>Name <input name="name" required></label>
+      <button>Save</button>
+      <button name="next" value="list" formaction="/sent">Save and close</button>
+      <button name="next" value="draft" formaction="/sent" formnovalidate>Save draft</button></form>
+    </leasehold-guard></html>`;
+  editor.site.pages['/sent'] = async (request) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    editor.heard.push(body.replace(/lock_id=[0-9a-f-]{36}/, 'lock_id=ID'));
+    return '<!doctype html><title>Sent</title>';
+  };
+  const context = await person(t);
+  await context.page.goto(editor.site.url + '/own');
+  const alice = at(context.page, context);
+  await alice.is('held');
+  return { editor, alice, press: (name) => alice.page.getByRole('button', { name, exact: true }).click() };
+}
+
+test('a form is sent with the button that was pressed, and only if it is valid', async (t) => {
+  const { editor, alice, press } = await openForm(t, '');
+  const asked = () => editor.site.requests.filter(({ method }) => method === 'GET').length;
+  const before = asked();
+  await press('Save and close');
+  assert.equal(await alice.name.evaluate((input) => input.matches(':focus:invalid')), true);
+  assert.equal(asked(), before, 'a form that is not valid asks nothing');
+  await press('Save draft');
+  await alice.page.waitForURL('**/sent');
+  await alice.page.goto(editor.site.url + '/own');
+  await alice.is('held');
+  await alice.name.fill('Ama');
+  await press('Save and close');
+  await alice.page.waitForURL('**/sent');
+  assert.deepEqual(editor.heard, ['name=&next=draft&lock_id=ID', 'name=Ama&next=list&lock_id=ID']);
+});
+
+// The second listener is where frameworks listen.
+for (const where of ["document.querySelector('form')", 'document']) {
+  test(`a script that sends the form itself hears of it once, when the lock is confirmed: ${where}`, async (t) => {
+    const { editor, alice, press } = await openForm(t, `
+      ${where}.addEventListener('submit', async (event) => {
+        event.preventDefault();
+        await fetch('/sent', { method: 'POST', body: new URLSearchParams(new FormData(event.target, event.submitter)) });
+        document.title = 'Done';
+      });`);
+    await alice.name.fill('Ama');
+    editor.site.rule = () => 'cut';
+    await press('Save and close');
+    await alice.reads('Not sent: the server cannot be reached.');
+    assert.deepEqual(editor.heard, []);
+    editor.site.rule = () => undefined;
+    await press('Save and close');
+    await alice.page.waitForFunction(() => document.title === 'Done');
+    assert.deepEqual(editor.heard, ['name=Ama&next=list&lock_id=ID']);
+    // The page stays, so the lock is released with the page, as if nothing had been sent.
+    await alice.page.evaluate(() => document.querySelector('leasehold-guard').guard.release());
+    await alice.is('released');
+  });
+}
+
 test('a browser that wrongly reports offline still sends the form', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');

@@ -107,6 +107,11 @@ export class EditGuard extends EventTarget {
   get lease() { return this.#held?.lease ?? null; }
   /** Whether this page certainly holds the lock at this moment. */
   get isHeld() { return this.#holding && this.#held.left > 0; }
+  /** False while the server is known not to answer. */
+  get isReachable() {
+    if (this.#holding) return this.#held.isAnswered;
+    return !this.#detail.error?.passing && this.#detail.reason !== 'unconfirmed';
+  }
   /** The secret of the lease, for the form that saves; empty unless the lock is held. */
   get lockId() { return this.isHeld ? this.lease.lock_id : ''; }
   /** Milliseconds for which the lock is certainly held. */

@@ -27,6 +27,8 @@ export class HeldLease {
   get idleLeft() { return this.#idleIn.left; }
   get capLeft() { return this.#capIn.left; }
 
+  /** Whether the server has answered the latest request about the lease. */
+  get isAnswered() { return this.#trouble === null; }
   get isToRenew() { return this.#renewIn.left <= 0; }
   get isToRemind() { return this.#remindIn.left <= 0; }
   /** The reason to release the lease now, if there is one. */

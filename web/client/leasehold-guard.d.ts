@@ -9,7 +9,7 @@ export class LeaseholdGuard extends HTMLElement {
   /** Null before start(). */
   readonly guard: EditGuard | null;
   readonly form: HTMLFormElement | null;
-  /** False while the server is known not to answer. The form is not sent then. */
+  /** False while the server is known not to answer. */
   readonly isReachable: boolean;
   /** Texts of this element that differ from those of its language. */
   texts: Texts;

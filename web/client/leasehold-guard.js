@@ -22,11 +22,13 @@ export class LeaseholdGuard extends HTMLElement {
   #edited = false;  // whether the lock was held once: the person may have typed something
   #ownTexts = {};
   #ending = Promise.resolve();  // the release of the previous lease
-  #sure = false;  // the server has just confirmed the lock: the form may be sent
+  #sending = false;  // the server is being asked whether the form may be sent
+  #letPass = null;  // called with the event of a form that may be sent
 
   constructor() {
     super();
-    this.addEventListener('submit', (event) => this.#send(event));
+    // Runs before the listeners of the form and of the page, so that they hear only of forms that are sent.
+    this.addEventListener('submit', (event) => this.#holdBack(event), { capture: true });
   }
 
   /** The EditGuard; null before start(). */
@@ -43,8 +45,7 @@ export class LeaseholdGuard extends HTMLElement {
 
   /** False while the server is known not to answer. */
   get isReachable() {
-    const { state, detail } = this.#guard ?? {};
-    return navigator.onLine && !(state === 'expiring' && detail.why === 'unconfirmed');
+    return navigator.onLine && (this.#guard?.isReachable ?? true);
   }
 
   connectedCallback() {
@@ -114,18 +115,35 @@ export class LeaseholdGuard extends HTMLElement {
     };
   }
 
-  // Sends the form only if the server answers. Otherwise the browser would leave the page, and what was
-  // typed would be lost.
-  async #send(event) {
-    const guard = this.#guard;
-    if (event.defaultPrevented || !guard) return;
-    const sure = this.#sure || this.isReachable || !guard.isHeld;
-    this.#sure = false;
-    if (sure) return guard.handOver();
+  // A browser that sends a form leaves the page. If the server did not answer, or refused to save, what was typed
+  // would be lost. So while the lock is held:
+  //   1. Stops the event, before other listeners hear it.
+  //   2. Asks the server whether this page holds the lock.
+  //   3. If so, sends the form with the same button. That event passes. Otherwise the panel says why not.
+  #holdBack(event) {
+    if (this.#letPass) return this.#letPass(event);
+    if (event.defaultPrevented || !['held', 'expiring'].includes(this.#guard?.state)) return;
     event.preventDefault();
-    this.#sure = await guard.confirm();
-    if (this.#sure) event.target.requestSubmit(event.submitter);
-    else this.#panel.notSent();
+    event.stopImmediatePropagation();
+    if (!this.#sending) void this.#send(event.target, event.submitter);
+  }
+
+  async #send(form, submitter) {
+    const guard = this.#guard;
+    this.#sending = true;
+    this.#panel.beginSending();
+    const isOurs = await guard.confirm();
+    // A button that always works needs an answer, whatever it is.
+    const maySend = isOurs || (guard.isReachable && Boolean(submitter?.matches('[data-always]')));
+    this.#sending = false;
+    this.#panel.endSending(maySend);
+    if (!maySend || guard !== this.#guard) return;
+    let sent;
+    this.#letPass = (event) => (sent = event);
+    form.requestSubmit(submitter?.form === form ? submitter : null);
+    this.#letPass = null;
+    // A listener that prevents it sends the form in its own way, and the page stays.
+    if (sent && !sent.defaultPrevented) guard.handOver();
   }
 
   #hear({ type, detail }) {

@@ -232,6 +232,8 @@ declare class Guard extends EventTargetBase {
   readonly lease: Lease | null;
   /** Whether the lock is certainly held by this page at this moment. */
   readonly isHeld: boolean;
+  /** False while the server is known not to answer. */
+  readonly isReachable: boolean;
   /** The secret of the lease; empty unless the lock is held. */
   readonly lockId: string;
   /** Milliseconds for which the lock is certainly held, until it is released as idle, and until the cap. */

@@ -17,6 +17,7 @@ const lossTexts = {
   unauthorized: 'lostUnauthorized', forbidden: 'lostForbidden',
 };
 const failureTexts = { 401: 'failedUnauthorized', 403: 'failedForbidden' };
+const slow = 500;  // ms after which the panel says that the server is being asked
 const expiryTexts = { unconfirmed: 'expiringUnconfirmed', idle: 'expiringIdle', cap: 'expiringCap' };
 
 export class Panel {
@@ -28,6 +29,8 @@ export class Panel {
   #buttons = {};
   #knocks = [];  // not answered yet
   #asked = '';  // the result of this page's own knock
+  #sending;  // a timer while the server is asked before the form is sent
+  #isSlow = false;  // whether that takes long
   #unsent = false;  // whether the form was not sent because the server does not answer
   #said = '';  // the last announcement to screen readers
   #ticking;
@@ -52,10 +55,20 @@ export class Panel {
     this.#tick();
   }
 
-  /** The form was not sent. */
-  notSent() {
-    this.#unsent = true;
-    this.#update('unsent');
+  /** The server is being asked whether the form may be sent. */
+  beginSending() {
+    this.#unsent = false;
+    this.#sending = setTimeout(() => {
+      this.#isSlow = true;
+      this.#update('sending');
+    }, slow);
+  }
+
+  endSending(isSent) {
+    clearTimeout(this.#sending);
+    this.#isSlow = false;
+    this.#unsent = !isSent;
+    this.#update(isSent ? undefined : 'unsent');
     this.#tick();
   }
 
@@ -66,10 +79,11 @@ export class Panel {
 
   #update(news) {
     if (!this.#host.isConnected) return clearInterval(this.#ticking);
-    this.#unsent &&= !this.#host.isReachable;
+    this.#unsent &&= this.#guard.isHeld && !this.#host.isReachable;
     const view = this.#view();
-    if (this.#unsent) view.lines = [this.#t.say('notSent'), ...view.lines];
-    this.#render({ ...view, ...(this.#unsent && { tone: 'warn', sign: 'warn', urgent: true }) }, news);
+    if (this.#isSlow) Object.assign(view, { tone: 'wait', sign: 'wait', lines: [this.#t.say('sending'), ...view.lines] });
+    if (this.#unsent) Object.assign(view, { tone: 'warn', sign: 'warn', urgent: true, lines: [this.#t.say('notSent'), ...view.lines] });
+    this.#render(view, news);
   }
 
   // Updates a countdown every second.
@@ -116,7 +130,7 @@ export class Panel {
     let cause = say(lossTexts[reason] ?? 'lostUnknown');
     if (reason === 'taken') cause = by ? say('lostTaken', { name: nameOf(by) }) : say('lostTakenUnknown');
     if (reason === 'broken') cause = say(why ? 'lostBrokenWhy' : 'lostBroken', { name: this.#name(by), why });
-    const lines = [cause, say('draftKept')];
+    const lines = [cause, say(reason === 'unauthorized' ? 'draftKeptSignedOut' : 'draftKept')];
     if (holders.length > 0) lines.push(this.#nowHeldBy(holders));
     if (reason === 'unconfirmed') return { lines, actions: [] };
     if (holders.length > 0) return { lines, actions: ['wait', 'latest'] };
