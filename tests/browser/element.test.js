@@ -366,6 +366,44 @@ for (const where of ["document.querySelector('form')", 'document']) {
   });
 }
 
+for (const [attributes, message] of [
+  [{ owner: '' }, 'the attribute owner is missing or empty.'],
+  [{ owner: 'alice', 'key-id': '' }, 'the attribute key-id is missing or empty.'],
+  [{ owner: 'alice', mode: 'write' }, 'the attribute mode is “write”. Possible values: exclusive, shared'],
+  [{ owner: 'alice', ttl: '5' }, 'the attribute ttl is “5”. Possible values: 90s, 5m, never, …'],
+]) {
+  test(`wrong attributes make the form read-only, and the page says which: ${message}`, async (t) => {
+    const { owner, ...own } = attributes;
+    const editor = await startEditor(t);
+    const alice = await editor.open(owner, own);
+    await alice.reads('This cannot be locked: ' + message);
+    await alice.is('failed');
+    await picture(alice.page, 'wrong-' + Object.keys(attributes).at(-1));
+    assert.equal(await alice.panel.getByRole('button').count(), 0);
+    assert.equal(await alice.notes.isEditable(), false);
+    await alice.save({ force: true });
+    await alice.name.press('Enter');
+    assert.deepEqual(editor.saved, []);
+    // A page can correct it.
+    await alice.page.evaluate(() => {
+      const element = document.querySelector('leasehold-guard');
+      for (const [name, value] of [['owner', 'alice'], ['key-id', '7'], ['mode', 'exclusive'], ['ttl', '5m']]) element.setAttribute(name, value);
+      return element.start();
+    });
+    await alice.is('held');
+    assert.equal(await alice.notes.isEditable(), true);
+  });
+}
+
+test('an element that waits for start() shows nothing', async (t) => {
+  const editor = await startEditor(t, { attributes: { manual: '' } });
+  const alice = await editor.open('alice');
+  await alice.page.waitForFunction(() => document.querySelector('leasehold-guard').shadowRoot);
+  assert.equal(await alice.panel.isVisible(), false);
+  await alice.page.evaluate(() => document.querySelector('leasehold-guard').start());
+  await alice.reads('You are editing this.');
+});
+
 test('a browser that wrongly reports offline still sends the form', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');

@@ -4,7 +4,17 @@ import { ReadOnly } from './read-only.js';
 import { texts } from './texts.js';
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const modes = ['exclusive', 'shared'];
 const events = ['asking', 'held', 'expiring', 'lost', 'refused', 'free', 'waiting', 'released', 'failed', 'knocked'];
+
+/** An attribute of the element is missing or has a wrong value. */
+class AttributeError extends TypeError {
+  constructor(attribute, value, expected) {
+    super(`<leasehold-guard>: the attribute ${attribute} is ` +
+      (value ? `"${value}"; possible values: ${expected.join(', ')}` : 'missing or empty'));
+    Object.assign(this, { attribute, value, expected });
+  }
+}
 
 /**
  * <leasehold-guard key-type="Customer" key-id="7" owner="alice"> around a form: takes the lock, shows its state,
@@ -22,6 +32,7 @@ export class LeaseholdGuard extends HTMLElement {
   #edited = false;  // whether the lock was held once: the person may have typed something
   #ownTexts = {};
   #ending = Promise.resolve();  // the release of the previous lease
+  #unusable = null;  // shown instead of a guard if the attributes are wrong
   #sending = false;  // the server is being asked whether the form may be sent
   #letPass = null;  // called with the event of a form that may be sent
 
@@ -65,7 +76,13 @@ export class LeaseholdGuard extends HTMLElement {
   async start() {
     this.stop();
     this.#edited = false;
-    const guard = new EditGuard(this.#options());
+    this.#unusable = null;
+    let guard;
+    try {
+      guard = new EditGuard(this.#options());
+    } catch (error) {
+      return this.#fail(error);
+    }
     this.#guard = guard;
     for (const type of events) guard.addEventListener(type, (event) => this.#hear(event));
     this.#show();
@@ -93,6 +110,10 @@ export class LeaseholdGuard extends HTMLElement {
   #options() {
     const text = (name) => this.getAttribute(name) ?? undefined;
     const time = (name) => duration(this, name);
+    const needed = ['key-type', 'key-id', ...(this.#field()?.value ? [] : ['owner'])];
+    const missing = needed.find((name) => !text(name));
+    if (missing) throw new AttributeError(missing);
+    if (!modes.includes(text('mode') ?? modes[0])) throw new AttributeError('mode', text('mode'), modes);
     return {
       type: text('key-type'),
       id: text('key-id'),
@@ -113,6 +134,14 @@ export class LeaseholdGuard extends HTMLElement {
       fiveMore: time('five-more'),
       timeout: time('timeout'),
     };
+  }
+
+  // Without the lock nothing can be saved: the form is read-only until a page corrects the attributes.
+  #fail(error) {
+    console.error(error.message);
+    this.#unusable = { state: 'failed', detail: { error }, isHeld: false, knocks: [] };
+    this.#show('failed');
+    this.dispatchEvent(new CustomEvent('leasehold-failed', { bubbles: true, detail: { error } }));
   }
 
   // A browser that sends a form leaves the page. If the server did not answer, or refused to save, what was typed
@@ -167,9 +196,10 @@ export class LeaseholdGuard extends HTMLElement {
   }
 
   #show(news) {
-    if (!this.#guard) return;
-    this.#readOnly.set(!this.#guard.isHeld);
-    this.#panel.show(this.#guard, { news, edited: this.#edited, texts: this.#ownTexts });
+    const guard = this.#guard ?? this.#unusable;
+    if (!guard) return;
+    this.#readOnly.set(!guard.isHeld);
+    this.#panel.show(guard, { news, edited: this.#edited, texts: this.#ownTexts });
   }
 
   #field() {
@@ -188,13 +218,13 @@ export class LeaseholdGuard extends HTMLElement {
   }
 }
 
-// '5m', '90s', '250ms' or 'never'; a number without a unit is in milliseconds.
+// '5m', '90s', '250ms' or 'never'.
 function duration(element, name) {
   const text = element.getAttribute(name);
   if (text === null) return undefined;
   if (text === 'never') return Infinity;
-  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-  if (number === undefined) throw new TypeError(`<leasehold-guard>: ${name} expected a duration such as 90s, got "${text}"`);
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  if (number === undefined) throw new AttributeError(name, text, ['90s', '5m', 'never', '…']);
   return Number(number) * units[unit];
 }
 

@@ -27,6 +27,9 @@ export function withDefaults(options) {
     }
   }
   if (!options.lockId && !options.owner) throw new TypeError('EditGuard: the option "owner" is missing; it names who edits');
+  if (options.mode !== undefined && !['exclusive', 'shared'].includes(options.mode)) {
+    throw new TypeError(`EditGuard: the option "mode" is "${options.mode}"; possible values: exclusive, shared`);
+  }
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const all = { ...defaults, ...given };
   all.renewEvery ??= all.ttl / 3;

@@ -47,6 +47,7 @@ export class Panel {
     this.#guard = guard;
     this.#edited = edited;
     this.#t = textsFor(this.#host, texts);
+    this.#parts.section.hidden = false;
     if (news === 'knocked') this.#knocks = guard.knocks.slice(-3);
     if (!guard.isHeld) this.#knocks = [];
     if (guard.state !== 'refused' && guard.state !== 'waiting') this.#asked = '';
@@ -138,6 +139,9 @@ export class Panel {
   }
 
   #failed({ error }) {
+    const { attribute: name, value, expected } = error;
+    if (name && !value) return { lines: [this.#t.say('failedMissing', { name })], actions: [] };
+    if (name) return { lines: [this.#t.say('failedValue', { name, value, expected: expected.join(', ') })], actions: [] };
     const lines = [this.#t.say(failureTexts[error.status] ?? 'failed', { why: error.message })];
     if (this.#edited) lines.push(this.#t.say('draftKept'));
     return { lines, actions: ['again'] };
@@ -281,7 +285,7 @@ export class Panel {
     ask.addEventListener('keydown', (event) => event.key === 'Escape' && this.#closeAsk());
     const polite = element('div', { className: 'told', role: 'status' });
     const urgent = element('div', { className: 'told', role: 'alert' });
-    const section = element('section', {},
+    const section = element('section', { hidden: true },
       element('div', { className: 'row' }, element('div', { className: 'said' }, sign, text), actions),
       knock, ask, polite, urgent);
     root.append(section, document.createElement('slot'));

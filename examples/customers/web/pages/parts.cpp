@@ -126,7 +126,7 @@ Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
                       "even in a database shell."))
             : Html{};
     return html(
-        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" latest="{}" data-held="{}" data-address="{}" data-tab="{}" manual>
+        R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}ms" latest="{}" data-held="{}" data-address="{}" data-tab="{}" manual>
 {}{}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,

@@ -24,7 +24,7 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
     const Html body =
         html(R"(<section class="card">
 <h1>{}</h1>
-<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}" data-open data-refused="{}">
+<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}ms" data-open data-refused="{}">
 <p class="notice plain">{}{}</p>
 <form class="plain" method="post" action="{}">{}<button class="main">{}</button></form>
 </leasehold-guard>
