@@ -404,6 +404,30 @@ test('an element that waits for start() shows nothing', async (t) => {
   await alice.reads('You are editing this.');
 });
 
+test('a lock from another browser, or from before a new sign-in, is called that', async (t) => {
+  const editor = await startEditor(t);
+  const { lock_id: lockId } = await editor.server.ask('POST', editor.path, { owner: 'Kim/s-1/tab-1' });
+  const kim = await editor.open('Kim', { session: 's-2' });
+  await kim.reads(/You have held the lock since .*: from another browser, or from before you signed in again\./);
+  await picture(kim.page, 'refused-own');
+  // This page cannot know whether anybody changed anything.
+  await kim.page.evaluate(() => document.addEventListener('leasehold-turn', (event) => event.preventDefault()));
+  await kim.button('Wait in line').click();
+  await kim.reads('You are next.');
+  await editor.server.ask('DELETE', editor.path, undefined, { 'Lock-Token': lockId });
+  await kim.is('held');
+  await kim.notes.fill('hers');
+  await breakIt(editor);
+  await kim.is('lost');
+  const other = await editor.server.ask('POST', editor.path, { owner: 'Kim/s-3/tab-1' });
+  await kim.reads('You hold the lock elsewhere now.');
+  await picture(kim.page, 'lost-to-oneself');
+  await kim.button('Wait in line').click();
+  await kim.reads('You are next.');
+  await editor.server.ask('DELETE', editor.path, undefined, { 'Lock-Token': other.lock_id });
+  await kim.reads('You have the lock again. Others may have edited in between: compare with the latest version before you save.');
+});
+
 test('a browser that wrongly reports offline still sends the form', async (t) => {
   const editor = await startEditor(t);
   const alice = await editor.open('alice');

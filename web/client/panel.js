@@ -129,7 +129,8 @@ export class Panel {
   #lost({ reason, by, why, holders = [] }) {
     const say = this.#t.say;
     let cause = say(lossTexts[reason] ?? 'lostUnknown');
-    if (reason === 'taken') cause = by ? say('lostTaken', { name: nameOf(by) }) : say('lostTakenUnknown');
+    if (reason === 'taken' && !by) cause = say('lostTakenUnknown');
+    else if (reason === 'taken') cause = this.#isOwn([{ owner: by }]) ? say('lostTakenOwn') : say('lostTaken', { name: nameOf(by) });
     if (reason === 'broken') cause = say(why ? 'lostBrokenWhy' : 'lostBroken', { name: this.#name(by), why });
     const lines = [cause, say(reason === 'unauthorized' ? 'draftKeptSignedOut' : 'draftKept')];
     if (holders.length > 0) lines.push(this.#nowHeldBy(holders));
@@ -166,12 +167,12 @@ export class Panel {
 
   #whoHasIt(holders) {
     const since = this.#t.clock(holders[0]?.granted_at ?? Date.now());
-    if (this.#isOwn(holders)) return this.#t.say('refusedOwn', { since });
+    if (this.#isOwn(holders)) return this.#t.say(this.#isNear(holders) ? 'refusedOwn' : 'refusedOwnFar', { since });
     return this.#t.say('refused', { name: this.#names(holders), since });
   }
 
   #nowHeldBy(holders) {
-    return this.#t.say('nowHeldBy', { name: this.#isOwn(holders) ? this.#t.say('you') : this.#names(holders) });
+    return this.#isOwn(holders) ? this.#t.say('nowHeldByYou') : this.#t.say('nowHeldBy', { name: this.#names(holders) });
   }
 
   // When the last of the leases expires. It changes with every renewal, so screen readers do not announce it.
@@ -188,6 +189,14 @@ export class Panel {
   #isOwn(holders) {
     const user = this.#guard.owner?.split('/').slice(0, -2).join('/');
     return Boolean(user) && holders.length > 0 && holders.every(({ owner }) => owner.startsWith(user + '/'));
+  }
+
+  // Whether another tab or window of this session holds the lock. The same tab can only be the holder if a new
+  // sign-in has begun another session.
+  #isNear(holders) {
+    const own = this.#guard.owner;
+    const session = own.slice(0, own.lastIndexOf('/') + 1);
+    return holders.every(({ owner }) => owner.startsWith(session) && owner !== own);
   }
 
   #names(holders) {
