@@ -109,7 +109,8 @@ struct Refusal {
     [[nodiscard]] std::string message() const;
 
     // One short sentence for the users of your application: "Kim has been editing this since
-    // 14:05." The time of day is local to a place that far east of UTC.
+    // 14:05." The time of day is local to a place that far east of UTC. The server does not know
+    // where its users are: without that, the sentence says "14:05 UTC".
     // <leasehold/refusal_texts.hpp> has the texts in English, the default, and in Korean.
     [[nodiscard]] std::string short_message() const;
     [[nodiscard]] std::string short_message(const RefusalTexts& texts,

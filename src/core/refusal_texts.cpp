@@ -42,7 +42,9 @@ std::string clock_at(Time time, std::chrono::minutes east_of_utc) {
         const std::string digits = std::to_string(number);
         return digits.size() < 2 ? '0' + digits : digits;
     };
-    return two_digits(clock.hours().count()) + ':' + two_digits(clock.minutes().count());
+    const std::string text =
+        two_digits(clock.hours().count()) + ':' + two_digits(clock.minutes().count());
+    return east_of_utc == std::chrono::minutes::zero() ? text + " UTC" : text;
 }
 
 std::string short_held(const Refusal& refusal, const RefusalTexts& texts,

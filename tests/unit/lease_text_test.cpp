@@ -152,15 +152,14 @@ TEST(LeaseText, EveryWordIsTheDesigns) {
 
 TEST(LeaseText, AShortSentenceNamesThePersonAndTheTimeOfDay) {
     Refusal refusal = held_by({alice()});
-    EXPECT_EQ(refusal.short_message(RefusalTexts::english()),
-              "alice has been editing this since 09:20.");
+    EXPECT_EQ(refusal.short_message(), "alice has been editing this since 09:20 UTC.");
     EXPECT_EQ(refusal.short_message(RefusalTexts::in("ko-KR"), 9h),
               "alice 님이 18:20부터 편집하고 있습니다.");
     EXPECT_EQ(refusal.short_message(RefusalTexts::english(), -10h),
               "alice has been editing this since 23:20.");
     refusal.holders_in_all = 3;
     EXPECT_EQ(refusal.short_message(RefusalTexts::english()),
-              "alice has been using this since 09:20, and 2 more.");
+              "alice has been using this since 09:20 UTC, and 2 more.");
     EXPECT_EQ(held_by({}).short_message(), "Somebody else is editing this.");
 }
 
