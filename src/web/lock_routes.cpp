@@ -94,6 +94,9 @@ std::string owner_of(wire::Fields& fields, const Visitor& who) {
     return who.owner_in(owner.substr(owner.rfind('/') + 1));
 }
 
+// The visitor may not lock the key, or not in this mode.
+struct Forbidden {};
+
 }  // namespace
 
 class LockRoutes::State {
@@ -118,6 +121,8 @@ public:
             } else {
                 response = about_a_lock(request, *who, occupant);
             }
+        } catch (const Forbidden&) {
+            response = problem_response(403, "forbidden", "you may not lock this", {});
         } catch (const BadRequest& bad) {
             response = problem_response(400, "bad_request", bad.what(), {});
         } catch (const StoreFault& fault) {
@@ -155,11 +160,11 @@ private:
     std::optional<Response> about_a_lock(const web::Request& request, const Visitor& who,
                                          const Occupant& occupant) {
         const auto route = route_of(request.path());
-        if (!route || (!may_lock_(who, route->key, Mode::exclusive) &&
-                       !may_lock_(who, route->key, Mode::shared))) {
-            return problem_response(404, "not_found", "there is no such lock", {});
-        }
+        if (!route) return problem_response(404, "not_found", "this URL does not exist", {});
         const LockKey& key = route->key;
+        if (!may_lock_(who, key, Mode::exclusive) && !may_lock_(who, key, Mode::shared)) {
+            throw Forbidden{};
+        }
         const std::string& method = request.method;
         if (route->is_knock && method == "POST") return knock(request, who, key);
         if (!route->is_knock) {
@@ -324,9 +329,10 @@ private:
     Mode mode_in(wire::Fields& fields, const Visitor& who, const LockKey& key) const {
         const std::string text = fields.optional_text("mode").value_or("exclusive");
         const Mode mode = text == "shared" ? Mode::shared : Mode::exclusive;
-        if (text != to_string(mode) || !may_lock_(who, key, mode)) {
-            throw BadRequest{"this key cannot be locked in that mode"};
+        if (text != to_string(mode)) {
+            throw BadRequest{"the mode is \"" + text + "\"; expected \"exclusive\" or \"shared\""};
         }
+        if (!may_lock_(who, key, mode)) throw Forbidden{};
         return mode;
     }
 

@@ -89,17 +89,26 @@ TEST_F(RoutesTest, AnotherSessionsLockIdIsOfNoUse) {
     EXPECT_EQ(kim.ask("GET", "Order/2", "", lock_id).status, 410);
 }
 
+TEST_F(RoutesTest, AKeyOrAModeThatTheVisitorMayNotLockIsForbidden) {
+    const std::string shared = R"({"owner": "t", "mode": "shared"})";
+    for (const auto& answer : {kim.ask("POST", "Payroll/1", try_body), kim.ask("GET", "Payroll/1"),
+                               kim.ask("POST", "Order/1", shared)}) {
+        EXPECT_EQ(answer.status, 403);
+        EXPECT_EQ(answer.text("code"), "forbidden");
+    }
+    EXPECT_EQ(kim.ask("POST", "PriceList/1", shared).status, 201);
+}
+
 TEST_F(RoutesTest, BadRequestsAreSaidSo) {
-    EXPECT_EQ(kim.ask("POST", "Payroll/1", try_body).status, 404);
     EXPECT_EQ(kim.ask("POST", "Order", try_body).status, 404);
     EXPECT_EQ(kim.ask("POST", "Order/1/2/3", try_body).status, 404);
     EXPECT_EQ(kim.ask("POST", "Order/%zz", try_body).status, 400);
     EXPECT_EQ(kim.ask("POST", "Order/", try_body).status, 400);
     EXPECT_EQ(kim.ask("PUT", "Order/1").status, 405);
     EXPECT_EQ(kim.ask("GET", "Order/1/knock").status, 405);
-    EXPECT_EQ(kim.ask("POST", "Order/1", R"({"owner": "t", "mode": "shared"})").status, 400);
-    EXPECT_EQ(kim.ask("POST", "PriceList/1", R"({"owner": "t", "mode": "shared"})").status, 201);
-    EXPECT_EQ(kim.ask("POST", "Order/1", R"({"owner": "t", "mode": "any"})").status, 400);
+    const auto any = kim.ask("POST", "Order/1", R"({"owner": "t", "mode": "any"})");
+    EXPECT_EQ(any.status, 400);
+    EXPECT_EQ(any.text("detail"), "the mode is \"any\"; expected \"exclusive\" or \"shared\"");
     EXPECT_EQ(kim.ask("POST", "Order/1", R"({"owner": "t", "colour": "red"})").status, 400);
     EXPECT_EQ(kim.ask("POST", "Order/1", R"({})").status, 400);
     EXPECT_EQ(kim.ask("POST", "Order/1", R"({"owner": "a b"})").status, 400);

@@ -65,10 +65,10 @@ TEST_P(LockRoutesTest, SomebodyElsesLockIdIsOfNoUse) {
 
 TEST_P(LockRoutesTest, OnlyOurKeysAndOnlyInTheirModes) {
     Person kim = person("Kim");
-    EXPECT_EQ(kim.ask("POST", "Payroll/1", R"({"owner": "t"})").status, 404);
-    EXPECT_EQ(kim.ask("POST", "Customer/1", R"({"owner": "t", "mode": "shared"})").status, 400);
+    EXPECT_EQ(kim.ask("POST", "Payroll/1", R"({"owner": "t"})").status, 403);
+    EXPECT_EQ(kim.ask("POST", "Customer/1", R"({"owner": "t", "mode": "shared"})").status, 403);
     EXPECT_EQ(kim.ask("POST", "Counter/invoice", R"({"owner": "t", "mode": "shared"})").status,
-              400);
+              403);
     EXPECT_EQ(kim.ask("POST", "PriceList/standard", R"({"owner": "t", "mode": "shared"})").status,
               201);
     EXPECT_EQ(kim.ask("POST", "Customer/1", R"({"owner": "t", "colour": "red"})").status, 400);
