@@ -51,7 +51,7 @@ function(use name components)
     set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# read_block(SECTION LANGUAGE N RESULT): the Nth block of that language in a section of docs/library.md, from 1.
+# read_block(SECTION LANGUAGE N RESULT): the Nth block of that language in a section of ${page}, from 1.
 file(READ "${source}/docs/library.md" page)
 function(read_block section language n result)
     string(FIND "${page}" "\n## ${section}\n" begin)
@@ -62,7 +62,7 @@ function(read_block section language n result)
     foreach(_ RANGE 1 ${n})
         string(FIND "${text}" "\n```${language}\n" begin)
         if(begin EQUAL -1)
-            message(FATAL_ERROR "docs/library.md has no block ${n} of ${language} in '${section}'")
+            message(FATAL_ERROR "the page has no block ${n} of ${language} in '${section}'")
         endif()
         string(LENGTH "\n```${language}\n" length)
         math(EXPR begin "${begin} + ${length}")
@@ -186,6 +186,17 @@ shell(installed "${commands}")
 expect("${output}" "locked Order/1")
 expect("${output}" "-lsqlite3")
 expect_no("${output}" "-lpq")
+
+# The application of docs/web-kit.md and its CMakeLists.txt, as they are printed there.
+file(READ "${source}/docs/web-kit.md" page)
+read_block("A complete application" cpp 1 program)
+read_block("A complete application" cmake 1 lists)
+file(WRITE "${WORK}/note/note.cpp" "${program}")
+file(WRITE "${WORK}/note/CMakeLists.txt" "${lists}")
+run("${CMAKE_COMMAND}" -S "${WORK}/note" -B "${WORK}/note/build" "-DCMAKE_PREFIX_PATH=${prefix}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
+run("${CMAKE_COMMAND}" --build "${WORK}/note/build")
+file(READ "${source}/docs/library.md" page)
 
 # As a subproject, Leasehold changes nothing of the project, builds what the project links, and installs nothing.
 set(watched CMAKE_CXX_STANDARD CMAKE_CXX_EXTENSIONS CMAKE_CXX_FLAGS CMAKE_BUILD_TYPE CMAKE_MODULE_PATH
