@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { person, picture } from './support/people.js';
@@ -14,24 +15,52 @@ import { eventually } from './support/waiting.js';
 const executable =
   process.env.NOTE_COMMAND ?? new URL('../../build/release/tests/web/web_kit_note', import.meta.url).pathname;
 
+async function freePort() {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address();
+  listener.close();
+  await once(listener, 'close');
+  return port;
+}
+
+/** Ends with the test `t`. `stop(signal)` returns the exit code; `start()` starts it again, on the same port. */
 async function startNote(t) {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-note.'));
-  const program = spawn(executable, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(program, 'exit');
+  const port = await freePort();
+  let program;
+  const note = {
+    url: `http://127.0.0.1:${port}`,
+    start: async () => {
+      program = spawn(executable, [port], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+      const [url] = await once(createInterface({ input: program.stdout }), 'line');
+      assert.equal(url, note.url);
+    },
+    stop: async (signal = 'SIGTERM') => {
+      if (program.exitCode === null && program.signalCode === null) {
+        program.kill(signal);
+        await once(program, 'exit');
+      }
+      return program.exitCode;
+    },
+  };
   t.after(async () => {
-    program.kill('SIGTERM');
-    await ended;
+    await note.stop('SIGKILL');
     rmSync(folder, { recursive: true });
   });
-  const [url] = await once(createInterface({ input: program.stdout }), 'line');
-  return url;
+  await note.start();
+  return note;
+}
+
+async function signInAt(page, url, name) {
+  await page.goto(url);
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Name').press('Enter');
 }
 
 async function signIn(t, url, name) {
   const { page } = await person(t);
-  await page.goto(url);
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Name').press('Enter');
+  await signInAt(page, url, name);
   await page.locator('leasehold-guard').waitFor();
   return {
     page,
@@ -42,7 +71,7 @@ async function signIn(t, url, name) {
 }
 
 test('two people and one note: locked, waited for, saved, handed over', async (t) => {
-  const url = await startNote(t);
+  const { url } = await startNote(t);
   const kim = await signIn(t, url, 'Kim');
   await kim.reads('You are editing this.');
   const lee = await signIn(t, url, 'Lee');
@@ -69,7 +98,7 @@ test('two people and one note: locked, waited for, saved, handed over', async (t
 });
 
 test('a closed tab frees the note, and a save without the lock writes nothing', async (t) => {
-  const url = await startNote(t);
+  const { url } = await startNote(t);
   const kim = await signIn(t, url, 'Kim');
   await kim.reads('You are editing this.');
   const lee = await signIn(t, url, 'Lee');
@@ -77,8 +106,50 @@ test('a closed tab frees the note, and a save without the lock writes nothing', 
   await lee.press('Wait in line');
   await lee.reads('You are next.');
   const forged = await kim.page.context().request.post(url + '/save', { form: { text: 'forged', lock_id: 'none' } });
-  assert.match(await forged.text(), /Not saved\. You no longer have the lock\./);
+  assert.equal(forged.status(), 409);
+  assert.match(await forged.text(), /Not saved\. You no longer have the lock\..*<pre>forged<\/pre>/);
   await kim.page.close();
   await lee.reads('You are editing this.');
   assert.equal(await lee.note.inputValue(), '');
+});
+
+test('a stop and a restart lose neither what was typed nor the lock', async (t) => {
+  const note = await startNote(t);
+  const kim = await signIn(t, note.url, 'Kim');
+  await kim.reads('You are editing this.');
+  await kim.note.fill('twenty minutes of typing');
+  // A page that waits does not keep the application from ending.
+  const lee = await signIn(t, note.url, 'Lee');
+  await lee.press('Wait in line');
+  await lee.reads('You are next.');
+  await lee.page.close();
+  assert.equal(await note.stop(), 0);
+  await kim.press('Save');
+  await kim.reads('Not sent: the server cannot be reached. What you typed is still here.');
+  await picture(kim.page, 'web-kit-stopped');
+
+  await note.start();
+  await kim.press('Save');
+  await kim.reads('You are signed out.');
+  await picture(kim.page, 'web-kit-signed-out');
+  assert.equal(await kim.note.inputValue(), 'twenty minutes of typing');
+  // Like a sign-in in another tab. The application has released the lock at its end, so this tab can continue.
+  await kim.page.context().request.post(note.url + '/sign-in', { form: { name: 'Kim' } });
+  await kim.press('Take the lock again');
+  await kim.reads('You are editing this.');
+  await kim.press('Save');
+  await kim.reads('Saved.');
+});
+
+test('a save without a session answers with what was typed, and a wrong name with a sentence', async (t) => {
+  const { url } = await startNote(t);
+  const { page } = await person(t);
+  const late = await page.context().request.post(url + '/save', { form: { text: '<b>typed</b>', lock_id: 'x' } });
+  assert.equal(late.status(), 401);
+  assert.match(await late.text(), /Not saved\. You are signed out\..*<pre>&lt;b&gt;typed&lt;\/b&gt;<\/pre>/);
+  for (const name of ['', 'Kim/Lee']) {
+    await signInAt(page, url, name);
+    await page.getByText('must not be empty and must not contain a slash').waitFor();
+  }
+  await picture(page, 'web-kit-wrong-name');
 });
