@@ -153,3 +153,13 @@ test('a save without a session answers with what was typed, and a wrong name wit
   }
   await picture(page, 'web-kit-wrong-name');
 });
+
+test('after a crash, a person who signs in again is told that the lock is their own', async (t) => {
+  const note = await startNote(t);
+  const kim = await signIn(t, note.url, 'Kim');
+  await kim.reads('You are editing this.');
+  await note.stop('SIGKILL');
+  await note.start();
+  await signInAt(kim.page, note.url, 'Kim');
+  await kim.reads(/You have held the lock since .*: from another browser, or from before you signed in again\./);
+});
