@@ -45,9 +45,14 @@ def on_post_page(output, page, config):
 
 
 def on_post_build(config):
-    # For pages that are read from a disk: browsers let them load scripts, but neither data nor workers.
     site = config["site_dir"]
-    os.remove(os.path.join(site, "404.html"))  # its links would be right only at the root of a host
+    # The links of 404.html and of the sitemap would be right only at the root of a known host, and the sitemap has the
+    # date of the build in it. Maps are for developers of the theme, the stemmers for other languages.
+    for pattern in ("404.html", "sitemap.xml*", "assets/**/*.map", "assets/javascripts/lunr/**/*.js"):
+        for path in glob.glob(os.path.join(site, pattern), recursive=True):
+            os.remove(path)
+
+    # For pages that are read from a disk: browsers let them load scripts, but neither data nor workers.
     with open(os.path.join(site, "search/search_index.json"), encoding="utf-8") as file:
         index = file.read()
     with open(glob.glob(os.path.join(site, "assets/javascripts/workers/search.*.js"))[0], encoding="utf-8") as file:
