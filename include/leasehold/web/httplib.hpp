@@ -1,10 +1,15 @@
 #pragma once
 
 #include <httplib.h>
+#include <semaphore.h>
+#include <signal.h>
 
+#include <atomic>
 #include <functional>
+#include <iostream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <leasehold/web/lock_routes.hpp>
@@ -51,6 +56,45 @@ inline void add_lock_routes(httplib::Server& server, LockRoutes& routes,
     server.Post(locks, answer);
     server.Patch(locks, answer);
     server.Delete(locks, answer);
+}
+
+inline sem_t end_signals;  // counts the signals that ask serve_until_signal() to end
+
+// Serves on that port until the process gets SIGINT or SIGTERM, and prints the address. Then it
+// answers the pages that wait in line, lets the requests under way end, and returns true. If it
+// cannot listen there, it says so on standard error and returns false. A process calls it for one
+// server.
+[[nodiscard]] inline bool serve_until_signal(httplib::Server& server, LockRoutes& routes,
+                                             const std::string& host, int port) {
+    const std::string address = host + ':' + std::to_string(port);
+    if (!server.bind_to_port(host, port)) {
+        std::cerr << "cannot listen on " << address << std::endl;
+        return false;
+    }
+    std::cout << "http://" << address << std::endl;
+    ::sem_init(&end_signals, 0, 0);
+    struct sigaction ask_to_end{};
+    struct sigaction before_int{};
+    struct sigaction before_term{};
+    ask_to_end.sa_handler = [](int) { ::sem_post(&end_signals); };
+    ::sigaction(SIGINT, &ask_to_end, &before_int);
+    ::sigaction(SIGTERM, &ask_to_end, &before_term);
+    std::atomic<bool> ended{false};
+    std::jthread serving{[&] {
+        server.listen_after_bind();
+        ended = true;
+        ::sem_post(&end_signals);
+    }};
+    while (::sem_wait(&end_signals) != 0) {
+        // Another signal was handled.
+    }
+    routes.stop_waiting();
+    while (!server.is_running() && !ended) std::this_thread::yield();  // stop() before that is lost
+    server.stop();
+    serving.join();
+    ::sigaction(SIGINT, &before_int, nullptr);
+    ::sigaction(SIGTERM, &before_term, nullptr);
+    return true;
 }
 
 }  // namespace leasehold::web
