@@ -34,39 +34,35 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
     const LockKey key = wanted.key;
     PlacePtr place;
     bool is_new = false;
-    bool is_closed = false;
     std::optional<Asking> earlier;
     std::uint64_t number = 0;
     {
-        const std::scoped_lock lock{mutex_};
-        const auto now = SteadyClock::now();
-        is_closed = closed_;
-        if (is_closed) {
+        std::unique_lock lock{mutex_};
+        if (closed_) {
             ++unanswered_;
-        } else {
-            place = find(wanted);
-            is_new = place == nullptr;
-            if (is_new && is_full_for(session)) return Joined::too_many;
-            if (occupies == Occupies::thread && !has_thread_for(session, place.get())) {
-                if (is_new) return Joined::no_thread;
-                place->latest_id = wanted.lock_id;
-                place->kept_until = now + ask_again + options_.place_kept;
-                return Joined::kept;
-            }
-            const LockId lock_id = wanted.lock_id;
-            if (is_new) place = add(std::move(wanted), session);
-            earlier = take_request(*place);
-            number = ++numbers_;
-            place->latest_id = lock_id;
-            place->asking = Asking{.number = number,
-                                   .until = now + std::min(patience, options_.longest_wait),
-                                   .occupies = occupies,
-                                   .reply = std::move(reply)};
+            lock.unlock();
+            refuse(key, std::move(reply));
+            return Joined::waits;
         }
-    }
-    if (is_closed) {
-        refuse(key, std::move(reply));
-        return Joined::waits;
+        const auto now = SteadyClock::now();
+        place = find(wanted);
+        is_new = place == nullptr;
+        if (is_new && is_full_for(session)) return Joined::too_many;
+        if (occupies == Occupies::thread && !has_thread_for(session, place.get())) {
+            if (is_new) return Joined::no_thread;
+            place->latest_id = wanted.lock_id;
+            place->kept_until = now + ask_again + options_.place_kept;
+            return Joined::kept;
+        }
+        const LockId lock_id = wanted.lock_id;
+        if (is_new) place = add(std::move(wanted), session);
+        earlier = take_request(*place);
+        number = ++numbers_;
+        place->latest_id = lock_id;
+        place->asking = Asking{.number = number,
+                               .until = now + std::min(patience, options_.longest_wait),
+                               .occupies = occupies,
+                               .reply = std::move(reply)};
     }
     changed_.notify_all();
     if (earlier) refuse(key, *std::move(earlier));
