@@ -53,6 +53,20 @@ _BROKEN = (OSError, EOFError, ValueError, asyncio.LimitOverrunError, http.client
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 
 
+async def _within(timeout: float, work: Awaitable[T]) -> T:
+    """Raises asyncio.TimeoutError. Unlike asyncio.wait_for() before Python 3.12, it never swallows a cancellation."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+        if task.done():
+            return task.result()
+        raise asyncio.TimeoutError
+    finally:
+        if not task.done():
+            task.cancel()
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # its failure is of no interest
+
+
 class _Head:
     """The status and the header fields of an answer."""
 
@@ -196,7 +210,7 @@ class _Connections:
         # What was reached when the time is up.
         effect = ["none"]
         try:
-            return await asyncio.wait_for(self._exchange(request, token, effect), timeout)
+            return await _within(timeout, self._exchange(request, token, effect))
         except asyncio.TimeoutError:
             text = f"the Leasehold server at {self.address.name} did not answer in {timeout:g} s"
             raise Fault(text, effect=effect[0]) from None
@@ -297,7 +311,7 @@ class AsyncEventStream:
         await self._connect()
         assert self._lines is not None
         try:
-            return self._parser.line(await asyncio.wait_for(self._lines.__anext__(), LONGEST_SILENCE))
+            return self._parser.line(await _within(LONGEST_SILENCE, self._lines.__anext__()))
         except (*_BROKEN, asyncio.TimeoutError) as error:
             raise stream_ended(str(error) or type(error).__name__) from error
 
@@ -308,7 +322,7 @@ class AsyncEventStream:
         token = self._connections.address.token()
         self._parser = EventParser(self.last_id)  # forgets the half of an event
         try:
-            await asyncio.wait_for(self._open(request, token), self._timeout)
+            await _within(self._timeout, self._open(request, token))
         except asyncio.TimeoutError:
             raise stream_ended("no answer in time") from None
 
@@ -345,7 +359,7 @@ class AsyncHeldLease(Keeping):
         """Ends the lease. Raises LeaseLost if it was lost before, so that the work was not protected to its end. If
         the server cannot be reached, the lease ends at its expiry."""
         self._keeper.cancel()
-        await asyncio.wait([self._keeper])
+        await asyncio.wait({self._keeper})
         gone: Optional[Gone] = None
         try:
             gone = await self._client._release_within(self.lease, self.lease.valid_for)

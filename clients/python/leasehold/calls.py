@@ -278,6 +278,7 @@ class Calls:
         try:
             while True:
                 was_unsettled, unsettled = unsettled, True
+                asked_at = clock.now()
                 try:
                     return (yield from self._try_once(key, fields, current, started + wait))
                 except Held:
@@ -285,6 +286,8 @@ class Calls:
                     pause = retry.pause() if clock.now() < started + wait else None
                     if pause is None:
                         raise
+                    if clock.now() - asked_at >= self._longest_wait:
+                        pause = 0.0  # the server keeps our place, but it grants nothing to those who are not there
                 except Gone:
                     unsettled = False
                     pause = retry.pause() if drawn and "since" not in fields else None
@@ -323,7 +326,7 @@ class Calls:
                     raise
                 self._longest_wait = bad.longest_wait
         waited = clock.now() - response.asked_at
-        if waited * 10 > lease.valid_until - response.asked_at:
+        if wait > 0 and waited * 10 > lease.valid_until - response.asked_at:
             # The lease began while this try waited: count its time from a request that does not wait.
             lease = yield from self.check(lease)
         return lease

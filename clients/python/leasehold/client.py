@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Type,
 from .address import Address, Token
 from .calls import Calls, Pause, Send, Steps
 from .connections import Connections
-from .errors import Fault, Gone
+from .errors import Gone
 from .events import EventStream
 from .held import Lock, OnLost
 from .keeping import HoldTerms
