@@ -131,6 +131,8 @@ export class NoAnswer extends Error {
   readonly status: number;
   readonly code: string;
   readonly retryAfter: number;
+  /** `unknown`: the request may have been carried out. Repeat it with the same lock id: that is harmless. */
+  readonly effect: 'none' | 'unknown';
   /** Whether the same request may succeed later. */
   get passing(): boolean;
 }

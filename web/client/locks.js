@@ -2,12 +2,13 @@ import { Deadline, never, now } from './clock.js';
 
 /** The server did not answer, or its answer says nothing about the lock. */
 export class NoAnswer extends Error {
-  constructor(message, { status = 0, code = 'unreachable', retryAfter = 0 } = {}) {
+  constructor(message, { status = 0, code = 'unreachable', retryAfter = 0, effect = 'none' } = {}) {
     super(message);
     this.name = 'NoAnswer';
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;  // ms
+    this.effect = effect;  // 'none', or 'unknown': the request may have been carried out. Then repeat it with the same lock id
   }
 
   /** Whether the same request may succeed later. False if the request itself is wrong. */
@@ -83,6 +84,7 @@ export class Locks {
   // `below` is what follows the key in the URL.
   async #ask(method, key, { below = '', body, lockId, signal, keepalive = false, timeout = this.#timeout } = {}) {
     const url = this.#url(key) + below;
+    const effectOnceSent = method === 'GET' ? 'none' : 'unknown';
     const ending = new AbortController();
     const end = () => ending.abort();
     const timer = setTimeout(end, Math.max(timeout, 0));
@@ -99,10 +101,11 @@ export class Locks {
         signal: ending.signal,
         cache: 'no-store',
       });
-      return read(response, await response.text(), askedAt, key);
+      return read(response, await response.text(), askedAt, key, effectOnceSent);
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      throw new NoAnswer(ending.signal.aborted ? 'no answer in time' : String(error?.message ?? error));
+      const message = ending.signal.aborted ? 'no answer in time' : String(error?.message ?? error);
+      throw new NoAnswer(message, { effect: effectOnceSent });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -119,27 +122,31 @@ export class Locks {
   }
 }
 
-function read(response, text, askedAt, key) {
+function read(response, text, askedAt, key, effectOnceSent) {
   let answer = {};
   try {
     answer = text ? JSON.parse(text) : {};
   } catch {
-    if (response.ok) throw new NoAnswer('the answer is not JSON', { status: 502, code: 'not_json' });
+    if (response.ok) throw new NoAnswer('the answer is not JSON', { status: 502, code: 'not_json', effect: effectOnceSent });
   }
-  if (response.ok) return withLifetime(answer, askedAt, key);
+  if (response.ok) return withLifetime(answer, askedAt, key, effectOnceSent);
   if (refusals.has(answer.code)) return { refused: answer };
+  // A refused request was not started. If it was started, the server says so.
+  const untouched = (response.status >= 300 && response.status < 500) || answer.effect === 'none' || answer.code === 'overloaded';
   throw new NoAnswer(answer.detail ?? `the server answered ${response.status} ${response.statusText}`, {
     status: response.status,
     code: answer.code ?? 'unknown',
     retryAfter: Number(response.headers.get('Retry-After')) * 1000 || 0,
+    effect: untouched ? 'none' : effectOnceSent,
   });
 }
 
 // Counted from before the request: a slow answer must shorten the lease, never lengthen it.
-function withLifetime(answer, askedAt, key) {
+function withLifetime(answer, askedAt, key, effectOnceSent) {
   if (!('expires_at' in answer)) return answer;
   if (answer.type !== String(key.type) || answer.id !== String(key.id)) {
-    throw new NoAnswer('the server answered with a lease of another key', { status: 502, code: 'wrong_key' });
+    const message = 'the server answered with a lease of another key';
+    throw new NoAnswer(message, { status: 502, code: 'wrong_key', effect: effectOnceSent });
   }
   return { ...answer, validFor: answer.expires_at === null ? never : new Deadline(answer.remaining_ms, askedAt) };
 }
