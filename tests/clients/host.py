@@ -110,6 +110,7 @@ class Gate:
         self._client_bytes_left = None  # until a cut; None: no cut
         self._answers_left = None  # until a cut; None: no cut
         self._canned = []  # answers of the gate itself
+        self._forbidden = None  # how a request begins that is answered with 403
         self.requests = 0  # pieces of data from clients
         self._call(self._begin())
 
@@ -144,6 +145,7 @@ class Gate:
         def change():
             self._client_bytes_left = self._answers_left = None
             self._canned.clear()
+            self._forbidden = None
 
         self._do(change)
         self._pass(requests=True, answers=True)
@@ -172,6 +174,10 @@ class Gate:
     def answer_bytes(self, text):
         """The same with bytes that need not be HTTP."""
         self._do(lambda: self._canned.append(text.encode()))
+
+    def forbid(self, method):
+        """Answers every request with this method with 403, until pass_everything()."""
+        self._do(lambda: setattr(self, "_forbidden", method.encode() + b" "))
 
     def close(self):
         self._call(self._stop_listening())
@@ -238,8 +244,10 @@ class Gate:
                 return
             self.requests += 1
             connection.asked = True
-            if self._canned:
-                connection.client[1].write(self._canned.pop(0))
+            forbidden = self._forbidden is not None and data.startswith(self._forbidden)
+            if forbidden or self._canned:
+                answer = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n" if forbidden else self._canned.pop(0)
+                connection.client[1].write(answer)
                 await connection.client[1].drain()
                 connection.client[1].close()
                 connection.client = (connection.client[0], _Nowhere())

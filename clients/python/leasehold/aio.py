@@ -62,7 +62,7 @@ async def _within(timeout: float, work: Awaitable[T]) -> T:
             return task.result()
         raise asyncio.TimeoutError
     finally:
-        if not task.done():
+        if not task.done() and not task.get_loop().is_closed():
             task.cancel()
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # its failure is of no interest
 
@@ -360,12 +360,13 @@ class AsyncHeldLease(Keeping):
         the server cannot be reached, the lease ends at its expiry."""
         self._keeper.cancel()
         await asyncio.wait({self._keeper})
+        loss = self.loss
         gone: Optional[Gone] = None
         try:
             gone = await self._client._release_within(self.lease, self.lease.valid_for)
         except LeaseholdError as error:
             log.warning("the lease of %s could not be released and ends at its expiry: %s", self.key, error)
-        loss = self._ended(gone)
+        loss = self._ended(loss, gone)
         if loss is not None:
             raise loss
 

@@ -328,7 +328,11 @@ class Calls:
         waited = clock.now() - response.asked_at
         if wait > 0 and waited * 10 > lease.valid_until - response.asked_at:
             # The lease began while this try waited: count its time from a request that does not wait.
-            lease = yield from self.check(lease)
+            try:
+                lease = yield from self.check(lease)
+            except Fault as fault:
+                fault.effect = "unknown"  # the check changed nothing, but the try was granted
+                raise
         return lease
 
     def _give_back(self, key: Key, lock_id: str) -> "Steps[None]":

@@ -42,12 +42,13 @@ class HeldLease(Keeping):
         self._stop()
         if os.getpid() != self._process:
             return  # a forked child: the lease belongs to the parent
+        loss = self.loss
         gone: Optional[Gone] = None
         try:
             gone = self._client._release_within(self.lease, self.lease.valid_for)
         except LeaseholdError as error:
             log.warning("the lease of %s could not be released and ends at its expiry: %s", self.key, error)
-        loss = self._ended(gone)
+        loss = self._ended(loss, gone)
         if loss is not None:
             raise loss
 

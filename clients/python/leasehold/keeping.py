@@ -124,12 +124,12 @@ class Keeping:
         if self._loss is None:
             self._loss = LeaseLost(f"the lease of {self._lease.key} is lost: {reason}", reason)
 
-    def _ended(self, gone: Optional[Gone]) -> Optional[LeaseLost]:
-        """After the release: why the work was not protected until its end. None if it was, or if the lease was
-        released with its lock id, which only its holder knows."""
-        loss = self.loss
-        with self._mutex:
-            if loss is None and gone is not None:
+    def _ended(self, loss: Optional[LeaseLost], gone: Optional[Gone]) -> Optional[LeaseLost]:
+        """Why the work was not protected until its end. `loss` is from before the release, `gone` its answer. A lease
+        that expired while it was being released protected the work. A lease that was released with its lock id was
+        released by its holder."""
+        if loss is None and gone is not None and gone.reason in ("broken", "unknown"):
+            with self._mutex:
                 self._lose(gone)
                 loss = self._loss
         if loss is not None and isinstance(loss.reason, Gone) and loss.reason.reason == "released":

@@ -243,6 +243,23 @@ class Waiting(ClientTest):
             self.assertGreater(bob.result().valid_for, 0.6)  # not the 0.5 s since the request was sent
 
 
+@both_clients
+class WaitingInVain(ClientTest):
+    def test_a_grant_that_cannot_be_confirmed_is_given_back(self):
+        held = self.direct.try_lock(self.key, owner="alice")
+        client = self.new_client(patience=0)
+        bob = Background(lambda: client.lock_for(self.key, 60, owner="bob", ttl=5))
+        eventually(lambda: self.direct.holders(self.key).waiting == ["bob"])
+        begin = clock.now()
+        eventually(lambda: clock.now() > begin + 0.7)  # a tenth of the ttl: the grant is checked
+        self.gate.forbid("GET")
+        self.direct.release(held)
+        with self.assertRaises(leasehold.Fault) as caught:
+            bob.result()
+        self.assertEqual(caught.exception.effect, "unknown")
+        self.assertEqual(self.holders(), [])
+
+
 class Interrupting(ClientTest):
     def test_an_interrupted_wait_leaves_the_line_and_holds_nothing(self):
         held = self.direct.try_lock(self.key, owner="alice")

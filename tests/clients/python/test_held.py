@@ -131,6 +131,12 @@ class HeldLock(ClientTest):
                 self.gate.answer(500, {}, "{}")
         self.assertIn("could not be released", logged.output[0])
 
+    def test_a_lease_that_ends_while_it_is_being_released_is_not_lost(self):
+        client = self.new_client(timeout=3.5, patience=0)
+        with self.assertLogs("leasehold", "WARNING"):
+            with client.lock(self.key, owner="alice", ttl=60, every=2.5, margin=57):
+                self.gate.hold_answers()  # the work ends in time, and the answer to the release never comes
+
     def test_terms_that_cannot_work_are_refused(self):
         for wrong in ({"ttl": 1, "every": 1}, {"ttl": 1, "margin": 0.7}, {"every": 0}, {"ttl": float("inf")}):
             with self.assertRaises(ValueError):
