@@ -16,10 +16,10 @@ namespace leasehold::postgres {
 //    statement while there is no watch.
 // 3. If somebody has, the store notifies the key's number after the commit, before it answers, in a
 //    transaction of its own: NOTIFY takes a lock of the whole server until its transaction has
-//    committed. This one does not wait for the disk, so it costs the release one round trip more. If
-//    another program keeps that lock for longer than retries::postgres_lock_patience (10 ms), for
-//    instance because its own NOTIFY waits for a slow disk or for a standby, the notification is
-//    dropped, and the waiter finds out when it asks again. A release never waits longer for it.
+//    committed. This one does not wait for the disk, so it costs the release one round trip more.
+//    If another program keeps that lock for longer than retries::postgres_lock_patience (10 ms),
+//    for instance because its own NOTIFY waits for a slow disk or for a standby, the notification
+//    is dropped, and the waiter finds out when it asks again. A release never waits longer for it.
 // 4. The watch returns the keys of that number. Different keys may have the same number.
 //
 // Advisory locks need memory that all sessions share. A watch takes at most as many as PostgreSQL
