@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from . import batch, clock, wire
-from .errors import BadRequest, Busy, Fault, Gone, Held
+from .errors import BadRequest, Busy, Fault, Gone, Held, LeaseholdError
 from .values import AnyKey, Holder, Holders, Key, Lease, Leased, PastLease, Seconds, key_of, new_lock_id, seconds
 from .wire import Request, Response
 
@@ -336,9 +336,10 @@ class Calls:
         return lease
 
     def _give_back(self, key: Key, lock_id: str) -> "Steps[None]":
+        hurried = Calls(min(self._timeout, 1.0), patience=1.0)  # more than one attempt: a kept connection may be dead
         try:
-            yield Send(Request("DELETE", wire.key_path(key), lock_id=lock_id), min(self._timeout, 1.0))
-        except Fault:
+            yield from hurried.release(key, lock_id)
+        except LeaseholdError:
             pass  # the lease ends at its expiry
 
 
