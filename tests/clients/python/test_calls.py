@@ -236,11 +236,11 @@ class Waiting(ClientTest):
         with Host() as host:
             client = self.new_client(host.gate.url)
             held = client.try_lock(self.key, owner="alice")
-            bob = Background(lambda: client.lock_for(self.key, 60, owner="bob", ttl=2))
-            eventually(lambda: client.holders(self.key).waiting == ["bob"])
-            time.sleep(1.5)
+            begin = clock.now()
+            bob = Background(lambda: client.lock_for(self.key, 60, owner="bob", ttl=10))
+            eventually(lambda: client.holders(self.key).waiting == ["bob"] and clock.now() > begin + 2)
             client.release(held)
-            self.assertGreater(bob.result().valid_for, 0.6)  # not the 0.5 s since the request was sent
+            self.assertGreater(bob.result().valid_until, begin + 11)  # not begin + 10, when the request was sent
 
 
 @both_clients
