@@ -4,6 +4,8 @@
 
 #include <leasehold/errors.hpp>
 
+#include "core/unique_owner.hpp"
+
 namespace leasehold::cli {
 namespace {
 
