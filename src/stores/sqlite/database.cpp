@@ -28,7 +28,7 @@ void fail(::sqlite3* db, StoreFault::Effect effect, std::string_view doing) {
     if (sqlite3_errcode(db) == SQLITE_NOTADB) {
         throw StoreFault{effect, StoreFault::Cause::configuration,
                          "sqlite: " + std::string{sqlite3_db_filename(db, "main")} +
-                             " is not an SQLite database, or is encrypted"};
+                             " is not an SQLite database, or is encrypted: name another file"};
     }
     throw StoreFault{effect, StoreFault::Cause::unavailable,
                      "sqlite: " + in_short(doing) + ": " + sqlite3_errmsg(db)};
