@@ -62,8 +62,9 @@ public:
     std::stop_source stop{};  // stopped when nobody wants the answer any more
 };
 
-// The operations of one execution context. Whoever has an answer shares them, because it can come
-// when the context is gone. Thread-safe.
+// The operations of one execution context that are not answered yet. The context's service and
+// every pending reply share this object, because an answer can come after the context has ended.
+// Thread-safe.
 class Operations {
 public:
     // Destroys the operation at once if the context has ended.

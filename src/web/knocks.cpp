@@ -43,7 +43,8 @@ std::vector<Knock> Knocks::on(const Lease& lease) {
             knocks.push_back(heard.knock);
         }
     }
-    // Whoever holds the key alone and was not knocked on came after the holders who were.
+    // An exclusive lease that nobody knocked on was granted after the leases that people knocked on
+    // had ended.
     if (knocks.empty() && lease.mode == Mode::exclusive) doors_.erase(door);
     return knocks;
 }

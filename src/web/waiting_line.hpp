@@ -26,8 +26,9 @@ namespace leasehold::web {
 //    next request takes over the place, and the one before is answered as held.
 // 2. A request that is not answered in its time is answered as held. Without a request, the place
 //    is kept for a while, and then given up.
-// 3. A grant answers the request of the place. If there is none at that moment, the lease is
-//    released when the place would have been given up, unless the page asks again before.
+// 3. When the try is granted, the page's request is answered with the lease. If the page has no
+//    request under way at that moment, the lease is released when the place would have been given
+//    up, unless the page asks again before.
 // 4. A client that closes its connection, and a page that withdraws its try, leaves the line. A
 //    lease that it is granted at that moment is released.
 // 5. A fault of the store ends the place. A lease that it may have been granted is released.

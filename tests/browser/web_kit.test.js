@@ -153,7 +153,7 @@ test('a save without a session answers with what was typed, and a wrong name is 
   }
 });
 
-test('after a crash, a person who signs in again is told that the lock is their own', async (t) => {
+test('after a crash, the page says to a person who signs in again that the lock is their own', async (t) => {
   const note = await startNote(t);
   const kim = await signIn(t, note.url, 'Kim');
   await kim.reads('You are editing this.');

@@ -223,7 +223,8 @@ TEST_F(Authorization, IsAskedForBeforeTheBodyIsSent) {
     EXPECT_EQ(answer_to("POST /v1/history", announces + shows("shop")).status, 405U);
     EXPECT_EQ(answer_to("POST /v1/locks/Order/1", "Content-Length: 5\r\n" + shows("shop")).status,
               415U);
-    // A route without a body reads none, whoever asks; also one whose length is not announced.
+    // A route that takes no body reads none, with and without a token, and also if the body comes
+    // in chunks.
     const std::string in_chunks =
         "Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n";
     for (const std::string& who : {std::string{}, shows("shop")}) {

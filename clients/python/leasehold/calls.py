@@ -287,7 +287,7 @@ class Calls:
                     if pause is None:
                         raise
                     if clock.now() - asked_at >= self._longest_wait:
-                        pause = 0.0  # the server keeps our place, but it grants nothing to those who are not there
+                        pause = 0.0  # the server keeps our place, but grants nothing while no request waits
                 except Gone:
                     unsettled = False
                     pause = retry.pause() if drawn and "since" not in fields else None
