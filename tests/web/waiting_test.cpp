@@ -217,7 +217,8 @@ TEST_F(VanishingTest, APlaceThatNobodyComesBackToIsGivenUp) {
     EXPECT_EQ(lee.ask("POST", "Order/1", R"({"owner": "t", "wait_ms": 1})").status, 409);
     EXPECT_TRUE(waits(0));
     (void)locks.release(order, kims->lock_id);
-    EXPECT_TRUE(is_free(order));
+    // A try that was under way when the place was given up may be granted and released.
+    EXPECT_TRUE(eventually([&] { return is_free(order); }));
 }
 
 class FewWaitersTest : public RoutesTest {
