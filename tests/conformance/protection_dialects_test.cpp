@@ -360,6 +360,35 @@ TEST_P(PostgresProtection, SearchesTheLocksAtMostTwiceForAWrite) {
     run("commit");
 }
 
+// Under SERIALIZABLE, PostgreSQL ends a transaction if two of them have read where the other one
+// has inserted.
+TEST_P(PostgresProtection, SerializableWritersOfRowsThatNobodyHasLeasedDoNotDisturbEachOther) {
+    run("insert into orders select i, 'old' from generate_series(4, 3000) i");
+    run("analyze orders, locks");
+    const auto other = harness().connect();
+    const std::string begin = "begin isolation level serializable";
+    run(begin);
+    other->run(begin);
+    run("update orders set text = 'new' where id = 1000");
+    other->run("update orders set text = 'new' where id = 2000");
+    run("update orders set text = 'new' where id = 1001");
+    other->run("update orders set text = 'new' where id = 2001");
+    run("commit");
+    other->run("commit");
+    (void)must(locks().release({"Order", "2"}, lease("2").lock_id));
+    for (const std::string id : {"1", "2"}) {
+        run(begin);
+        run("select * from orders where id = 3");
+        (void)lease(id);
+        EXPECT_THROW(run("update orders set text = 'late' where id = " + id), std::runtime_error)
+            << id;
+        run("rollback");
+        run(begin);
+        EXPECT_TRUE(refuses("update orders set text = 'x' where id = " + id));
+        run("rollback");
+    }
+}
+
 TEST_P(PostgresProtection, RefusesColumnsWhoseTextDependsOnTheSession) {
     run("create domain order_no as varchar(20)");
     run("create type colour as enum ('red', 'blue')");

@@ -48,6 +48,7 @@ struct Common {
     std::string_view sql;
 };
 constexpr std::array common{Common{"leasehold_holder(text, text)", sql::holder_function},
+                            Common{"leasehold_is_free(text, text)", sql::free_function},
                             Common{"leasehold_admit(text, text, boolean)", sql::admit_function},
                             Common{"leasehold_guard(text, text, text)", sql::guard_function}};
 

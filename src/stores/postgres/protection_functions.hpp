@@ -45,6 +45,23 @@ $function$;
 revoke all on function {schema}.leasehold_holder(text, text) from public;
 )sql";
 
+// Whether nobody has leased a key: whether it has no row. Asked by an insert, which fails if there
+// is a row that this transaction does not see, and is undone if there is none.
+inline constexpr std::string_view free_function = R"sql(
+create or replace function {schema}.leasehold_is_free(key_type text, key_id text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $function$
+begin
+    insert into {schema}.locks (type, id, lockid, expiration_time)
+    values (key_type, key_id, gen_random_uuid()::text, clock_timestamp());
+    raise exception 'undo' using errcode = 'LH000';
+exception
+    when sqlstate 'LH000' then return true;
+    when unique_violation then return false;
+end
+$function$;
+revoke all on function {schema}.leasehold_is_free(text, text) from public;
+)sql";
+
 // Called for a row that is being written, if its key may be leased.
 //  1. Read the key's row. If there is none, nobody has leased the key.
 //  2. Refuse if the row is a live lease that this transaction has not presented, or a presented
@@ -52,14 +69,19 @@ revoke all on function {schema}.leasehold_holder(text, text) from public;
 //  3. Lock the row at its place, without another search of an index, so that nobody can take the
 //     key before this transaction ends. If the row is locked, or changed since step 1, start again.
 // A transaction above READ COMMITTED does not see a row that was inserted after its snapshot. If it
-// sees none, it tries to insert one: that fails if there is such a row, and is undone if not.
-// Nobody can lease a key that is longer than Limits allow.
+// sees none, it asks leasehold_is_free(). Under SERIALIZABLE it asks that first: PostgreSQL ends
+// one of two transactions if each of them has read where the other one inserts. Nobody can lease a
+// key that is longer than Limits allow.
 inline constexpr std::string_view admit_function = R"sql(
 create or replace function {schema}.leasehold_admit(key_type text, key_id text, required boolean)
 returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $function$
 declare
     present constant text := 'Present it in this transaction: select leasehold_guard(type, id, lock id).';
+    level constant text := current_setting('transaction_isolation');
+    can_be_leased constant boolean :=
+        octet_length(key_type) <= {type_bytes} and octet_length(key_id) <= {id_bytes};
+    may_have_row boolean := true;
     seen record;
     kept record;
     presented boolean := false;
@@ -72,22 +94,17 @@ begin
         end if;
         return;
     end if;
-    for attempt in 1..{attempts} loop
+    if level = 'serializable' and can_be_leased then
+        may_have_row := not {schema}.leasehold_is_free(key_type, key_id);
+    end if;
+    for attempt in 1..case when may_have_row then {attempts} else 0 end loop
         if attempt > 1 then perform pg_sleep({pause_s}); end if;
         select l.ctid as place, l.* into seen from {schema}.locks l where type = key_type and id = key_id;
         if not found then
-            if current_setting('transaction_isolation') <> 'read committed'
-               and octet_length(key_type) <= {type_bytes} and octet_length(key_id) <= {id_bytes} then
-                begin
-                    insert into {schema}.locks (type, id, lockid, expiration_time)
-                    values (key_type, key_id, gen_random_uuid()::text, clock_timestamp());
-                    raise exception 'undo' using errcode = 'LH000';
-                exception
-                    when sqlstate 'LH000' then null;
-                    when unique_violation then
-                        raise exception 'leasehold: %/% was leased after this transaction began; repeat the transaction',
-                            key_type, key_id using errcode = 'serialization_failure';
-                end;
+            if level <> 'read committed' and can_be_leased
+               and not {schema}.leasehold_is_free(key_type, key_id) then
+                raise exception 'leasehold: %/% was leased after this transaction began; repeat the transaction',
+                    key_type, key_id using errcode = 'serialization_failure';
             end if;
             exit;
         end if;
@@ -199,11 +216,12 @@ inline constexpr std::string_view judge_key = R"sql(    if {may_be_leased} then
         perform {schema}.leasehold_admit({type}, {id}, {required});
     end if;
 )sql";
-inline constexpr std::string_view may_be_leased = R"sql(exists (
+inline constexpr std::string_view may_be_leased =
+    R"sql(pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+       or exists (
         select from {schema}.locks l
         where l.type operator(pg_catalog.=) ({type}) collate pg_catalog."C"
           and l.id operator(pg_catalog.=) ({id}) collate pg_catalog."C")
-       or pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
 )sql";
 // Only if an update changes the key from {old_type}, {old_id}.
 inline constexpr std::string_view judge_changed_key =
