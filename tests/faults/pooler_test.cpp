@@ -5,6 +5,7 @@
 #include <stop_token>
 
 #include "faults/databases.hpp"
+#include "stores/postgres/pooler.hpp"
 
 namespace leasehold::faults {
 namespace {
@@ -95,6 +96,25 @@ TEST_P(Pooler, ThatLendsSessionsIsRefusedAmongOtherClientsToo) {
         });
     }
     for (int i = 0; i < 5; ++i) expect_refused(pgbouncer.url(name()));
+}
+
+// PgBouncer lends the session that was returned last. Here two clients return theirs so that the
+// probe's transaction gets one of them, and every statement beside it gets ours again.
+TEST_P(Pooler, ThatReturnsTheSameSessionsInEveryRoundIsFoundOut) {
+    const auto pgbouncer = pooler("pool_mode = transaction\ndefault_pool_size = 3");
+    const std::string url = pgbouncer.url(name());
+    const auto first = connect_to_postgres(url);
+    const auto second = connect_to_postgres(url);
+    const auto ours = postgres::connect_to(url, 10s);
+    postgres::Conversation talk{ours.get(), 10s};
+    const auto interfere = [&] {
+        first->run("begin");
+        second->run("begin");
+        first->run("rollback");
+        second->run("rollback");
+        return postgres::connect_to(url, 10s);
+    };
+    EXPECT_THROW((void)postgres::require_own_session(talk, interfere, 10s), StoreFault);
 }
 
 TEST_P(Pooler, WithASessionForEachConnectionIsAsGoodAsNone) {

@@ -36,8 +36,9 @@ std::optional<std::string> require_own_session(
         Conversation other{second.get(), std::min<Duration>(timeout, patience_with_the_pool)};
         for (int round = 0; round < rounds; ++round) {
             other.execute("begin");
-            const bool lent = session_of(other) == ours || session_of(talk) != ours;
+            bool lent = session_of(other) == ours || session_of(talk) != ours;
             other.execute("rollback");
+            lent = lent || session_of(talk) != ours;
             if (lent) refuse_lent_sessions();
         }
         return std::nullopt;

@@ -16,7 +16,9 @@ namespace leasehold::postgres {
 //   2. With one, another connection begins a transaction. If it gets our server session, or if our
 //      next statement runs in another session, then sessions are lent for one transaction only.
 //      Throws StoreFault, and names the setting to change.
-//   3. Other clients of the pooler can hide that, so step 2 is repeated.
+//   3. The other connection ends its transaction, and our next statement is looked at again: a
+//      pooler that lends the session that was returned last now lends the other one.
+//   4. Other clients of the pooler can hide that, so steps 2 and 3 are repeated.
 // Changes nothing in any session. Returns a warning if there is a pooler and no second connection
 // to be had from it.
 [[nodiscard]] std::optional<std::string> require_own_session(
