@@ -14,9 +14,8 @@ struct ProtectedTable {
     // the search path does not find the table.
     std::string name;
     // The key of a row, with columns in braces: "Order/{id}", "{tenant}:Order/{order_no}". The
-    // first
-    // '/' outside braces separates the type from the id. A child table names the key of its root:
-    // "Order/{order_id}".
+    // first '/' outside braces separates the type from the id. A child table names the key of its
+    // root: "Order/{order_id}".
     std::string key;
     // Whether a row can be written while nobody has leased its key.
     enum class Unleased : std::uint8_t { writable, refused };

@@ -38,8 +38,7 @@ namespace leasehold {
 //      Limits::busy_patience is over. Then busy is its answer.
 //   6. Each lease in an answer gets Lease::valid_until and Lease::ended.
 //   7. When housekeeping is due and no request waits, the dispatcher lets the store do it, one
-//   small
-//      piece at a time. A request that arrives meets at most one piece.
+//      small piece at a time. A request that arrives meets at most one piece.
 //
 // Thread-safe. Every request is answered exactly once, also while the batcher is being destroyed.
 class Batcher {

@@ -27,8 +27,7 @@ namespace leasehold::server {
 // 4. When the time has come, the release goes to the store, on the condition that the lease was not
 //    prolonged through another server.
 // 5. If the store does not answer, the release goes to it again a few seconds later, until the
-// store
-//    answers or the holder comes back.
+//    store answers or the holder comes back.
 class DelayedReleases final : public OutcomeListener {
 public:
     // All outlive this.

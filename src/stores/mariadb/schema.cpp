@@ -100,8 +100,7 @@ std::vector<std::string> while_version_2(const std::string& column, const std::s
 }
 
 // Version 3: the pattern's own programs can use table `locks`. It has a date for a time, in the
-// zone
-// @leasehold_zone, and only the pattern's four columns are visible.
+// zone @leasehold_zone, and only the pattern's four columns are visible.
 std::vector<std::string> third_step() {
     std::vector<std::string> step;
     const auto add = [&](const std::string& column, const std::string& is,
