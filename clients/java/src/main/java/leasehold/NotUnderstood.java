@@ -1,0 +1,10 @@
+package leasehold;
+
+/** An answer is not what the server sends. */
+final class NotUnderstood extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    NotUnderstood(String message) {
+        super(message);
+    }
+}
