@@ -13,6 +13,7 @@ final class EventParser {
     private final Queue<Event> events = new ArrayDeque<>();
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
     private String lastId; // of the last line with an id
+    private String position; // that id at the end of the last block; null before the first one
     private String name = "message";
     private StringBuilder data; // null: none so far
 
@@ -36,6 +37,11 @@ final class EventParser {
     /** The next event that is complete; null if there is none. */
     Event next() {
         return events.poll();
+    }
+
+    /** Where the stream is: everything up to this id is told, or waits in next(). Null at its beginning. */
+    String position() {
+        return position;
     }
 
     private void line(byte[] utf8) {
@@ -73,6 +79,7 @@ final class EventParser {
             if (!(fields instanceof Map)) throw new NotUnderstood("the data of an event is not an object");
             events.add(new Event(lastId, name, (Map<String, Object>) fields));
         }
+        position = lastId;
         name = "message";
         data = null;
     }

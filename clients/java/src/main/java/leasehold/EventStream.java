@@ -42,7 +42,7 @@ public final class EventStream implements Iterable<Event>, AutoCloseable {
         });
     }
 
-    /** The id of the last event that was read. */
+    /** The id of the last event that was read, or of the place behind it. */
     public String lastId() {
         return lastId;
     }
@@ -114,18 +114,22 @@ public final class EventStream implements Iterable<Event>, AutoCloseable {
 
     private Event read() throws IOException, InterruptedException {
         while (true) {
-            Event event = parser == null ? null : parser.next();
-            if (event != null) return event;
             connect();
-            Body from = body;
-            if (from == null) throw new IOException("it was closed");
-            byte[] piece = from.next(SteadyClock.after(LONGEST_SILENCE));
-            if (piece == null) throw new IOException("the server closed it");
-            parser.take(piece);
+            Event event = parser.next();
+            if (event != null) return event;
+            lastId = parser.position();
+            take(body, SteadyClock.after(LONGEST_SILENCE));
         }
     }
 
-    private void connect() {
+    private void take(Body from, long deadline) throws IOException, InterruptedException {
+        byte[] piece = from == null ? null : from.next(deadline);
+        if (piece == null) throw new IOException("the server closed it");
+        parser.take(piece);
+    }
+
+    /** When it returns, the stream has a position: nothing that happens from then on is missed, whatever breaks. */
+    private void connect() throws IOException, InterruptedException {
         if (body != null) return;
         Map<String, String> headers = new LinkedHashMap<>(Map.of("Accept", "text/event-stream"));
         if (!lastId.isEmpty()) headers.put("Last-Event-ID", lastId);
@@ -144,6 +148,7 @@ public final class EventStream implements Iterable<Event>, AutoCloseable {
         }
         body = begun.answer.body();
         if (isClosed()) disconnect();
+        while (parser.position() == null) take(body, deadline);
     }
 
     private void disconnect() {
