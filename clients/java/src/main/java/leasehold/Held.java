@@ -29,6 +29,7 @@ public final class Held implements Leased, AutoCloseable {
     private final long every;
     private final long margin;
     private final Hold options;
+    private final Thread holder = Thread.currentThread(); // that may be interrupted
     private final CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
 
     // Guarded by this, and so are the following.
@@ -134,7 +135,7 @@ public final class Held implements Leased, AutoCloseable {
             if (closed) return;
             closed = true;
             if (timer != null) timer.cancel(false);
-            if (interrupted && options.interrupted() == Thread.currentThread()) Thread.interrupted();
+            if (interrupted && holder == Thread.currentThread()) Thread.interrupted();
             lost = loss().orElse(null);
         }
         Ending before = null;
@@ -189,16 +190,15 @@ public final class Held implements Leased, AutoCloseable {
         Optional<LeaseLostException> why = loss();
         if (why.isPresent()) {
             told = true;
-            if (options.interrupted() != null) {
+            if (options.isInterrupting()) {
                 interrupted = true;
-                options.interrupted().interrupt();
+                holder.interrupt();
             }
-            work(() -> tell(why.get()));
+            if (!work(() -> tell(why.get()))) lost.complete(why.get());
             return;
         }
         if (!renewing && SteadyClock.now() - due >= 0) {
-            renewing = true;
-            work(this::renew);
+            renewing = work(this::renew); // if not, look() tries again, and the lease is lost in time
         }
         schedule();
     }
@@ -258,12 +258,15 @@ public final class Held implements Leased, AutoCloseable {
         return new LeaseLostException(loss.getMessage(), (LeaseholdException) loss.getCause());
     }
 
-    private void work(Runnable work) {
+    /** Whether there is a thread for the work. */
+    private boolean work(Runnable work) {
         try {
             KeeperThreads.WORKERS.execute(work);
+            return true;
         } catch (OutOfMemoryError noThread) {
-            renewing = false; // look() tries again, and the lease is lost in time
+            due = SteadyClock.now() + every / 8;
             LOG.log(Level.WARNING, "no thread can be started to keep the lease of {0}: {1}", lease.key(), noThread);
+            return false;
         }
     }
 }

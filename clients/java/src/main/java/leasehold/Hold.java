@@ -15,52 +15,52 @@ public final class Hold {
     private final Duration every; // null: a third of the ttl
     private final Duration margin; // null: a tenth of the ttl
     private final Consumer<LeaseLostException> onLost; // null: nobody is called
-    private final Thread interrupted; // null: nobody is interrupted
+    private final boolean interrupting;
 
     private Hold(
             Duration wait,
             Duration every,
             Duration margin,
             Consumer<LeaseLostException> onLost,
-            Thread interrupted) {
+            boolean interrupting) {
         this.wait = wait;
         this.every = every;
         this.margin = margin;
         this.onLost = onLost;
-        this.interrupted = interrupted;
+        this.interrupting = interrupting;
     }
 
     /** Takes the key at once or is refused, renews every third of the ttl, and stops a tenth of it before the expiry. */
     public static Hold options() {
-        return new Hold(Duration.ZERO, null, null, null, null);
+        return new Hold(Duration.ZERO, null, null, null, false);
     }
 
     /** How long to wait for the key while others hold it: first come, first served. */
     public Hold waiting(Duration wait) {
-        return new Hold(Objects.requireNonNull(wait, "wait"), every, margin, onLost, interrupted);
+        return new Hold(Objects.requireNonNull(wait, "wait"), every, margin, onLost, interrupting);
     }
 
     /** The time between two renewals. */
     public Hold every(Duration every) {
-        return new Hold(wait, Objects.requireNonNull(every, "every"), margin, onLost, interrupted);
+        return new Hold(wait, Objects.requireNonNull(every, "every"), margin, onLost, interrupting);
     }
 
     /** How long before the expiry the lease counts as lost: as long as your work needs to stop. */
     public Hold margin(Duration margin) {
-        return new Hold(wait, every, Objects.requireNonNull(margin, "margin"), onLost, interrupted);
+        return new Hold(wait, every, Objects.requireNonNull(margin, "margin"), onLost, interrupting);
     }
 
     /** Called once when the lease is lost, on a thread of its own. */
     public Hold onLost(Consumer<LeaseLostException> onLost) {
-        return new Hold(wait, every, margin, Objects.requireNonNull(onLost, "onLost"), interrupted);
+        return new Hold(wait, every, margin, Objects.requireNonNull(onLost, "onLost"), interrupting);
     }
 
     /**
-     * Interrupts this thread when the lease is lost. {@link Held#close()} on this thread ends that: it clears the
+     * Interrupts the thread that called {@code hold()} when the lease is lost. {@link Held#close()} on that thread clears an
      * interrupt that nobody has noticed by then.
      */
     public Hold interrupting() {
-        return new Hold(wait, every, margin, onLost, Thread.currentThread());
+        return new Hold(wait, every, margin, onLost, true);
     }
 
     Duration waiting() {
@@ -71,8 +71,8 @@ public final class Hold {
         return onLost;
     }
 
-    Thread interrupted() {
-        return interrupted;
+    boolean isInterrupting() {
+        return interrupting;
     }
 
     /** The terms to ask with: a lease that is held has a ttl with an end. */
