@@ -97,6 +97,21 @@ final class JsonTest {
     }
 
     @Test
+    void theClockCountsTheTimeOfASleepingMachine() {
+        long[] times = {1_000, 5_000_000_000_000L}; // of the clock that stops, and of the one that does not
+        SteadyClock clock = new SteadyClock(() -> times[0], () -> times[1]);
+        equal(0L, clock.read());
+        times[0] += 7;
+        times[1] += 10_000_000; // it has only hundredths of a second
+        equal(7L, clock.read());
+        times[1] += 3_600_000_000_000L; // an hour of sleep
+        equal(3_600_010_000_000L, clock.read());
+        times[1] -= 7_200_000_000_000L; // somebody sets the clock on the wall
+        times[0] += 5;
+        equal(3_600_010_000_005L, clock.read());
+    }
+
+    @Test
     void theClockDoesNotGoBack() {
         long before = SteadyClock.now();
         for (int i = 0; i < 1000; ++i) {

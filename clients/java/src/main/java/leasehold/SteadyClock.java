@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.function.LongSupplier;
 
 /**
  * The holder's own clock, in nanoseconds. It never goes back, and it counts the time while the machine sleeps, as the
@@ -19,21 +20,30 @@ final class SteadyClock {
 
     private static final long SMALLEST_SLEEP = 50_000_000L; // what both clocks may differ by otherwise
 
-    private static final Object MUTEX = new Object();
-    private static final RandomAccessFile UPTIME = openUptime(); // guarded by MUTEX
-    private static final long ORIGIN = System.nanoTime();
-    private static final long AWAKE_BEFORE = otherClock() - ORIGIN;
-    private static long asleep; // guarded by MUTEX
+    private static final SteadyClock THE_CLOCK = new SteadyClock(System::nanoTime, otherClock());
 
-    private SteadyClock() {}
+    private final LongSupplier stopping; // stops while the machine sleeps
+    private final LongSupplier running; // does not, but may jump
+    private final long origin;
+    private final long difference;
+    private long asleep; // guarded by this
+
+    SteadyClock(LongSupplier stopping, LongSupplier running) {
+        this.stopping = stopping;
+        this.running = running;
+        origin = stopping.getAsLong();
+        difference = running.getAsLong() - origin;
+    }
 
     static long now() {
-        synchronized (MUTEX) {
-            long awake = System.nanoTime();
-            long difference = otherClock() - awake - AWAKE_BEFORE;
-            if (difference > asleep + SMALLEST_SLEEP) asleep = difference;
-            return awake - ORIGIN + asleep;
-        }
+        return THE_CLOCK.read();
+    }
+
+    synchronized long read() {
+        long awake = stopping.getAsLong();
+        long slept = running.getAsLong() - awake - difference;
+        if (slept > asleep + SMALLEST_SLEEP) asleep = slept;
+        return awake - origin + asleep;
     }
 
     /** The time after this duration. A duration of centuries does not overflow. */
@@ -45,32 +55,27 @@ final class SteadyClock {
         return duration.compareTo(LONGEST) < 0 ? duration.toNanos() : LONGEST.toNanos();
     }
 
-    private static RandomAccessFile openUptime() {
+    private static LongSupplier otherClock() {
         try {
             RandomAccessFile file = new RandomAccessFile("/proc/uptime", "r");
-            if (uptime(file) > 0) return file;
+            if (uptime(file) > 0) return () -> uptime(file);
             file.close();
         } catch (IOException | RuntimeException notLinux) {
             // the clock on the wall then
         }
-        return null;
+        return () -> System.currentTimeMillis() * 1_000_000L;
     }
 
-    private static long otherClock() {
-        if (UPTIME != null) {
-            try {
-                return uptime(UPTIME);
-            } catch (IOException | RuntimeException unlikely) {
-                return Long.MIN_VALUE / 2; // no news
-            }
-        }
-        return System.currentTimeMillis() * 1_000_000L;
-    }
-
-    private static long uptime(RandomAccessFile file) throws IOException {
+    /** Called by one thread at a time. */
+    private static long uptime(RandomAccessFile file) {
         byte[] text = new byte[64];
-        file.seek(0);
-        int length = file.read(text);
+        int length;
+        try {
+            file.seek(0);
+            length = file.read(text);
+        } catch (IOException unlikely) {
+            return Long.MIN_VALUE / 2; // no news
+        }
         String[] seconds = new String(text, 0, Math.max(length, 0), StandardCharsets.US_ASCII).split(" ", 2)[0].split("\\.");
         return Long.parseLong(seconds[0]) * 1_000_000_000L + Long.parseLong(seconds[1]) * 10_000_000L;
     }
