@@ -312,6 +312,15 @@ final class CallsTest extends ClientTest {
         equal(30, counted[0]);
     }
 
+    @Test
+    void anInterruptedThreadSendsNothing() throws Exception {
+        Thread.currentThread().interrupt();
+        FaultException fault = throwsA(FaultException.class, () -> client.tryLock(key, ALICE));
+        equal(true, Thread.interrupted());
+        equal(Effect.NONE, fault.effect());
+        equal(List.of(), history());
+    }
+
     // Waiting
 
     @Test

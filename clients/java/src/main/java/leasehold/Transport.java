@@ -66,6 +66,10 @@ final class Transport {
     /** Sends the request and returns the answer before its body is read. */
     Begun begin(Request request, Duration timeout, Map<String, String> headers) {
         HttpRequest sent = encoded(request, timeout, headers);
+        if (Thread.currentThread().isInterrupted()) {
+            throw new FaultException(
+                    "the thread was interrupted", Effect.NONE, FaultException.Kind.INTERRUPTED, null);
+        }
         long askedAt = SteadyClock.now();
         CompletableFuture<HttpResponse<Body>> answer = http.sendAsync(sent, info -> new Body());
         try {
