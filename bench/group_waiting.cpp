@@ -105,10 +105,8 @@ void measure_cost(const RunningStore& store, LockManager& holder, int held,
     LockManager waiter{std::make_unique<CountedStore>(open_store(store.url), asked)};
     for (int i = 0; i < many_waiters; ++i) {
         waiter.submit_for(
-            TryLock{.key = key_of(i % held),
-                    .lock_id = TryLockId::draw(),
-                    .owner = "waiter-" + std::to_string(i),
-                    .ttl = 10min},
+            try_request(key_of(i % held), {.owner = "waiter-" + std::to_string(i), .ttl = 10min},
+                        waiter.limits()),
             10min, [&](const Outcome&) { --waiting; }, stop.get_token());
     }
     std::this_thread::sleep_for(2 * settling);

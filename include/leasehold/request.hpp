@@ -19,24 +19,18 @@
 // What a store can be asked. LockManager's functions make these requests; its submit() takes one.
 namespace leasehold {
 
-// The lock id of a try. It is fresh if it was drawn for this try and no store has seen it yet: then
-// the store need not look for a lease that has it already, and the try is faster. A lock id that a
-// caller brings is never fresh, because the caller may be asking again.
+// The lock id of a try: a LockId, of which Leasehold remembers whether it has just drawn it itself.
 class TryLockId {
 public:
     // The nil id, which no store takes.
     TryLockId() noexcept = default;
     TryLockId(LockId from_caller) noexcept : id_{from_caller} {}  // NOLINT(*-explicit-*)
-    [[nodiscard]] static TryLockId draw();
 
     operator LockId() const noexcept { return id_; }  // NOLINT(*-explicit-*)
     [[nodiscard]] std::string to_string() const { return id_.to_string(); }
 
-    [[nodiscard]] bool is_fresh() const noexcept { return fresh_; }
-    // Call it before the same try is sent again: a store may have granted it.
-    void sent() noexcept { fresh_ = false; }
-
 private:
+    friend class FreshLockId;
     LockId id_{};
     bool fresh_ = false;
 };

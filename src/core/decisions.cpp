@@ -4,6 +4,8 @@
 #include <ranges>
 #include <variant>
 
+#include "core/fresh_lock_id.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -91,7 +93,8 @@ bool Decisions::uses_anothers_id(const Request& request, const Located& located)
                 const std::span<const TryLockId> ids = tried_ids(r);
                 const std::span<const LockKey> keys = tried_keys(r);
                 for (std::size_t i = 0; i < ids.size(); ++i) {
-                    if (!ids[i].is_fresh() && is_elsewhere(ids[i], keys[i], located)) return true;
+                    if (!FreshLockId::is_fresh(ids[i]) && is_elsewhere(ids[i], keys[i], located))
+                        return true;
                 }
             }
             return false;

@@ -76,12 +76,6 @@ LockId LockId::random() {
             (words.next() & ~variant_mask) | variant_rfc};
 }
 
-TryLockId TryLockId::draw() {
-    TryLockId drawn{LockId::random()};
-    drawn.fresh_ = true;
-    return drawn;
-}
-
 std::expected<LockId, std::string> LockId::parse(std::string_view text) {
     // The text may be somebody's secret, so no message repeats it.
     const auto refuse = [] {

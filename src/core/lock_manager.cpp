@@ -14,6 +14,7 @@
 #include "core/delayed_releases.hpp"
 #include "core/dots.hpp"
 #include "core/durations.hpp"
+#include "core/fresh_lock_id.hpp"
 #include "core/grant.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/release_in_parts.hpp"
@@ -323,7 +324,7 @@ void LockManager::submit_for(Request request, Duration patience, std::function<v
 
 TryLock try_request(LockKey key, LockOptions options, const Limits& limits) {
     TryLock request{.key = std::move(key),
-                    .lock_id = options.lock_id ? TryLockId{*options.lock_id} : TryLockId::draw(),
+                    .lock_id = options.lock_id ? TryLockId{*options.lock_id} : FreshLockId::draw(),
                     .owner = std::move(options.owner),
                     .mode = mode_of(options),
                     .ttl = options.ttl.value_or(limits.default_ttl),
@@ -342,7 +343,7 @@ TryLockAll try_all_request(std::vector<LockKey> keys, LockOptions options, const
     const auto repeated = std::ranges::unique(keys);
     keys.erase(repeated.begin(), repeated.end());
     std::vector<TryLockId> lock_ids(keys.size());
-    std::ranges::generate(lock_ids, TryLockId::draw);
+    std::ranges::generate(lock_ids, FreshLockId::draw);
     TryLockAll request{.keys = std::move(keys),
                        .lock_ids = std::move(lock_ids),
                        .owner = std::move(options.owner),

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/columns.hpp"
+#include "core/fresh_lock_id.hpp"
 
 namespace leasehold {
 namespace {
@@ -26,7 +27,7 @@ std::vector<LockId> ids_to_locate(std::span<const Request> requests,
                     if (!request.key) ids.push_back(request.lock_id);
                 } else if constexpr (AnyTry<R>) {
                     std::ranges::copy_if(tried_ids(request), std::back_inserter(ids),
-                                         std::not_fn(&TryLockId::is_fresh));
+                                         std::not_fn(FreshLockId::is_fresh));
                 }
             },
             requests[index]);
@@ -60,7 +61,7 @@ std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if (located_) located_->emplace(ids[i], keys[i]);
         tried_.push_back({&keys[i], &request.owner});
-        if (!ids[i].is_fresh()) lock_ids_.push_back(ids[i]);
+        if (!FreshLockId::is_fresh(ids[i])) lock_ids_.push_back(ids[i]);
     }
     return keys;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/fresh_lock_id.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -142,7 +144,7 @@ std::size_t count_lookups(const Request& request) {
     return std::visit(
         []<class R>(const R& r) -> std::size_t {
             if constexpr (AnyTry<R>) {
-                const auto fresh = std::ranges::count_if(tried_ids(r), &TryLockId::is_fresh);
+                const auto fresh = std::ranges::count_if(tried_ids(r), FreshLockId::is_fresh);
                 return 2 * tried_keys(r).size() - static_cast<std::size_t>(fresh);
             } else if constexpr (HasOptionalKey<R>) {
                 return r.key ? 1 : 2;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/request_traits.hpp"
 #include "core/sizes.hpp"
 
@@ -188,7 +189,7 @@ Outcome Rules::decide(const TryLock& request, Cell& cell) {
     const Time now = now_for(cell);
 
     // The same request again, after an answer was lost.
-    if (!request.lock_id.is_fresh()) {
+    if (!FreshLockId::is_fresh(request.lock_id)) {
         if (Grant* same = find_alive(cell, request.lock_id)) {
             if (same->mode == request.mode) return granted(request.key, *same, now);
         } else if (Refusal ended = gone(request.key, cell, request.lock_id, now);

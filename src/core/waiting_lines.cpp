@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/request_traits.hpp"
 #include "core/retry.hpp"
@@ -77,17 +78,17 @@ bool may_change(const Outcome& outcome) {
 }
 
 void redraw(TryLock& wanted) {
-    wanted.lock_id = TryLockId::draw();
+    wanted.lock_id = FreshLockId::draw();
 }
 void redraw(TryLockAll& wanted) {
-    std::ranges::generate(wanted.lock_ids, TryLockId::draw);
+    std::ranges::generate(wanted.lock_ids, FreshLockId::draw);
 }
 
 void mark_as_sent(TryLock& wanted) {
-    wanted.lock_id.sent();
+    FreshLockId::mark_as_sent(wanted.lock_id);
 }
 void mark_as_sent(TryLockAll& wanted) {
-    std::ranges::for_each(wanted.lock_ids, &TryLockId::sent);
+    std::ranges::for_each(wanted.lock_ids, FreshLockId::mark_as_sent);
 }
 
 // Whether a refusal as gone can be the end of an earlier grant whose answer was lost or too late.
@@ -114,7 +115,7 @@ struct WaitingLines::Waiter {
     Reply reply{};
     // Whether the lock ids were drawn for this wait: the caller learns them from the grant only.
     bool own_ids = with_try(wanted, [](const auto& r) {
-        return std::ranges::all_of(tried_ids(r), &TryLockId::is_fresh);
+        return std::ranges::all_of(tried_ids(r), FreshLockId::is_fresh);
     });
 
     Place place{};
@@ -550,13 +551,13 @@ void WaitingLines::join_store_line(TryLock wanted, SteadyClock::time_point until
 
 Outcome WaitingLines::wait_in_store_line(TryLock wanted, SteadyClock::time_point until,
                                          const std::stop_token& stop) {
-    const bool own_id = wanted.lock_id.is_fresh();
+    const bool own_id = FreshLockId::is_fresh(wanted.lock_id);
     Retry retry{pauses_, until};
     std::optional<Refusal> latest;
     bool unsettled = false;
     for (;;) {
         const Duration left = std::max<Duration>(until - SteadyClock::now(), {});
-        wanted.lock_id.sent();
+        FreshLockId::mark_as_sent(wanted.lock_id);
         Outcome outcome = ask_store_line(wanted, left, stop);
         if (const auto* lease = std::get_if<Lease>(&outcome)) {
             // The lease began while this try waited: the holder's time counts from a renewal.

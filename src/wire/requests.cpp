@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/grant.hpp"
 #include "core/request_traits.hpp"
 #include "wire/messages.hpp"
@@ -206,7 +207,7 @@ Request read_try_all(Fields& fields, Duration default_ttl) {
     TryLockAll request;
     for (Wanted& one : wanted) {
         request.keys.push_back(std::move(one.key));
-        request.lock_ids.push_back(one.lock_id ? TryLockId{*one.lock_id} : TryLockId::draw());
+        request.lock_ids.push_back(one.lock_id ? TryLockId{*one.lock_id} : FreshLockId::draw());
     }
     read_terms(fields, request, default_ttl);
     return request;
@@ -317,7 +318,7 @@ json::object to_json(const Request& request) {
 
 TryLock try_from(Fields& terms, LockKey key, std::optional<LockId> lock_id, Duration default_ttl) {
     TryLock request{.key = std::move(key),
-                    .lock_id = lock_id ? TryLockId{*lock_id} : TryLockId::draw()};
+                    .lock_id = lock_id ? TryLockId{*lock_id} : FreshLockId::draw()};
     read_terms(terms, request, default_ttl);
     request.since = terms.optional_integer("since");
     return request;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "conformance/conformance.hpp"
+#include "core/fresh_lock_id.hpp"
 
 // A request that exceeds a limit is a BadRequest, thrown before the store is asked. Its text says
 // what is allowed.
@@ -333,7 +334,7 @@ protected:
         std::vector<Request> requests;
         for (std::size_t i = 0; i < count; ++i) {
             requests.emplace_back(TryLock{.key = {type, std::to_string(10'000 + i)},
-                                          .lock_id = TryLockId::draw(),
+                                          .lock_id = FreshLockId::draw(),
                                           .owner = owner,
                                           .ttl = 5min});
         }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "conformance/conformance.hpp"
+#include "core/fresh_lock_id.hpp"
 
 namespace leasehold::conformance {
 
@@ -13,7 +14,7 @@ namespace leasehold::conformance {
     return {
         {"try", TryLock{.key = free, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
         {"try with a fresh lock id",
-         TryLock{.key = free, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1min}},
+         TryLock{.key = free, .lock_id = FreshLockId::draw(), .owner = "bob", .ttl = 1min}},
         {"try of a held key",
          TryLock{.key = lease.key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1min}},
         {"shared try", TryLock{.key = free,

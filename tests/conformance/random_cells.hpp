@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/columns.hpp"
+#include "core/fresh_lock_id.hpp"
 #include "core/lock_row.hpp"
 #include "core/rules.hpp"
 
@@ -162,7 +163,7 @@ private:
                     .token_id = !cell.grants.empty() && !one_in(3) ? cell.grants.front().token_id
                                                                    : token_id()};
                 const bool known = wanted.lock_id == id;
-                if (!known && one_in(2)) wanted.lock_id = TryLockId::draw();
+                if (!known && one_in(2)) wanted.lock_id = FreshLockId::draw();
                 if (one_in(8)) wanted.since = cell.fence + (one_in(2) ? 0 : 1);
                 drawn.request = std::move(wanted);
             }

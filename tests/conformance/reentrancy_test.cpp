@@ -1,4 +1,5 @@
 #include "conformance/conformance.hpp"
+#include "core/fresh_lock_id.hpp"
 
 // If an owner with a name tries a key that it holds, it gets its live lease back, renewed or
 // converted.
@@ -64,7 +65,7 @@ TEST_P(Reentrancy, AnotherTokenIsAStranger) {
                               Mode mode = Mode::exclusive) {
         const Request request =
             TryLock{.key = key_,
-                    .lock_id = fresh ? TryLockId::draw() : TryLockId{LockId::random()},
+                    .lock_id = fresh ? FreshLockId::draw() : TryLockId{LockId::random()},
                     .owner = "alice",
                     .mode = mode,
                     .ttl = 5min,

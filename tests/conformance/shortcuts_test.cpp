@@ -19,6 +19,7 @@
 #include "conformance/postgres_harness.hpp"
 #include "conformance/random_cells.hpp"
 #include "core/columns.hpp"
+#include "core/fresh_lock_id.hpp"
 #include "core/lock_row.hpp"
 #include "core/rules.hpp"
 #include "support/private_server.hpp"
@@ -326,7 +327,7 @@ std::string text_of(const Outcome& outcome) {
 
 Outcome decided(Case& each, Time now, std::vector<Ended>& endings) {
     if (const auto* wanted = std::get_if<TryLock>(&each.request);
-        wanted != nullptr && each.elsewhere && !wanted->lock_id.is_fresh()) {
+        wanted != nullptr && each.elsewhere && !FreshLockId::is_fresh(wanted->lock_id)) {
         return id_of_another_key();
     }
     const StoreClock steady{Duration::max()};
@@ -455,7 +456,7 @@ private:
 constexpr int runs = 6;
 
 TryLock fresh_try(const LockKey& key, const std::string& owner) {
-    return {.key = key, .lock_id = TryLockId::draw(), .owner = owner, .ttl = 1min};
+    return {.key = key, .lock_id = FreshLockId::draw(), .owner = owner, .ttl = 1min};
 }
 
 // docs/life-of-a-request.md has these numbers.
@@ -474,7 +475,7 @@ TEST_P(Shortcuts, TakeOneRoundTrip) {
                         Extend{.key = key, .lock_id = id, .by = 1min, .max_ttl = 24h});
         round_trips.ask("a release", Release{key, id});
         TryLock named = fresh_try(key, "bob");
-        named.lock_id.sent();
+        FreshLockId::mark_as_sent(named.lock_id);
         round_trips.ask("a try of a free key with a lock id of the caller's", named);
     }
     for (const auto& [what, least] : round_trips.least()) EXPECT_EQ(least, 1U) << what;

@@ -14,6 +14,7 @@
 
 #include <leasehold/leasehold.hpp>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/grant.hpp"
 #include "server/certificates.hpp"
 #include "stores/etcd/txn.hpp"
@@ -114,7 +115,7 @@ TEST_F(EtcdStore, AThousandTriesAreAFewTransactions) {
     std::vector<Request> requests;
     for (int i = 0; i < 1000; ++i) {
         requests.emplace_back(TryLock{.key = {"Order", std::to_string(i)},
-                                      .lock_id = TryLockId::draw(),
+                                      .lock_id = FreshLockId::draw(),
                                       .owner = "alice",
                                       .ttl = 5min});
     }
@@ -222,7 +223,7 @@ TEST_F(EtcdStore, ALeaseWhoseRowWasForgottenIsNotTakenForAliveAmongMany) {
         TryLockAll all{.owner = "alice", .ttl = until_released};
         for (int i = 1000; i < 1200; ++i) {
             all.keys.emplace_back("Order", std::to_string(i));
-            all.lock_ids.push_back(TryLockId::draw());
+            all.lock_ids.push_back(FreshLockId::draw());
         }
         const Request request = all;
         Outcome outcome;
@@ -404,7 +405,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenDuringTheTryIsNotGrantedWithAnEarlierF
             clock_.let_pass(1s);
             ASSERT_GT(other.purge(), 0U);
         });
-        const Request wanted = TryLock{.key = key, .lock_id = TryLockId::draw(), .ttl = 1min};
+        const Request wanted = TryLock{.key = key, .lock_id = FreshLockId::draw(), .ttl = 1min};
         Outcome outcome;
         store->apply({&wanted, 1}, {&outcome, 1});
         during_the_call.end();
@@ -423,7 +424,7 @@ TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
         TryLockAll all{.owner = std::to_string(owner), .mode = Mode::shared, .ttl = 1min};
         for (std::size_t i = 0; i < keys; ++i) {
             all.keys.emplace_back("Order", std::string(500, 'x') + std::to_string(100 + i));
-            all.lock_ids.push_back(TryLockId::draw());
+            all.lock_ids.push_back(FreshLockId::draw());
         }
         const Request request = all;
         Outcome outcome;

@@ -1,6 +1,7 @@
 #include <functional>
 #include <string>
 
+#include "core/fresh_lock_id.hpp"
 #include "server/server_fixture.hpp"
 #include "server/store_fixture.hpp"
 #include "unit/faulty_store.hpp"
@@ -222,7 +223,7 @@ TEST(DelayedReleasesElsewhere, LeavesALeaseThatIsProlongedInTheSameMoment) {
     const LockId id = LockId::random();
     const Request renewed = Renew{page, id, 2min};
     const Request reloaded =
-        TryLock{.key = page, .lock_id = TryLockId::draw(), .owner = "alice", .ttl = 2min};
+        TryLock{.key = page, .lock_id = FreshLockId::draw(), .owner = "alice", .ttl = 2min};
     for (const Request& comes_back : {renewed, reloaded}) {
         auto store = std::make_unique<DuringTheCall>([&](Store& elsewhere) {
             Outcome outcome;

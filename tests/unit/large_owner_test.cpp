@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fresh_lock_id.hpp"
 #include "support/process.hpp"
 
 namespace leasehold::testing {
@@ -26,7 +27,7 @@ protected:
     }
     static TryLock try_of(const std::string& id, const std::string& owner) {
         return {
-            .key = LockKey{"Order", id}, .lock_id = TryLockId::draw(), .owner = owner, .ttl = 1h};
+            .key = LockKey{"Order", id}, .lock_id = FreshLockId::draw(), .owner = owner, .ttl = 1h};
     }
     // Takes and releases one key more than a transaction looks through.
     void leave_many_ended_leases(const std::string& owner) {

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/fresh_lock_id.hpp"
+
 namespace leasehold::testing {
 namespace {
 
@@ -157,23 +159,23 @@ TEST(LockId, AForkDoesNotRepeatWhatItsParentDraws) {
     EXPECT_EQ(seen.size(), 4 * ids);
 }
 
-TEST(TryLockId, IsFreshOnlyUntilItIsSent) {
-    TryLockId drawn = TryLockId::draw();
-    EXPECT_TRUE(drawn.is_fresh());
+TEST(FreshLockId, IsFreshOnlyUntilItIsSent) {
+    TryLockId drawn = FreshLockId::draw();
+    EXPECT_TRUE(FreshLockId::is_fresh(drawn));
     EXPECT_NE(drawn, LockId{});
     const LockId before = drawn;
-    drawn.sent();
-    EXPECT_FALSE(drawn.is_fresh());
+    FreshLockId::mark_as_sent(drawn);
+    EXPECT_FALSE(FreshLockId::is_fresh(drawn));
     EXPECT_EQ(drawn, before);
 }
 
-TEST(TryLockId, OfTheCallersOwnIsNeverFresh) {
-    EXPECT_FALSE(TryLockId{LockId::random()}.is_fresh());
-    EXPECT_FALSE(TryLockId{}.is_fresh());
+TEST(FreshLockId, IsNeverOneThatTheCallerBrings) {
+    EXPECT_FALSE(FreshLockId::is_fresh(TryLockId{LockId::random()}));
+    EXPECT_FALSE(FreshLockId::is_fresh(TryLockId{}));
     const LockId own = LockId::random();
-    TryLockId assigned = TryLockId::draw();
+    TryLockId assigned = FreshLockId::draw();
     assigned = own;
-    EXPECT_FALSE(assigned.is_fresh());
+    EXPECT_FALSE(FreshLockId::is_fresh(assigned));
     EXPECT_EQ(assigned, own);
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/fresh_lock_id.hpp"
+
 namespace leasehold::testing {
 namespace {
 
@@ -30,7 +32,7 @@ protected:
             TryLockAll wanted{.ttl = 1h};
             for (int j = 0; j < at_once; ++j) {
                 wanted.keys.emplace_back("Order", std::to_string(1'000'000'000 + taken_++));
-                wanted.lock_ids.push_back(TryLockId::draw());
+                wanted.lock_ids.push_back(FreshLockId::draw());
             }
             if (at_once == 1) {
                 const TryLock one{.key = wanted.keys[0], .lock_id = wanted.lock_ids[0], .ttl = 1h};

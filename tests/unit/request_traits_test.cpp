@@ -1,4 +1,5 @@
 #include "core/request_traits.hpp"
+#include "core/fresh_lock_id.hpp"
 
 #include <gtest/gtest.h>
 
@@ -104,9 +105,9 @@ TEST(RequestTraits, AListOrAReleaseOfAnOwnerFillsABatchWithFewOthers) {
 
 TEST(RequestTraits, AKnownLockIdIsLookedUpToo) {
     EXPECT_EQ(count_lookups(TryLock{.key = one}), 2U);
-    EXPECT_EQ(count_lookups(TryLock{.key = one, .lock_id = TryLockId::draw()}), 1U);
+    EXPECT_EQ(count_lookups(TryLock{.key = one, .lock_id = FreshLockId::draw()}), 1U);
     EXPECT_EQ(count_lookups(TryLockAll{.keys = {one, two}}), 4U);
-    const std::vector<TryLockId> mixed{TryLockId::draw(), LockId::random()};
+    const std::vector<TryLockId> mixed{FreshLockId::draw(), LockId::random()};
     EXPECT_EQ(count_lookups(TryLockAll{.keys = {one, two}, .lock_ids = mixed}), 3U);
     EXPECT_EQ(count_lookups(Check{.key = one}), 1U);
     EXPECT_EQ(count_lookups(Check{}), 2U);

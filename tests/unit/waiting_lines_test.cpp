@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/fresh_lock_id.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 #include "unit/manual_clock.hpp"
@@ -31,11 +32,11 @@ class WaitingTest : public ::testing::Test {
 protected:
     void wait_for_door(const std::string& owner, Mode mode = Mode::exclusive) {
         wait_with(TryLock{
-            .key = door, .lock_id = TryLockId::draw(), .owner = owner, .mode = mode, .ttl = 1h});
+            .key = door, .lock_id = FreshLockId::draw(), .owner = owner, .mode = mode, .ttl = 1h});
     }
     void wait_for_both(const std::string& owner) {
         wait_with(TryLockAll{.keys = {door, window},
-                             .lock_ids = {TryLockId::draw(), TryLockId::draw()},
+                             .lock_ids = {FreshLockId::draw(), FreshLockId::draw()},
                              .owner = owner,
                              .ttl = 1h});
     }
@@ -163,7 +164,7 @@ TEST_F(WaitingTest, AlwaysAsksWithTheSameLockId) {
     const LockId first = std::get<TryLock>(batches.at(1).at(0)).lock_id;
     for (std::size_t i = 2; i < batches.size(); ++i) {
         EXPECT_EQ(std::get<TryLock>(batches[i].at(0)).lock_id, first);
-        EXPECT_FALSE(std::get<TryLock>(batches[i].at(0)).lock_id.is_fresh());
+        EXPECT_FALSE(FreshLockId::is_fresh(std::get<TryLock>(batches[i].at(0)).lock_id));
     }
 }
 
@@ -285,7 +286,7 @@ TEST_F(WaitingTest, AStopBeforeTheWaitGrantsNothing) {
 TEST_F(WaitingTest, AStoppedTryDoesNotWaitForTheStoreAndHoldsNothing) {
     std::stop_source stop;
     gate->close();
-    wait_with(TryLock{.key = door, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
+    wait_with(TryLock{.key = door, .lock_id = FreshLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
               stop.get_token());
     ASSERT_TRUE(gate->wait_until_held());
     stop.request_stop();
@@ -310,7 +311,7 @@ TEST_F(WaitingTest, ALockIdOfTheCallersOwnIsNotReleasedByAStop) {
 TEST_F(WaitingTest, WhoIsStoppedLeavesTheLine) {
     std::stop_source stop;
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
-    wait_with(TryLock{.key = door, .lock_id = TryLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
+    wait_with(TryLock{.key = door, .lock_id = FreshLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,
               stop.get_token());
     wait_for_door("carol");
     stop.request_stop();

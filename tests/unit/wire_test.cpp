@@ -2,6 +2,7 @@
 
 #include <leasehold/errors.hpp>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/sizes.hpp"
 #include "wire/messages.hpp"
 
@@ -170,7 +171,7 @@ TEST(Wire, DrawsALockIdWhereNoneIsGiven) {
     const auto request = request_from(parse(R"({"op":"try","type":"Order","id":"1"})"));
     const auto& wanted = std::get<TryLock>(request);
     EXPECT_NE(wanted.lock_id, LockId{});
-    EXPECT_TRUE(wanted.lock_id.is_fresh());
+    EXPECT_TRUE(FreshLockId::is_fresh(wanted.lock_id));
     EXPECT_EQ(wanted.ttl, Limits{}.default_ttl);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/fresh_lock_id.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/sizes.hpp"
 
@@ -150,7 +151,7 @@ Task<std::vector<std::string>> WaitingRoom::line_for(const LockKey& key) {
 
 void WaitingRoom::give_back_unknown(const TryLock& wanted, const Lease& lease,
                                     const std::string& name) {
-    const bool unknown = wanted.lock_id.is_fresh() && wanted.lock_id == lease.lock_id;
+    const bool unknown = FreshLockId::is_fresh(wanted.lock_id) && wanted.lock_id == lease.lock_id;
     if (!unknown) return;
     Release release{.key = lease.key, .lock_id = lease.lock_id, .by = name};
     store_.submit(home_, std::move(release), Recipient::nobody, {});
@@ -281,7 +282,8 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     waiter->since = before ? before->since : waits_since(*line, *waiter);
     waiter->place = line->waiters.insert(line->place_for(waiter->since), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
-    if (!waiter->wanted.lock_id.is_fresh()) line->drawn[waiter->wanted.lock_id] = waiter;
+    if (!FreshLockId::is_fresh(waiter->wanted.lock_id))
+        line->drawn[waiter->wanted.lock_id] = waiter;
     waiter->line = line.get();
     if (before) {
         waiter->has_tried = before->has_tried;
@@ -293,7 +295,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
 }
 
 WaitingRoom::WaiterPtr WaitingRoom::same_try(const Line& line, const TryLock& wanted) {
-    if (wanted.lock_id.is_fresh()) return nullptr;
+    if (FreshLockId::is_fresh(wanted.lock_id)) return nullptr;
     const auto found = line.drawn.find(wanted.lock_id);
     return found == line.drawn.end() ? nullptr : found->second;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/columns.hpp"
+#include "core/fresh_lock_id.hpp"
 #include "core/sql_text.hpp"
 #include "stores/mariadb/rows.hpp"
 
@@ -407,7 +408,7 @@ std::optional<Lease> Shortcuts::ask(Link& link, const TryLock& request, Time flo
     });
     values.emplace_back(micros(floor));
     values.emplace_back(bounded(std::min(request.ttl, hold)));
-    const bool fresh = request.lock_id.is_fresh();
+    const bool fresh = FreshLockId::is_fresh(request.lock_id);
     if (!fresh) values.insert(values.end(), 2, std::string_view{lock_id});
     values.emplace_back(bounded(hold));
     Statement& statement = fresh ? take_new_ : take_;

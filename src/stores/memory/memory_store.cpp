@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "core/fresh_lock_id.hpp"
 #include "core/release_in_parts.hpp"
 #include "core/rules.hpp"
 #include "core/sizes.hpp"
@@ -133,7 +134,7 @@ private:
     Shard& shard_of(const LockKey& key) { return shards_[std::hash<LockKey>{}(key) % shard_count]; }
 
     Outcome answer(const TryLock& request) {
-        if (!request.lock_id.is_fresh()) return answer_known_id(request);
+        if (!FreshLockId::is_fresh(request.lock_id)) return answer_known_id(request);
         Shard& shard = shard_of(request.key);
         const std::lock_guard lock{shard.mutex};
         Decision decision{*this, shard};
@@ -173,7 +174,8 @@ private:
         const auto locks = lock_all();
         for (std::size_t i = 0; i < request.keys.size(); ++i) {
             const TryLockId& id = request.lock_ids[i];
-            if (!id.is_fresh() && names_another(id, request.keys[i])) return id_of_another_key();
+            if (!FreshLockId::is_fresh(id) && names_another(id, request.keys[i]))
+                return id_of_another_key();
         }
         std::vector<Cell*> cells;
         for (const LockKey& key : request.keys) {

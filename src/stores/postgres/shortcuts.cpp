@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/fresh_lock_id.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/shortcut_statements.hpp"
 
@@ -61,7 +62,7 @@ Time take_leases(const Rows& rows, const std::vector<Named>& asked, std::span<Ou
 
 void Shortcuts::add(std::size_t index, const TryLock& r) {
     tries_.push_back({index, r});
-    all_fresh_ = all_fresh_ && r.lock_id.is_fresh();
+    all_fresh_ = all_fresh_ && FreshLockId::is_fresh(r.lock_id);
 }
 
 void Shortcuts::add(std::size_t index, const Check& r) {
