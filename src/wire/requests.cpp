@@ -204,6 +204,8 @@ Request read_try_all(Fields& fields, Duration default_ttl) {
             return key;
         });
     std::ranges::sort(wanted, {}, &Wanted::key);
+    const auto twice = std::ranges::adjacent_find(wanted, {}, &Wanted::key);
+    if (twice != wanted.end()) fields.refuse("keys", "names " + twice->key.to_string() + " twice");
     TryLockAll request;
     for (Wanted& one : wanted) {
         request.keys.push_back(std::move(one.key));

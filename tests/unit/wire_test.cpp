@@ -217,6 +217,9 @@ TEST(Wire, NamesTheFieldItsValueAndWhatIsRight) {
               "a request: \"fence\" must be an integer of 64 bits, not 18446744073709551615");
     EXPECT_EQ(problem_of(R"({"op":"check","type":"A","lock_id":"x"})"),
               "a request: \"id\" is missing: \"type\" and \"id\" name a key only together");
+    EXPECT_EQ(problem_of(R"({"op":"try_all","keys":[{"type":"A","id":"1"},{"type":"B","id":"2"},)"
+                         R"({"type":"A","id":"1"}]})"),
+              "a request: \"keys\" names A/1 twice");
     EXPECT_EQ(problem_of(R"({"op":"history","id":"1"})"),
               "a request: \"type\" is missing: \"type\" and \"id\" name a key only together");
 }
