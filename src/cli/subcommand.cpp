@@ -39,19 +39,25 @@ failed and the effect is unknown, 5 the server does not allow it (see
 LEASEHOLD_TOKEN_FILE), 6 the answer could not be written to standard output.
 `leasehold COMMAND --help` shows a command's options and examples.)";
 
-std::int64_t number_from(const std::string& text) {
+// The option of a declaration such as "-n,--limit", as a message names it.
+std::string long_name(std::string_view names) {
+    const std::size_t at = names.find("--");
+    return std::string{at == std::string_view::npos ? names : names.substr(at)};
+}
+
+std::int64_t number_from(std::string_view names, const std::string& text) {
     std::int64_t number = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, number);
     if (error != std::errc{} || end != last || number < 0) {
-        throw CLI::ValidationError("expected a whole number, got '" + text + "'");
+        throw CLI::ValidationError(long_name(names), "expected a whole number, got '" + text + "'");
     }
     return number;
 }
 
-Duration duration_from(const std::string& text) {
+Duration duration_from(std::string_view names, const std::string& text) {
     const auto duration = parse_duration(text);
-    if (!duration) throw CLI::ValidationError(duration.error());
+    if (!duration) throw CLI::ValidationError(long_name(names), duration.error());
     return *duration;
 }
 
@@ -150,14 +156,15 @@ Subcommand& Subcommand::required_texts(const char* kind, std::vector<std::string
 
 Subcommand& Subcommand::number(const char* names, const char* kind,
                                std::optional<std::int64_t>& value, const char* help) {
-    option(names, kind, help, [&value](const std::string& text) { value = number_from(text); });
+    option(names, kind, help,
+           [&value, names](const std::string& text) { value = number_from(names, text); });
     return *this;
 }
 
 Subcommand& Subcommand::duration(const char* names, std::optional<Duration>& value,
                                  const char* help) {
     option(names, "DURATION", help,
-           [&value](const std::string& text) { value = duration_from(text); });
+           [&value, names](const std::string& text) { value = duration_from(names, text); });
     return *this;
 }
 

@@ -228,9 +228,11 @@ TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
     wrong({"nonsense"}, "there is no command 'nonsense'");
     wrong({"try"}, "KEY is required");
     wrong({"try", "Order/1", "--ttl", "90"}, "'90' has no unit; write 90s for seconds");
+    wrong({"try", "Order/1", "--ttl", "90"}, "leasehold: --ttl: the duration '90' has no unit");
     wrong({"try", "Order/1", "--ttl", "soon"}, "'soon' is not a duration");
     wrong({"try", "Order/1", "--ttl", "1ms"}, "the ttl is 1ms; at least 100ms");
     wrong({"try", "Order/1", "--since", "x"}, "expected a whole number, got 'x'");
+    wrong({"try", "Order/1", "--since", "x"}, "leasehold: --since: expected a whole number");
     wrong({"try", "Order/"}, "the key's id is empty");
     wrong({"ls", "--store", "nonsense:"}, "no store for 'nonsense:'");
     wrong({"ls", "--limit", "0"}, "--limit");
