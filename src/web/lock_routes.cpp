@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "core/grant.hpp"
 #include "core/text.hpp"
 #include "web/knocks.hpp"
 #include "web/percent.hpp"
@@ -185,9 +186,11 @@ private:
         LockOptions options{.owner = owner_of(fields, who),
                             .mode = mode_in(fields, who, key),
                             .ttl = ttl_in(fields),
-                            .note = fields.optional_text("note").value_or(""),
                             .max_hold = max_hold_in(fields),
                             .since = fields.optional_integer("since")};
+        for_each_field(requested_texts, [&](const auto& field) {
+            field.of(options) = fields.optional_text(field.name).value_or("");
+        });
         const Duration patience = fields.optional_duration("wait_ms").value_or(Duration::zero());
         fields.refuse_others();
         if (!request.header("Lock-Token").empty()) {

@@ -34,7 +34,7 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
     const LockKey key = wanted.key;
     PlacePtr place;
     bool is_new = false;
-    std::optional<Asking> earlier;
+    std::optional<OpenRequest> earlier;
     std::uint64_t number = 0;
     {
         std::unique_lock lock{mutex_};
@@ -59,10 +59,10 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
         earlier = take_request(*place);
         number = ++numbers_;
         place->latest_id = lock_id;
-        place->asking = Asking{.number = number,
-                               .until = now + std::min(patience, options_.longest_wait),
-                               .occupies = occupies,
-                               .reply = std::move(reply)};
+        place->asking = OpenRequest{.number = number,
+                                    .until = now + std::min(patience, options_.longest_wait),
+                                    .occupies = occupies,
+                                    .reply = std::move(reply)};
     }
     changed_.notify_all();
     if (earlier) refuse(key, *std::move(earlier));
@@ -107,7 +107,7 @@ void WaitingLine::start(const PlacePtr& place) {
 
 void WaitingLine::withdraw(const LockKey& key, LockId lock_id, const Visitor& who) {
     PlacePtr withdrawn;
-    std::optional<Asking> left;
+    std::optional<OpenRequest> left;
     {
         const std::scoped_lock lock{mutex_};
         const auto line = lines_.find(key);
@@ -133,7 +133,7 @@ std::vector<std::string> WaitingLine::owners(const LockKey& key) const {
 }
 
 void WaitingLine::close() {
-    std::vector<std::pair<PlacePtr, std::optional<Asking>>> left;
+    std::vector<std::pair<PlacePtr, std::optional<OpenRequest>>> left;
     {
         const std::scoped_lock lock{mutex_};
         closed_ = true;
@@ -187,12 +187,12 @@ WaitingLine::PlacePtr WaitingLine::add(TryLock wanted, const std::string& sessio
     return place;
 }
 
-std::optional<WaitingLine::Asking> WaitingLine::take_request(Place& place) {
+std::optional<WaitingLine::OpenRequest> WaitingLine::take_request(Place& place) {
     if (place.asking) ++unanswered_;
     return std::exchange(place.asking, std::nullopt);
 }
 
-std::optional<WaitingLine::Asking> WaitingLine::give_up(Place& place) {
+std::optional<WaitingLine::OpenRequest> WaitingLine::give_up(Place& place) {
     place.given_up = true;
     forget(place);
     return take_request(place);
@@ -213,14 +213,14 @@ SteadyClock::time_point WaitingLine::next_look() const {
     return next;
 }
 
-void WaitingLine::end(const PlacePtr& place, std::optional<Asking> left) {
+void WaitingLine::end(const PlacePtr& place, std::optional<OpenRequest> left) {
     place->stop.request_stop();
     if (left) refuse(place->wanted.key, *std::move(left));
 }
 
 // The place is a copy: the callback that names it is destroyed here.
 void WaitingLine::leave(PlacePtr place, std::uint64_t number) {
-    std::optional<Asking> left;
+    std::optional<OpenRequest> left;
     {
         const std::scoped_lock lock{mutex_};
         if (!place->asking || place->asking->number != number) return;
@@ -230,7 +230,7 @@ void WaitingLine::leave(PlacePtr place, std::uint64_t number) {
 }
 
 void WaitingLine::answered(const PlacePtr& place, const Outcome& outcome) {
-    std::optional<Asking> asking;
+    std::optional<OpenRequest> asking;
     bool given_up = false;
     Duration kept{};
     {
@@ -271,7 +271,7 @@ void WaitingLine::look_after_places(const std::stop_token& stop) {
             const auto seen = numbers_;
             changed_.wait_for(lock, stop, next - now, [&] { return numbers_ != seen; });
         }
-        std::vector<std::pair<LockKey, Asking>> late;
+        std::vector<std::pair<LockKey, OpenRequest>> late;
         std::vector<PlacePtr> left;
         const auto now = SteadyClock::now();
         for (const PlacePtr& place : everybody()) {
@@ -293,7 +293,7 @@ void WaitingLine::look_after_places(const std::stop_token& stop) {
 }
 
 // Without the mutex: a client may be leaving at this moment.
-void WaitingLine::refuse(const LockKey& key, Asking asking) {
+void WaitingLine::refuse(const LockKey& key, OpenRequest asking) {
     asking.on_gone.reset();
     refuse(key, std::move(asking.reply));
 }

@@ -71,7 +71,8 @@ public:
     void close();
 
 private:
-    struct Asking {
+    // A page's request that waits for its answer.
+    struct OpenRequest {
         std::uint64_t number = 0;
         SteadyClock::time_point until{};
         Occupies occupies = Occupies::nothing;
@@ -82,7 +83,7 @@ private:
         TryLock wanted;
         std::string session;
         LockId latest_id;  // of its latest request; the lease has that of the first
-        std::optional<Asking> asking{};
+        std::optional<OpenRequest> asking{};
         SteadyClock::time_point kept_until{};  // while nobody is asking
         std::stop_source stop{};
         bool given_up = false;
@@ -95,19 +96,19 @@ private:
     [[nodiscard]] bool is_full_for(const std::string& session) const;
     [[nodiscard]] bool has_thread_for(const std::string& session, const Place* place) const;
     PlacePtr add(TryLock wanted, const std::string& session);
-    [[nodiscard]] std::optional<Asking> take_request(Place& place);
-    [[nodiscard]] std::optional<Asking> give_up(Place& place);
+    [[nodiscard]] std::optional<OpenRequest> take_request(Place& place);
+    [[nodiscard]] std::optional<OpenRequest> give_up(Place& place);
     void forget(const Place& place);
     [[nodiscard]] SteadyClock::time_point next_look() const;
 
     void start(const PlacePtr& place);
     // The request was taken out of its place, which has been given up.
-    void end(const PlacePtr& place, std::optional<Asking> left);
+    void end(const PlacePtr& place, std::optional<OpenRequest> left);
     void leave(PlacePtr place, std::uint64_t number);
     void answered(const PlacePtr& place, const Outcome& outcome);
     void look_after_places(const std::stop_token& stop);
     // Answers with the current holders. The caller has counted it in unanswered_.
-    void refuse(const LockKey& key, Asking asking);
+    void refuse(const LockKey& key, OpenRequest asking);
     void refuse(const LockKey& key, Reply reply);
 
     LockManager& locks_;
