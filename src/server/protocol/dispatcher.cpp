@@ -114,7 +114,7 @@ Dispatcher::Dispatcher(std::vector<std::unique_ptr<Protocol>> protocols, Backend
         const Reply reply = protocol->without_memory(StoreFault::Effect::unknown);
         Messages& messages = without_memory_.emplace_back();
         for (const WithTls tls : {WithTls::no, WithTls::yes}) {
-            std::string& message = messages[static_cast<std::size_t>(tls)];
+            std::string& message = messages[tls];
             print(message, reply, {}, AfterReply::close, WithBody::yes,
                   tls == WithTls::yes ? strict_transport(options) : "");
             message += reply.static_body;
@@ -137,7 +137,7 @@ Protocol& Dispatcher::protocol_of(std::string_view target) const noexcept {
 
 std::string_view Dispatcher::without_memory(const HttpRequest& request,
                                             WithTls tls) const noexcept {
-    return without_memory_[index_of_protocol(request.target)][static_cast<std::size_t>(tls)];
+    return without_memory_[index_of_protocol(request.target)][tls];
 }
 
 Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_table.hpp"
 #include "server/access/access_control.hpp"
 #include "server/options.hpp"
 #include "server/protocol/backend.hpp"
@@ -66,7 +66,7 @@ public:
 private:
     struct Match;
 
-    using Messages = std::array<std::string, 2>;  // by WithTls
+    using Messages = EnumArray<WithTls, std::string>;
 
     [[nodiscard]] std::size_t index_of_protocol(std::string_view target) const noexcept;
     [[nodiscard]] Protocol& protocol_of(std::string_view target) const noexcept;
