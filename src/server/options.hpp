@@ -129,7 +129,7 @@ struct ServerOptions {
     std::shared_ptr<const Tokens> tokens{};
     // The certificate for TLS. Without it the server speaks plain HTTP.
     std::shared_ptr<const TlsIdentity> identity{};
-    // How long a browser that has used TLS remembers to use nothing else (HSTS). 0: not at all.
+    // How long a browser that has used TLS refuses plain HTTP for this host (HSTS). 0: it does not.
     std::chrono::milliseconds hsts = std::chrono::days{365};
     // The server's host names besides localhost, as a Host field contains them. A server without
     // tokens refuses requests for other hosts.

@@ -312,8 +312,8 @@ std::vector<Setting> all_settings() {
                       "a PEM file: the authorities of client certificates, and their CRLs"},
                      [](Config& c) -> auto& { return c.tls_client_ca; }),
         duration({"hsts", access,
-                  "how long browsers that have used TLS use nothing else for this host; 0s for not "
-                  "at all"},
+                  "how long a browser that has used TLS refuses plain HTTP for this host; 0s means "
+                  "it does not"},
                  0s, century, [](Config& c) -> auto& { return c.server.hsts; }),
         file_or_none({"audit", access,
                       "a file that gets a JSON line for every broken lease, refused access and "
@@ -344,7 +344,7 @@ std::vector<Setting> all_settings() {
         quota({"token_delayed_releases", quotas, "delayed releases at once"},
               Quota::delayed_releases),
         quota({"token_connections", quotas,
-               "connections at once; further ones are served like connections of strangers"},
+               "connections at once; further ones are served like those without a valid token"},
               Quota::connections),
         number({"owner_share", quotas, "percent of its token's quotas that one owner may use"}, 1,
                100, [](Config& c) -> auto& { return c.server.owner_share; }),
