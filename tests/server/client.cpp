@@ -111,6 +111,11 @@ bool Client::renegotiate() {
     return SSL_renegotiate(tls_.get()) == 1 && SSL_do_handshake(tls_.get()) == 1;
 }
 
+bool Client::update_key() {
+    return SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+           SSL_do_handshake(tls_.get()) == 1;
+}
+
 std::string Client::tls_version() const {
     return SSL_get_version(tls_.get());
 }

@@ -47,6 +47,8 @@ public:
                               const char* ciphers = nullptr);
     // Asks for a new handshake on the same connection; whether the server agreed. TLS 1.2 only.
     [[nodiscard]] bool renegotiate();
+    // Changes the keys that it sends with, as TLS 1.3 allows at any time; whether that was sent.
+    [[nodiscard]] bool update_key();
     // "TLSv1.3"
     [[nodiscard]] std::string tls_version() const;
     // Whether the server has sent a ticket to resume the TLS session with.

@@ -7,6 +7,10 @@
 
 #include <boost/json/object.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <vector>
@@ -124,6 +128,75 @@ TEST_F(TlsTest, AClientCannotRenegotiate) {
     Client client = connect(TLS1_2_VERSION);
     EXPECT_EQ(client.ask("GET", "/healthz").status, 200U);
     EXPECT_FALSE(client.renegotiate());
+}
+
+// Each update costs the server as much work as the client, and no request comes with it.
+TEST_F(TlsTest, AClientThatUpdatesItsKeysWithoutEndLosesItsConnection) {
+    Client client = connect();
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(client.update_key());
+    EXPECT_EQ(client.ask("GET", "/healthz").status, 200U);
+    for (int i = 0; i < 5000 && client.update_key(); ++i) {
+    }
+    EXPECT_EQ(client.ask("GET", "/healthz").status, 0U);
+    EXPECT_EQ(connect().ask("GET", "/healthz").status, 200U);
+}
+
+// The client's side of a connection whose bytes are sent together.
+class BytewiseClient {
+public:
+    explicit BytewiseClient(int socket) : socket_{socket} {
+        BIO* const wire = BIO_new_socket(socket, BIO_NOCLOSE);
+        BIO_up_ref(wire);
+        SSL_set_bio(ssl_.get(), wire, wire);
+        SSL_set_connect_state(ssl_.get());
+    }
+
+    [[nodiscard]] bool shake_hands() { return SSL_do_handshake(ssl_.get()) == 1; }
+    // Each byte in a record of its own.
+    void send(std::size_t bytes) {
+        BIO* const memory = BIO_new(BIO_s_mem());
+        SSL_set0_wbio(ssl_.get(), memory);
+        for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(SSL_write(ssl_.get(), "x", 1), 1);
+        char* begin = nullptr;
+        const long size = BIO_get_mem_data(memory, &begin);
+        ASSERT_EQ(::send(socket_, begin, static_cast<std::size_t>(size), 0), size);
+    }
+
+private:
+    int socket_;
+    std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_{SSL_CTX_new(TLS_client_method()),
+                                                               SSL_CTX_free};
+    std::unique_ptr<SSL, decltype(&SSL_free)> ssl_{SSL_new(context_.get()), SSL_free};
+};
+
+// A request of 16 KiB in as many records would keep a thread for itself while it arrives.
+TEST_F(TlsTest, WaitsForTheSocketNowAndThenAlsoIfMoreHasArrived) {
+    using Want = server::Tls::Want;
+    std::array<int, 2> sockets{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()),
+              0);
+    const auto used = identity(certificate_);
+    server::Tls tls{*used, sockets[0]};
+    BytewiseClient client{sockets[1]};
+    bool shaken = false;
+    for (int i = 0; i < 10 && !shaken; ++i) {
+        const bool by_client = client.shake_hands();
+        shaken = tls.handshake() == Want::nothing && by_client;
+    }
+    ASSERT_TRUE(shaken);
+    constexpr std::size_t sent = 4000;
+    client.send(sent);
+    std::vector<std::size_t> turns{0};
+    std::array<char, 100> space{};
+    for (std::size_t read = 0; read < sent;) {
+        const auto [bytes, want] = tls.read(space);
+        ASSERT_NE(want, Want::closed);
+        read += bytes;
+        turns.back() += bytes;
+        if (want == Want::read) turns.push_back(0);
+    }
+    for (const std::size_t bytes : turns) EXPECT_LE(bytes, 1000U);
+    for (const int socket : sockets) ::close(socket);
 }
 
 // A handshake with ffdhe8192 costs the server 100 ms of processor time, with X25519 less than 1 ms.

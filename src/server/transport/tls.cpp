@@ -48,21 +48,33 @@ int no_passphrase(char*, int, int, void*) {
     return 0;
 }
 
-// The functions of our own BIO for sockets. OpenSSL's socket BIO would raise SIGPIPE.
-int socket_of(BIO* bio) {
-    return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+// The functions of our own BIO for sockets. OpenSSL's socket BIO would raise SIGPIPE, and read
+// without an end.
+Tls::Wire& wire_of(BIO* bio) {
+    return *static_cast<Tls::Wire*>(BIO_get_data(bio));
 }
 
 int receive(BIO* bio, char* to, int size) {
+    Tls::Wire& wire = wire_of(bio);
     BIO_clear_retry_flags(bio);
-    const ssize_t got = ::recv(socket_of(bio), to, static_cast<std::size_t>(size), 0);
+    if (wire.left_without_data == 0) return -1;
+    if (wire.left_at_once == 0) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    const std::size_t most =
+        std::min({static_cast<std::size_t>(size), wire.left_at_once, wire.left_without_data});
+    const ssize_t got = ::recv(wire.socket, to, most, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+    if (got > 0) wire.left_at_once -= static_cast<std::size_t>(got);
+    if (got > 0) wire.left_without_data -= static_cast<std::size_t>(got);
     return static_cast<int>(got);
 }
 
 int send(BIO* bio, const char* from, int size) {
     BIO_clear_retry_flags(bio);
-    const ssize_t sent = ::send(socket_of(bio), from, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(wire_of(bio).socket, from, static_cast<std::size_t>(size), MSG_NOSIGNAL);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
     return static_cast<int>(sent);
 }
@@ -82,10 +94,10 @@ const BIO_METHOD* socket_method() {
     return method;
 }
 
-BIO* wrapped(int socket) {
+BIO* wrapped(Tls::Wire& wire) {
     BIO* const bio = BIO_new(socket_method());
     if (bio == nullptr) throw std::bad_alloc{};
-    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    BIO_set_data(bio, &wire);
     BIO_set_init(bio, 1);
     return bio;
 }
@@ -253,10 +265,12 @@ void Tls::Free::operator()(ssl_st* ssl) const noexcept {
 }
 
 Tls::Tls(const TlsIdentity& identity, int socket, std::function<bool()> may_begin)
-    : ssl_{SSL_new(identity.context_.get())}, may_begin_{std::move(may_begin)} {
+    : wire_{.socket = socket},
+      ssl_{SSL_new(identity.context_.get())},
+      may_begin_{std::move(may_begin)} {
     if (!ssl_) throw std::bad_alloc{};
     SSL_set_app_data(ssl_.get(), this);
-    BIO* const bio = wrapped(socket);
+    BIO* const bio = wrapped(wire_);
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
 }
@@ -278,7 +292,9 @@ int Tls::on_client_hello(ssl_st* ssl, int* alert, void* /*unused*/) {
 Tls::Want Tls::want_after(int result) {
     switch (SSL_get_error(ssl_.get(), result)) {
         case SSL_ERROR_NONE: return Want::nothing;
-        case SSL_ERROR_WANT_READ: return Want::read;
+        case SSL_ERROR_WANT_READ:
+            wire_.left_at_once = most_at_once;  // others have their turn before the next call
+            return Want::read;
         case SSL_ERROR_WANT_WRITE: return Want::write;
         case SSL_ERROR_ZERO_RETURN: return Want::closed;  // writing is still possible
         default: usable_ = false; return Want::closed;
@@ -289,6 +305,7 @@ Tls::Want Tls::handshake() {
     if (!usable_) return Want::closed;
     ERR_clear_error();
     const Want want = want_after(SSL_do_handshake(ssl_.get()));
+    if (want == Want::nothing) wire_.left_without_data = most_without_data;
     met_plain_http_ =
         want == Want::closed && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST;
     return want;
@@ -308,6 +325,7 @@ Tls::Moved Tls::read(std::span<char> space) {
     ERR_clear_error();
     std::size_t bytes = 0;
     const int result = SSL_read_ex(ssl_.get(), space.data(), space.size(), &bytes);
+    if (bytes > 0) wire_.left_without_data = most_without_data;
     return {bytes, want_after(result)};
 }
 

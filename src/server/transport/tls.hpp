@@ -42,8 +42,27 @@ private:
 };
 
 // TLS on one non-blocking socket. Not thread-safe.
+//
+// OpenSSL reads on as long as bytes arrive that are not for us, such as updates of keys, and each
+// of these costs it work. A client that never stops to send them would keep the thread for itself.
+// 1. After `most_at_once` bytes a call returns Want::read, also if more have arrived: the caller
+//    waits for the socket, and others have their turn.
+// 2. After `most_of_handshake` bytes before the end of the handshake, or `most_without_data` bytes
+//    without data for us, the connection fails. A client's certificates have at most 100 KiB, and a
+//    record with data 17 KiB.
 class Tls {
 public:
+    static constexpr std::size_t most_at_once = 16UL * 1024;
+    static constexpr std::size_t most_of_handshake = 128UL * 1024;
+    static constexpr std::size_t most_without_data = 32UL * 1024;
+
+    // The socket, and how many bytes OpenSSL may still read from it.
+    struct Wire {
+        int socket;
+        std::size_t left_at_once = most_at_once;
+        std::size_t left_without_data = most_of_handshake;
+    };
+
     // The socket outlives this. `may_begin` is called once, when a ClientHello has arrived and
     // before it costs processor time. The handshake fails if it returns false.
     Tls(const TlsIdentity& identity, int socket, std::function<bool()> may_begin = {});
@@ -83,8 +102,9 @@ private:
     [[nodiscard]] Want want_after(int result);
     static int on_client_hello(ssl_st* ssl, int* alert, void* unused);
 
-    std::unique_ptr<ssl_st, Free> ssl_;
-    std::function<bool()> may_begin_;  // empty once it was called
+    Wire wire_;
+    std::unique_ptr<ssl_st, Free> ssl_;  // uses wire_
+    std::function<bool()> may_begin_;    // empty once it was called
     bool usable_ = true;
     bool met_plain_http_ = false;
 };
