@@ -58,5 +58,43 @@ TEST(RequestReaderTest, KeepsLittleOfEachLongText) {
     EXPECT_LE(reader.space().size(), 2048U);
 }
 
+// Reads the text in pieces of this size.
+server::HeaderLines lines_of(std::string_view text, std::size_t piece) {
+    server::HeaderLines lines;
+    for (std::size_t size = piece; size < text.size(); size += piece) {
+        lines.read(text.substr(0, size));
+    }
+    lines.read(text);
+    return lines;
+}
+
+// The client decides in which pieces a header arrives.
+TEST(HeaderLines, AreReadOnceInWhateverPiecesTheyArrive) {
+    std::string header = "GET / HTTP/1.1\r\n";
+    while (header.size() < 16'000) header += "a: b\r\n";
+    header += "\r\n";
+    for (const std::size_t piece : {1UL, 2UL, 3UL, 100UL, header.size()}) {
+        const auto lines = lines_of(header, piece);
+        EXPECT_EQ(lines.size(), header.size());
+        EXPECT_EQ(lines.ambiguity(), "");
+        EXPECT_EQ(lines.looked_at(), header.size());
+    }
+    EXPECT_EQ(lines_of(header + "the body", 7).size(), header.size());
+    header.pop_back();
+    EXPECT_EQ(lines_of(header, 1).size(), 0U);
+}
+
+TEST(HeaderLines, AreRefusedIfAmbiguousInWhateverPiecesTheyArrive) {
+    const std::string first = "GET / HTTP/1.1\r\n";
+    for (const std::string& header :
+         {first + "a: b\n\r\n", first + "a: b\r\r\n\r\n", first + "a: \rb\r\n\r\n",
+          first + " a: b\r\n\r\n", first + "a: b\r\n\tc\r\n\r\n", first + "a: b\r\n\n",
+          std::string{"GET / HTTP/1.1\n\r\n"}, first + "\r\r\n"}) {
+        for (std::size_t piece = 1; piece <= header.size(); ++piece) {
+            EXPECT_NE(lines_of(header, piece).ambiguity(), "") << header << " by " << piece;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -22,32 +22,6 @@ Problem bad_framing(std::string_view detail) {
     return {.status = 400, .code = "bad_request", .detail = std::string{detail}};
 }
 
-// The received lines of a header. The last line may be incomplete.
-struct HeaderLines {
-    std::size_t size = 0;  // including the empty line at the end; 0: incomplete
-    // Why two HTTP implementations could read the header differently; empty if they could not.
-    std::string_view ambiguity{};
-};
-
-HeaderLines lines_of(std::string_view received) {
-    for (std::size_t begin = 0; begin < received.size();) {
-        const std::size_t end = received.find('\n', begin);
-        const bool ended = end != std::string_view::npos;
-        const std::string_view line = received.substr(begin, ended ? end - begin : end);
-        if (begin > 0 && (line.starts_with(' ') || line.starts_with('\t'))) {
-            return {.ambiguity = "a field of the header is folded over several lines"};
-        }
-        const std::size_t before_cr = std::min(line.find('\r'), line.size());
-        if (before_cr + 1 < line.size() || (ended && before_cr == line.size())) {
-            return {.ambiguity = "a line of the header does not end in CR LF"};
-        }
-        if (!ended) break;
-        if (begin > 0 && before_cr == 0) return {.size = end + 1};
-        begin = end + 1;
-    }
-    return {};
-}
-
 }  // namespace
 
 // Beast parses the bytes. This class keeps the fields and refuses requests that are ambiguous.
@@ -232,6 +206,7 @@ RequestReader::State RequestReader::next() {
     }
     std::destroy_at(parser_.get());
     std::construct_at(parser_.get(), request_, options_);
+    header_lines_ = {};
     header_checked_ = false;
     state_ = State::idle;
     return advance();
@@ -243,12 +218,9 @@ RequestReader::State RequestReader::refuse(Problem problem) {
 }
 
 std::optional<RequestReader::State> RequestReader::check_header() {
-    const HeaderLines lines = lines_of({buffer_.data(), filled_});
-    if (!lines.ambiguity.empty()) return refuse(bad_framing(lines.ambiguity));
-    if (lines.size > 0) {
-        header_size_ = lines.size;
-        return std::nullopt;
-    }
+    header_lines_.read({buffer_.data(), filled_});
+    if (!header_lines_.ambiguity().empty()) return refuse(bad_framing(header_lines_.ambiguity()));
+    if (header_lines_.size() > 0) return std::nullopt;
     if (filled_ >= options_.header_bytes) {
         return refuse({.status = 431,
                        .code = "header_too_large",
@@ -264,7 +236,7 @@ RequestReader::State RequestReader::advance() {
         if (const auto state = check_header()) return *state;
         header_checked_ = true;
         // Parse the header alone: the bytes after it must not change its meaning.
-        if (const auto state = parse(header_size_)) return *state;
+        if (const auto state = parse(header_lines_.size())) return *state;
         if (!parser_->is_header_done())
             return refuse(bad_framing("not valid HTTP: bad start line"));
     }

@@ -10,6 +10,7 @@
 #include "server/http/message.hpp"
 #include "server/http/problem.hpp"
 #include "server/options.hpp"
+#include "server/transport/header_lines.hpp"
 
 namespace leasehold::server {
 
@@ -70,8 +71,8 @@ private:
     State state_ = State::idle;
     std::string buffer_;      // bytes that are not parsed yet, then free space
     std::size_t filled_ = 0;  // bytes of buffer_ that were received
+    HeaderLines header_lines_;
     bool header_checked_ = false;
-    std::size_t header_size_ = 0;  // valid if header_checked_
     HttpRequest request_;
     std::optional<Problem> problem_;
     std::unique_ptr<Parser> parser_;
