@@ -9,6 +9,7 @@
 
 #include "server/certificates.hpp"
 #include "server/event_client.hpp"
+#include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
 #include "server/transport/tls.hpp"
 #include "support/process.hpp"
@@ -132,6 +133,58 @@ TEST_F(ClientCertificates, ThatTheirAuthorityHasRevokedAreRefusedAfterAReload) {
     EXPECT_EQ(status(&revoked), 0U);
     EXPECT_EQ(status(&good), 200U);
     EXPECT_EQ(status(nullptr, shows("secret")), 200U);
+}
+
+// The lists of revoked certificates are read again while the client waits.
+class AWaitWithACertificate : public OnAnyStore {
+protected:
+    [[nodiscard]] std::shared_ptr<const TlsIdentity> trusting(const std::string& authorities) {
+        return std::make_shared<const TlsIdentity>(certificate_.file, certificate_.key,
+                                                   authorities);
+    }
+    [[nodiscard]] Client waits(const Certificate& own, std::size_t waiters) {
+        Client client = server_.connect();
+        EXPECT_TRUE(client.secure(certificate_.file, 0, nullptr, &own));
+        client.send(message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"till"})"));
+        EXPECT_TRUE(server_.waits_for(waiters));
+        return client;
+    }
+
+    TemporaryFolder folder_;
+    Certificate certificate_{folder_.path(), "server", "DNS:localhost"};
+    Certificate authority_ = Certificate::authority(folder_.path(), "authority");
+    RunningServer server_{
+        store(),
+        {.tokens = tokens({certified("till", "CN=till-1"), token("stays", {Role::use}, "stays")}),
+         .identity = trusting(authority_.file)}};
+};
+LEASEHOLD_ON_ANY_STORE(AWaitWithACertificate);
+
+TEST_P(AWaitWithACertificate, EndsWithoutALeaseWhenItMayHaveBeenRevoked) {
+    const LockKey order{"Order", "1"};
+    const auto held = server_.locks().try_lock(order, {.owner = "holder"});
+    Client client = waits({folder_.path(), "till-1", "", authority_}, 1);
+    server_.use(trusting(authority_.file));
+    const Answer answer = client.receive();
+    EXPECT_EQ(answer.status, 503U);
+    EXPECT_EQ(answer.json().at("effect"), "none");
+    EXPECT_TRUE(client.closed());
+    ASSERT_TRUE(server_.locks().release(order, held->lock_id));
+    EXPECT_TRUE(server_.waits_for(0));
+    EXPECT_TRUE(server_.locks().holders(order).empty());
+}
+
+TEST_P(AWaitWithACertificate, GoesOnBesideItIfItsClientHasAToken) {
+    const LockKey order{"Order", "1"};
+    const auto held = server_.locks().try_lock(order, {.owner = "holder"});
+    Client client = server_.connect();
+    ASSERT_TRUE(client.secure(certificate_.file));
+    client.send(message("POST", "/v1/locks/Order/1", R"({"wait_ms":60000,"owner":"stays"})",
+                        shows("stays")));
+    ASSERT_TRUE(server_.waits_for(1));
+    server_.use(trusting(authority_.file));
+    ASSERT_TRUE(server_.locks().release(order, held->lock_id));
+    EXPECT_EQ(client.receive().status, 201U);
 }
 
 TEST_F(ClientCertificates, OfAnAuthorityThatWasRevokedAreRefused) {

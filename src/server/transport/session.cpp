@@ -131,12 +131,23 @@ void Session::identified(std::shared_ptr<void> place) {
 
 void Session::stop_if_certified() {
     if (!certificate_) return;
+    must_reconnect_ = true;
     if (streaming_) return cut();
     stop();
+    if (watch_) end(*watch_);
+}
+
+void Session::end(Watch& watch) {
+    if (!std::exchange(watch.over, true)) watch.gone();
 }
 
 void Session::watch(std::function<void()> gone) {
     watch_ = std::make_shared<Watch>(std::move(gone));
+    if (must_reconnect_) {
+        // The caller is not waiting yet.
+        asio::post(worker_.context(), [watch = watch_] { end(*watch); });
+        return;
+    }
     wait_for_bytes(watch_);
 }
 
@@ -144,8 +155,7 @@ void Session::wait_for_bytes(const std::shared_ptr<Watch>& watch) {
     socket_.async_wait(Socket::wait_read, [this, watch](error_code) {
         if (watch->over) return;
         if (!still_there()) {
-            watch->over = true;
-            watch->gone();
+            end(*watch);
         } else {
             wait_for_bytes(watch);
         }
@@ -258,7 +268,7 @@ Task<void> Session::run() {
         if (!sent) sent = co_await send_rest();
         if (!sent && reply.if_unsent) reply.if_unsent();
         reader_.request().answer_share.give_back();
-        streaming_ = sent && reply.stream;
+        streaming_ = sent && reply.stream && !must_reconnect_;
         if (streaming_) co_await send_stream(std::move(reply.stream));
         // The client may already have sent more. Closing now would reset the connection before the
         // client has read the answer.

@@ -52,8 +52,8 @@ public:
     void evict();
     // Since when the client of an idle connection has been silent.
     [[nodiscard]] Clock::time_point idle_since() const noexcept { return idle_since_; }
-    // Ends a connection whose client was authenticated by its certificate: it shows the certificate
-    // again on its next connection.
+    // Ends a connection whose client was authenticated by its certificate, with its stream or its
+    // wait for a key: it shows the certificate again on its next connection.
     void stop_if_certified();
     // Sends as much as fits into the socket's buffer. True if that was everything.
     bool send_at_once();
@@ -80,6 +80,8 @@ private:
     // Reads bytes that have arrived, for the next request. False if the client is gone.
     [[nodiscard]] bool still_there();
     void wait_for_bytes(const std::shared_ptr<Watch>& watch);
+    // Tells that the client is gone, or must connect anew.
+    static void end(Watch& watch);
 
     void enter(Phase phase, std::chrono::milliseconds limit);
     // Ends the operation under way: its time is over.
@@ -141,6 +143,7 @@ private:
     bool expired_ = false;
     bool makes_room_ = false;       // it expired because others need its room
     bool last_ = false;             // the connection is closed after the current reply
+    bool must_reconnect_ = false;   // see stop_if_certified()
     bool streaming_ = false;        // the body of the current reply is a stream
     bool lingering_ = false;        // linger() before closing: the client may still send
     Clock::time_point asked_at_{};  // when the current request was complete

@@ -25,7 +25,8 @@ constexpr auto ahead_of_all = Clock::time_point::min();
 
 constexpr auto stopping = "the server is stopping; nothing was granted";
 constexpr auto client_gone =
-    "the client closed the connection, or sent too much, while it waited; nothing was granted";
+    "the client closed the connection, sent too much, or must connect anew with its certificate; "
+    "nothing was granted";
 
 constexpr auto token_changed = "the token was changed while its client waited; nothing was granted";
 
@@ -402,6 +403,7 @@ void WaitingRoom::tried(const WaiterPtr& waiter, Outcome outcome) {
             outcome = not_sent(client_gone);
         }
     }
+    if (!final && waiter->gone) outcome = not_sent(client_gone);
     if (!final && closed_) outcome = not_sent(stopping);
     line.trying = nullptr;
     const bool patient = !closed_ && !waiter->gone && Clock::now() < waiter->until;
