@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -96,9 +97,15 @@ void KeyWatcher::run() {
             gathering_ = false;
             continue;
         }
-        std::vector<LockKey> keys{keys_.begin(), keys_.end()};
+        std::vector<LockKey> keys;
+        try {
+            keys.assign(keys_.begin(), keys_.end());
+            wait_ = std::stop_source{};
+        } catch (const std::bad_alloc&) {
+            changed_.wait_for(lock, *retry.next_pause(), [&] { return closed_; });
+            continue;
+        }
         beginning_ = !std::ranges::includes(watched, keys);
-        wait_ = std::stop_source{};
         const std::stop_token stop = wait_.get_token();
         lock.unlock();
         const bool succeeded = watch_once(keys, stop);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <new>
 #include <sstream>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "command/serving.hpp"
 #include "core/out_of_memory.hpp"
 #include "hostile/hostile.hpp"
+#include "server/access/tokens.hpp"
 
 namespace leasehold::hostile {
 namespace {
@@ -25,13 +27,14 @@ protected:
     }
 
     // From now on the server gets this much memory more, and no more.
-    void limit_memory(std::size_t more) {
-        std::ifstream statm{"/proc/" + std::to_string(server_.pid()) + "/statm"};
+    void limit_memory(std::size_t more) { limit_memory(server_, more); }
+    static void limit_memory(const command::Serving& server, std::size_t more) {
+        std::ifstream statm{"/proc/" + std::to_string(server.pid()) + "/statm"};
         std::size_t pages = 0;
         statm >> pages;
         const rlim_t bytes = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
         const rlimit limit{.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
-        ASSERT_EQ(::prlimit(server_.pid(), RLIMIT_AS, &limit, nullptr), 0);
+        ASSERT_EQ(::prlimit(server.pid(), RLIMIT_AS, &limit, nullptr), 0);
     }
 
     // Sends requests whose bodies need more memory than there is. Returns how many were answered
@@ -62,12 +65,12 @@ protected:
         return faults;
     }
 
-    [[nodiscard]] static std::string large_batch() {
+    [[nodiscard]] static std::string large_batch(const std::string& owner = "attacker") {
         std::vector<std::string> requests;
         for (int i = 0; i < 500; ++i) {
             requests.push_back(R"({"op":"try","type":"Large","id":")" + std::to_string(i) +
-                               R"(","owner":"attacker","note":")" + padded("", Limits::note_bytes) +
-                               R"("})");
+                               R"(","owner":")" + owner + R"(","note":")" +
+                               padded("", Limits::note_bytes) + R"("})");
         }
         return batch_of(requests);
     }
@@ -101,6 +104,38 @@ TEST_P(OutOfMemory, AtTheEndLosesNothing) {
     for (int round = 0; round < 4; ++round) faults += use_up_memory();
     EXPECT_GT(faults, 0U) << "the memory was enough, so nothing was proved";
     EXPECT_EQ(server_.stop(), 0) << server_.output();
+}
+
+// Who shows a token is refused for lack of memory as others are, and the audit goes on.
+TEST_P(OutOfMemory, IsNeverTakenForAnotherError) {
+    const testing::TemporaryFolder folder;
+    const std::string file = folder.path() / "tokens";
+    std::ofstream{file}
+        << "[[token]]\nname = \"shop\"\nowner = \"shop\"\nroles = [\"use\"]\nsha256 = \""
+        << server::hex_of(server::digest_of("secret-of-shop")) << "\"\n";
+    command::Serving server{
+        url(), {"--threads", "2", "--tokens", file, "--audit", (folder.path() / "audit").string()}};
+    const std::string batch =
+        testing::message("POST", "/v1/batch", large_batch("shop"), shows("shop"));
+    const std::string release =
+        testing::message("DELETE", "/v1/owners/shop/locks", {}, shows("shop"));
+    const std::string guess = testing::message("GET", "/v1/locks", {}, shows("nobody"));
+    limit_memory(server, 4 << 20U);
+    std::map<unsigned, std::size_t> answers;
+    for (int round = 0; round < 4; ++round) {
+        std::vector<Client> all;
+        for (int i = 0; i < 36; ++i) {
+            all.push_back(server.connect());
+            all.back().expect_another_protocol();
+            all.back().send(i % 3 == 0 ? batch : i % 3 == 1 ? release : guess);
+        }
+        for (Client& client : all) ++answers[client.receive().status];
+    }
+    EXPECT_GT(answers[503], 0U) << "the memory was enough, so nothing was proved";
+    for (const auto& [status, times] : answers) {
+        EXPECT_TRUE(status == 0 || status == 200 || status == 401 || status == 503) << status;
+    }
+    EXPECT_EQ(server.stop(), 0) << server.output();
 }
 
 // There is nothing left but what the server keeps for this moment.

@@ -7,8 +7,10 @@
 
 #include <leasehold/errors.hpp>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -470,6 +472,34 @@ TEST_F(AuditTest, IsAPrivateRegularFileThatIsOnlyAppendedTo) {
                                    std::string{"/no/where"}}) {
         EXPECT_THROW((server::Audit{bad, metrics_}), BadRequest) << bad;
     }
+}
+
+// As on a full disk: the first line is cut short, and of the second nothing can be written.
+TEST_F(AuditTest, BeginsANewLineBehindOneThatWasCutShort) {
+    finish();
+    ::signal(SIGXFSZ, SIG_IGN);
+    audit_ = std::make_unique<server::Audit>(path_, metrics_);
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    rlimit full = before;
+    full.rlim_cur = std::filesystem::file_size(path_) + 20;
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    for (std::uint64_t lost = 1; lost <= 2; ++lost) {
+        audit_->record({.action = "tokens", .outcome = "done"});
+        EXPECT_TRUE(eventually([&] { return audit_->lines_lost() == lost; }));
+    }
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    audit_->record({.action = "stop", .outcome = "done"});
+    finish();
+    std::vector<std::string> last;
+    std::ifstream file{path_};
+    for (std::string line; std::getline(file, line);) last.push_back(line);
+    ASSERT_GE(last.size(), 3U);
+    const auto parsed = [&](std::size_t behind) {
+        return json::parse(last[last.size() - behind]).as_object();
+    };
+    EXPECT_EQ(text(parsed(2), "action"), "stop");
+    EXPECT_EQ(parsed(1).at("lost"), 2);
 }
 
 TEST_F(AuditTest, GoesOnInANewFileAfterTheOldOneWasRenamed) {

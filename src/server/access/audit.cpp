@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
+#include "core/out_of_memory.hpp"
 #include "core/secret_file.hpp"
 #include "core/text.hpp"
 #include "server/monitoring/observer.hpp"
@@ -88,8 +90,10 @@ Audit::~Audit() {
     thread_.request_stop();
     thread_.join();
     std::unique_lock lock{mutex_};
-    tell_counts(Clock::time_point::max());
-    write_pending(lock);
+    do_for_certain([&] {
+        tell_counts(Clock::time_point::max());
+        write_pending(lock);
+    });
     ::close(file_);
 }
 
@@ -149,13 +153,13 @@ std::size_t Audit::most_pending_for(const AuditEvent& event) const {
 }
 
 void Audit::add_line(const AuditEvent& event) {
-    const std::string text = harmless_json(wire::print(object_of(event)));
+    const std::string text = harmless_json(wire::print(object_of(event))) + '\n';
     if (pending_.size() + text.size() > most_pending_for(event)) {
         ++lost_;
         ++lost_untold_;
         return;
     }
-    pending_.append(text).append(1, '\n');
+    pending_ += text;
     changed_.notify_all();
 }
 
@@ -165,11 +169,11 @@ void Audit::tell_counts(Clock::time_point now) {
             ++at;
             continue;
         }
-        AuditEvent event = std::move(at->second.first);
+        AuditEvent event = at->second.first;
         event.request_id.clear();
         event.facts = {{"left_out", at->second.count}};
-        at = left_out_.erase(at);
         add_line(event);
+        at = left_out_.erase(at);
     }
 }
 
@@ -185,57 +189,67 @@ void Audit::run(const std::stop_token& stop) {
                               })->second.told_at;
             changed_.wait_until(lock, stop, next, has_work);
         }
-        tell_counts(Clock::now());
-        write_pending(lock);
+        try {
+            tell_counts(Clock::now());
+            write_pending(lock);
+        } catch (const std::bad_alloc&) {
+            changed_.wait_for(lock, stop, retries::no_memory.longest_pause, [] { return false; });
+        }
     }
 }
 
+// Without memory nothing has changed.
 void Audit::write_pending(std::unique_lock<std::mutex>& lock) {
     if (pending_.empty()) return;
-    std::string text = std::exchange(pending_, {});
-    const std::uint64_t lines = lines_in(text);
-    if (line_torn_) text.insert(0, 1, '\n');
-    if (lost_untold_ > 0) {
-        const std::uint64_t lost = lost_untold_;
-        text.append(wire::print(json::object{{"time", wire::to_json(now_by_the_wall())},
-                                             {"action", "audit"},
-                                             {"outcome", "failed"},
-                                             {"lost", lost}}))
-            .append(1, '\n');
-    }
     const std::uint64_t told = lost_untold_;
+    std::string about_lost;
+    if (told > 0) {
+        about_lost = wire::print(json::object{{"time", wire::to_json(now_by_the_wall())},
+                                              {"action", "audit"},
+                                              {"outcome", "failed"},
+                                              {"lost", told}});
+        about_lost += '\n';
+    }
+    const std::string text = std::exchange(pending_, {});
+    const std::uint64_t lines = lines_in(text);
+    const std::array<std::string_view, 3> parts{line_torn_ ? "\n" : "", text, about_lost};
+    std::array<std::string_view, 3> rest = parts;
     const int file = file_;
     writing_ = true;
     lock.unlock();
-    std::string_view rest = text;
     int error = 0;
-    while (!rest.empty() && error == 0) {
-        const ssize_t got = ::write(file, rest.data(), rest.size());
-        if (got >= 0)
-            rest.remove_prefix(static_cast<std::size_t>(got));
-        else if (errno != EINTR)
-            error = errno;
+    for (std::string_view& part : rest) {
+        while (!part.empty() && error == 0) {
+            const ssize_t got = ::write(file, part.data(), part.size());
+            if (got >= 0)
+                part.remove_prefix(static_cast<std::size_t>(got));
+            else if (errno != EINTR)
+                error = errno;
+        }
     }
     lock.lock();
     writing_ = false;
     changed_.notify_all();
-    line_torn_ =
-        !rest.empty() && rest.size() < text.size() && text[text.size() - rest.size() - 1] != '\n';
-    if (error == 0) {
-        written_ += lines;
-        lost_untold_ -= told;
-        fails_ = false;
-        return;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string_view written = parts[i].substr(0, parts[i].size() - rest[i].size());
+        if (!written.empty()) line_torn_ = written.back() != '\n';
     }
-    const std::uint64_t lost = std::min(lines, lines_in(rest));
+    const std::uint64_t lost = lines_in(rest[1]);
     written_ += lines - lost;
     lost_ += lost;
     lost_untold_ += lost;
-    if (std::exchange(fails_, true)) return;
-    lock.unlock();
+    if (error == 0) lost_untold_ -= told;
+    if (!std::exchange(fails_, error != 0) && error != 0) {
+        lock.unlock();
+        tell_failure(error);
+        lock.lock();
+    }
+}
+
+void Audit::tell_failure(int error) noexcept try {
     observer_.failed("the audit file '" + path_ +
                      "' cannot be written: " + std::generic_category().message(error));
-    lock.lock();
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the metric counts the lost lines
 }
 
 void Audit::reopen() {

@@ -99,6 +99,7 @@ private:
     };
 
     void run(const std::stop_token& stop);
+    void tell_failure(int error) noexcept;
     // The most pending bytes with which the event still finds room.
     [[nodiscard]] std::size_t most_pending_for(const AuditEvent& event) const;
     // Under mutex_:

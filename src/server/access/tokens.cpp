@@ -6,7 +6,7 @@
 #include <leasehold/limits.hpp>
 
 #include <algorithm>
-#include <stdexcept>
+#include <new>
 #include <utility>
 
 #include "server/access/jwt.hpp"
@@ -15,10 +15,14 @@
 namespace leasehold::server {
 
 Digest digest_of(std::string_view token) {
-    static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    // SHA-256 fails for lack of memory only.
+    static const EVP_MD* const sha256 = [] {
+        const EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+        return found != nullptr ? found : throw std::bad_alloc{};
+    }();
     Digest digest{};
     if (EVP_Digest(token.data(), token.size(), digest.data(), nullptr, sha256, nullptr) != 1) {
-        throw std::runtime_error{"SHA-256 cannot be computed"};
+        throw std::bad_alloc{};
     }
     return digest;
 }

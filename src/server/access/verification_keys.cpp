@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "core/secret_file.hpp"
@@ -262,13 +263,16 @@ bool VerificationKey::verifies(std::string_view message, std::string_view signat
         signature = asn1;
     }
     const DigestContext context{EVP_MD_CTX_new()};
+    if (!context) throw std::bad_alloc{};
     // Ed25519 hashes by itself.
     const EVP_MD* const hash = algorithm_ == eddsa ? nullptr : EVP_sha256();
     const bool verified =
-        context && EVP_DigestVerifyInit(context.get(), nullptr, hash, nullptr, key_.get()) == 1 &&
+        EVP_DigestVerifyInit(context.get(), nullptr, hash, nullptr, key_.get()) == 1 &&
         EVP_DigestVerify(context.get(), bytes_of(signature), signature.size(), bytes_of(message),
                          message.size()) == 1;
+    const bool lacks_memory = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
     ERR_clear_error();
+    if (!verified && lacks_memory) throw std::bad_alloc{};
     return verified;
 }
 
