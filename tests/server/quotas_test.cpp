@@ -276,6 +276,24 @@ TEST(Quotas, CountAHundredThousandOwnersAndLimitOthersByTheirTokenOnly) {
     EXPECT_EQ(most_leases("shop/one-more"), 8U);
 }
 
+// Every bearer of a JWT is a token of its own, and there may be millions of them.
+TEST(Quotas, ForgetTokensThatUseNothing) {
+    const server::ServerOptions options;
+    Quotas quotas{options};
+    const auto staying = quotas.enter(shop, Quota::waiters, "shop/alice");
+    auto reservation = quotas.reserve(other, try_for("1", "other"));
+    constexpr int bearers = 50'000;
+    for (int i = 0; i < bearers; ++i) {
+        server::Token bearer = shop;
+        bearer.id = "jwt:" + std::to_string(i);
+        (void)quotas.enter(bearer, Quota::waiters, "shop/alice");
+    }
+    EXPECT_LE(quotas.tokens(), 20'000U);
+    reservation->settle(granted("1", 1h, "other"));
+    EXPECT_EQ(used(quotas, Quota::waiters), 1U);
+    EXPECT_EQ(used(quotas, Quota::leases, other), 1U);
+}
+
 TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
     const auto options = limited(Quota::leases, 1);
     Quotas quotas{options};

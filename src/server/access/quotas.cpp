@@ -26,6 +26,8 @@ using std::chrono::steady_clock;
 
 // How many owners are counted. Further ones are limited only by the quotas of their token.
 constexpr std::size_t most_owners = 100'000;
+// More tokens than this are looked through for some that use nothing: every bearer of a JWT is one.
+constexpr std::size_t usual_tokens = 10'000;
 // Bounds the cost of looking for owners that use nothing.
 constexpr std::chrono::seconds between_owner_sweeps{1};
 // How long a lease without an expiry counts after it was last renewed.
@@ -121,6 +123,7 @@ public:
     };
 
     Pair pair_of(const Token& token, std::string_view owner, Moment now) {
+        if (tokens_.size() >= most_tokens_) forget_idle_tokens(now);
         Account& account = tokens_[id_of(token)];
         account.limits = limits_of(token);
         drain(account, now);
@@ -217,6 +220,8 @@ public:
         return use;
     }
 
+    [[nodiscard]] std::size_t tokens() const noexcept { return tokens_.size(); }
+
     QuotaLevels levels(Moment now) {
         forget_expired(now);
         QuotaLevels levels;
@@ -236,6 +241,7 @@ public:
     std::mutex mutex;  // guards everything here
 
 private:
+    using ByName = std::unordered_map<std::string, Account, KeyedTextHash>;
     struct Live {
         Pair pair;
         std::multimap<Moment, LeaseName>::iterator expiry;
@@ -314,11 +320,22 @@ private:
         return limit == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share));
     }
 
+    // The next time only if there are twice as many as were left.
+    void forget_idle_tokens(Moment now) {
+        forget_idle(tokens_, now);
+        most_tokens_ = std::max(usual_tokens, 2 * tokens_.size());
+    }
+
     void forget_idle_owners(Moment now) {
         if (now < next_owner_sweep_) return;
         next_owner_sweep_ = now + between_owner_sweeps;
-        for (auto& [name, account] : owners_) drain(account, now);
-        std::erase_if(owners_, [](const auto& one) {
+        forget_idle(owners_, now);
+    }
+
+    // What counts for an account keeps it: nothing refers to one that uses nothing.
+    static void forget_idle(ByName& accounts, Moment now) {
+        for (auto& [name, account] : accounts) drain(account, now);
+        std::erase_if(accounts, [](const auto& one) {
             bool idle = true;
             one.second.used.for_each([&](Quota, double used) { idle = idle && used < 1; });
             return idle;
@@ -396,9 +413,10 @@ private:
     }
 
     const ServerOptions& options_;
-    std::unordered_map<std::string, Account, KeyedTextHash> tokens_;
+    ByName tokens_;
     // By the id of the token and the owner.
-    std::unordered_map<std::string, Account, KeyedTextHash> owners_;
+    ByName owners_;
+    std::size_t most_tokens_ = usual_tokens;
     Moment next_owner_sweep_{};
     LiveLeases live_;
     // The names of the leases in live_. A lease that becomes exclusive gets another fence, and
@@ -547,6 +565,11 @@ void Quotas::answered(const Answered& answered) {
 EnumArray<Quota, QuotaUse> Quotas::use_of(const Token& token, Moment now) {
     const std::lock_guard lock{accounts_->mutex};
     return accounts_->use_of(token, now);
+}
+
+std::size_t Quotas::tokens() const {
+    const std::lock_guard lock{accounts_->mutex};
+    return accounts_->tokens();
 }
 
 QuotaLevels Quotas::levels(Moment now) {

@@ -85,6 +85,8 @@ public:
     // What the token uses now.
     [[nodiscard]] EnumArray<Quota, QuotaUse> use_of(const Token& token,
                                                     Moment now = std::chrono::steady_clock::now());
+    // How many tokens are counted. One that uses nothing may be forgotten.
+    [[nodiscard]] std::size_t tokens() const;
     [[nodiscard]] QuotaLevels levels(Moment now = std::chrono::steady_clock::now());
 
 private:
