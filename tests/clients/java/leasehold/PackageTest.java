@@ -101,6 +101,23 @@ final class PackageTest implements Tests.Suite {
     }
 
     @Test
+    void aProgramUsesTheJarAsAModule() throws Exception {
+        Path program = folder.resolve("Program.java");
+        Files.writeString(program, String.join("\n",
+                "import leasehold.*;",
+                "class Program {",
+                "    public static void main(String[] args) {",
+                "        LeaseholdClient client = LeaseholdClient.builder(\"http://127.0.0.1:1\")",
+                "                .patience(java.time.Duration.ZERO).build();",
+                "        try { client.holders(\"Order/1\"); }",
+                "        catch (FaultException fault) { System.out.print(fault.effect() + \" \" + Held.class.getModule()); }",
+                "    }",
+                "}"));
+        equal("NONE module leasehold", run("java", "-XX:TieredStopAtLevel=1", "--module-path", jar.toString(),
+                "--add-modules", "leasehold", program.toString()));
+    }
+
+    @Test
     void theLicenceIsThatOfLeasehold() throws Exception {
         equal(Host.read("LICENSE"), Host.read("clients/java/LICENSE"));
     }
