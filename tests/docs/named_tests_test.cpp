@@ -1,6 +1,7 @@
-// The guides name a test beside each promise: the test exists.
+// The guides name a test beside each promise, and the files that a change touches: they exist.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -58,6 +59,44 @@ TEST(NamedTests, OfTheGuidesExist) {
                                << guide << " names " << suite << '.' << name;
                        });
         EXPECT_GT(found, 0U) << guide;
+    }
+}
+
+// The path of every file below the folders that have sources, and of the files beside them.
+std::set<std::string> files_that_exist() {
+    std::set<std::string> paths;
+    for (const auto& beside : fs::directory_iterator{source_folder}) {
+        const std::string name = beside.path().filename();
+        if (beside.is_regular_file()) paths.insert(name);
+        if (!beside.is_directory() || name == "build" || name == ".git") continue;
+        for (const auto& entry : fs::recursive_directory_iterator{beside.path()}) {
+            paths.insert(fs::relative(entry.path(), source_folder));
+        }
+    }
+    return paths;
+}
+
+// Names such as `texts.js` and `waiting/waiting_room.cpp` are the ends of paths.
+TEST(NamedFiles, OfTheContributorsGuidesExist) {
+    const std::set<std::string> paths = files_that_exist();
+    const auto exists = [&](const std::string& name) {
+        return paths.contains(name) || std::ranges::any_of(paths, [&](const std::string& path) {
+                   return path.ends_with('/' + name);
+               });
+    };
+    const std::regex named{
+        R"(`([\w./-]*[\w-]+(\.(?:hpp|cpp|java|js|ts|css|py|json|md|toml|yml|in)|/))`)"};
+    for (const char* const guide :
+         {"CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "src/core/README.md",
+          "src/server/README.md", "src/cli/README.md"}) {
+        std::size_t found = 0;
+        for_each_match(text_of(source_folder / guide), named,
+                       [&](std::string name, const std::string& end) {
+                           ++found;
+                           if (end == "/") name.pop_back();
+                           EXPECT_TRUE(exists(name)) << guide << " names " << name;
+                       });
+        EXPECT_GT(found, 3U) << guide;
     }
 }
 
