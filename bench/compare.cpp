@@ -48,10 +48,12 @@ const std::vector<Group>& groups() {
         {"server-memory", run_server_memory},
         {"crowd", run_crowd},
         {"hostile", run_hostile},
+        {"million", run_million},
 #else
         {"server-memory", {}},
         {"crowd", {}},
         {"hostile", {}},
+        {"million", {}},
 #endif
 #if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_SQLITE)
         {"server-sqlite", run_server_sqlite},
@@ -73,18 +75,19 @@ const std::vector<Group>& groups() {
 
 constexpr const char* usage =
     R"(usage: leasehold_compare [--json] [--seconds S] [--rounds R] [--patience S]
-                         [--leases N] [--crowd N] [--attack S] [--keep FILE] [group ...]
+                         [--leases N] [--crowd N] [--attack S] [--hold S] [--keep FILE] [group ...]
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
 Groups: memory sqlite postgres mysql mariadb server-memory server-sqlite server-postgres
-crowd hostile protect waiting holding growth; without any, all of them.
+crowd hostile million protect waiting holding growth; without any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)
   --patience S  how long each round waits for others to leave the processors alone (10)
-  --leases N    how many leases the growth rows hold (1000000)
+  --leases N    how many leases the growth and million rows hold (1000000)
   --crowd N     how many connections the crowd rows have (10000)
   --attack S    how long the servers of the hostile rows are attacked (60)
+  --hold S      how long the million rows hold their leases, on each store (600)
   --json        one JSON object a line instead of the table
   --keep FILE   also appends the rows to FILE, as JSON
   --help        this text
@@ -151,6 +154,8 @@ Arguments parse(std::span<char*> words) {
             settings.crowd = positive<std::size_t>(word, value());
         } else if (word == "--attack") {
             settings.attack = std::chrono::duration<double>{positive<double>(word, value())};
+        } else if (word == "--hold") {
+            settings.hold = std::chrono::duration<double>{positive<double>(word, value())};
         } else if (word == "--keep") {
             arguments.kept = value();
         } else if (word.starts_with('-')) {

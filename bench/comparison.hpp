@@ -15,9 +15,10 @@ struct Settings {
     Seconds round{1};  // how long a side runs in each round
     std::size_t rounds = 5;
     Seconds patience{10};                 // how long each round waits for a quiet machine
-    std::size_t many_leases = 1'000'000;  // how many are held in the growth rows
+    std::size_t many_leases = 1'000'000;  // how many are held in the growth and million rows
     std::size_t crowd = 10'000;           // how many are connected in the crowd rows
     Seconds attack{60};                   // how long the hostile rows are attacked
+    Seconds hold{600};                    // how long the million rows hold their leases
 };
 
 struct Goal {

@@ -21,5 +21,6 @@ void run_protect(const Settings& settings, Report& report);
 void run_waiting(const Settings& settings, Report& report);
 void run_holding(const Settings& settings, Report& report);
 void run_growth(const Settings& settings, Report& report);
+void run_million(const Settings& settings, Report& report);
 
 }  // namespace leasehold::bench

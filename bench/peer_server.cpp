@@ -1,15 +1,13 @@
 #include "peer_server.hpp"
 
-#include <unistd.h>
-
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 
 #include "connection.hpp"
+#include "processes.hpp"
 
 namespace leasehold::bench {
 namespace {
@@ -56,25 +54,11 @@ PeerServer::PeerServer(const CommandLine& command_line)
 }
 
 std::chrono::duration<double> PeerServer::processor_time() const {
-    const std::string stat = content_of("/proc/" + std::to_string(process_.pid()) + "/stat");
-    // Behind the name, which may have spaces: state is the third field, utime and stime are the
-    // 14th and the 15th.
-    std::istringstream fields{stat.substr(stat.rfind(')') + 1)};
-    std::string skipped;
-    for (int field = 3; field < 14; ++field) fields >> skipped;
-    double user = 0;
-    double system = 0;
-    fields >> user >> system;
-    return std::chrono::duration<double>{(user + system) /
-                                         static_cast<double>(::sysconf(_SC_CLK_TCK))};
+    return std::chrono::duration<double>{processor_time_of(process_.pid())};
 }
 
 std::size_t PeerServer::resident_bytes() const {
-    std::istringstream fields{content_of("/proc/" + std::to_string(process_.pid()) + "/statm")};
-    std::size_t all = 0;
-    std::size_t resident = 0;
-    fields >> all >> resident;
-    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return resident_bytes_of(process_.pid());
 }
 
 PeerServer start_leasehold(std::string store, const std::vector<std::string>& options) {

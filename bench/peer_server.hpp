@@ -25,6 +25,7 @@ public:
     // What its process has used since it was started.
     [[nodiscard]] std::chrono::duration<double> processor_time() const;
     [[nodiscard]] std::size_t resident_bytes() const;
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_.path(); }
 
 private:
     testing::TemporaryFolder folder_;

@@ -23,19 +23,6 @@ namespace leasehold::bench {
 namespace {
 
 #if defined(LEASEHOLD_WITH_POSTGRES)
-// Of a process, in seconds.
-double processor_time_of(const std::string& process) {
-    std::ifstream file{"/proc/" + process + "/stat"};
-    std::string stat;
-    std::getline(file, stat);
-    std::istringstream fields{stat.substr(stat.rfind(')') + 1)};
-    std::string skipped;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
 void on_postgres(const std::function<void(const RunningStore&)>& run) {
     testing::PrivatePostgres server{postgres_options()};
     PostgresClient client{server.url()};
@@ -45,7 +32,7 @@ void on_postgres(const std::function<void(const RunningStore&)>& run) {
     run({.name = "postgres", .url = server.url() + "?durability=strict", .server_time = [&client] {
              std::istringstream sessions{client.find("sessions", {}).value_or("")};
              double sum = 0;
-             for (std::string process; sessions >> process;) sum += processor_time_of(process);
+             for (pid_t process = 0; sessions >> process;) sum += processor_time_of(process);
              return sum;
          }});
 }

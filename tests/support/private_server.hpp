@@ -45,6 +45,9 @@ public:
     std::string url(std::string_view database = "locks") const { return url(database, port_); }
     // The URL of the same server through another port, such as a TcpGate's.
     std::string url(std::string_view database, std::uint16_t port) const;
+    // While it runs.
+    pid_t pid() const { return server_->pid(); }
+    const std::filesystem::path& folder() const { return folder_.path(); }
 
     void create_database(const std::string& name);
     // Makes a standby the primary.
@@ -83,6 +86,8 @@ public:
     std::uint16_t port() const { return port_; }
     std::string url(std::string_view database = "locks") const { return url(database, port_); }
     std::string url(std::string_view database, std::uint16_t port) const;
+    pid_t pid() const { return server_->pid(); }
+    const std::filesystem::path& folder() const { return folder_.path(); }
 
     void create_database(const std::string& name);
 
