@@ -146,7 +146,6 @@ class BytewiseClient {
 public:
     explicit BytewiseClient(int socket) : socket_{socket} {
         BIO* const wire = BIO_new_socket(socket, BIO_NOCLOSE);
-        BIO_up_ref(wire);
         SSL_set_bio(ssl_.get(), wire, wire);
         SSL_set_connect_state(ssl_.get());
     }
