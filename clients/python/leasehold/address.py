@@ -20,6 +20,8 @@ class Address:
         cert_file: Optional[str] = None,
         key_file: Optional[str] = None,
     ) -> None:
+        if "@" in url:  # before any error can quote a password
+            raise BadRequest("the URL of a server takes no user and no password; give a token")
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -27,8 +29,6 @@ class Address:
             raise BadRequest(f"{url!r} is not the URL of a server: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadRequest(f"{url!r} is not the URL of a server; write http://HOST:PORT or https://HOST")
-        if parts.username is not None or parts.password is not None:
-            raise BadRequest("the URL of a server takes no user and no password; give a token")
         if parts.query or parts.fragment:
             raise BadRequest("the URL of a server takes no parameters; give token_file and ca_file to the client")
         tls = parts.scheme == "https"

@@ -123,6 +123,24 @@ class Addresses(unittest.TestCase):
         with self.assertRaisesRegex(leasehold.BadRequest, "cannot be read"):
             leasehold.Client("https://x", ca_file="/nowhere.pem")
 
+    def test_no_error_repeats_the_password_of_a_url(self):
+        urls = [
+            file.read_text(errors="replace")
+            for file in (support.ROOT / "tests/fuzz/seeds/url").iterdir()
+        ]
+        urls += [
+            "http://app:hunter2@[::1", "https://app:hunter2@locks:port", "http://app:hunter2@locks:99999", "app:hunter2@locks",
+            "http:app:hunter2@locks", "http://app:hunter2@", "http://app:hun@ter2@locks", "http://app:hun?ter2@locks",
+        ]
+        for url in urls:
+            for scheme in ("", "http:", "https://"):
+                if "@" in scheme + url:
+                    with self.assertRaises(leasehold.BadRequest) as caught:
+                        Address(scheme + url)
+                    self.assertEqual(str(caught.exception), "the URL of a server takes no user and no password; give a token")
+                    self.assertIsNone(caught.exception.__cause__)
+                    self.assertIsNone(caught.exception.__context__)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -374,6 +374,9 @@ public final class LeaseholdClient {
         private Duration patience = Duration.ofSeconds(10);
 
         private Builder(String url) {
+            if (url.indexOf('@') >= 0) { // before any error can quote a password
+                throw new BadRequestException("the URL of a server takes no user and no password; give a token");
+            }
             URI uri;
             try {
                 uri = new URI(url).parseServerAuthority();
@@ -385,8 +388,9 @@ public final class LeaseholdClient {
                 throw new BadRequestException(
                         "\"" + url + "\" is not the URL of a server; write http://HOST:PORT or https://HOST");
             }
-            if (uri.getUserInfo() != null || uri.getQuery() != null || uri.getFragment() != null) {
-                throw new BadRequestException("the URL of a server takes no user, password or parameters; give a token");
+            if (uri.getQuery() != null || uri.getFragment() != null) {
+                throw new BadRequestException(
+                        "the URL of a server takes no parameters; give a tokenFile and a caFile to the client");
             }
             int port = uri.getPort() > 0 ? uri.getPort() : tls ? 443 : 7470;
             String path = URI.create(uri.getRawPath()).toASCIIString();
