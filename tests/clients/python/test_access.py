@@ -99,6 +99,13 @@ class Secured(SecuredTest):
         with self.assertRaises(leasehold.Fault):
             self.client(self.server.url.replace("https", "http"), ca_file=None).try_lock("Order/4")
 
+    def test_a_token_file_is_a_regular_file_of_a_modest_size(self):
+        os.mkfifo(self.file("pipe"))
+        Path(self.file("large")).write_text("lh_" + "x" * (64 << 10))
+        for path in ("/dev/zero", self.file("pipe"), self.file(""), self.file("large")):
+            with self.assertRaisesRegex(leasehold.BadRequest, "token file"):
+                self.client(token_file=path).holders("Order/1")
+
 
 class Addresses(unittest.TestCase):
     def test_a_url_names_host_port_and_prefix(self):

@@ -112,6 +112,18 @@ final class AccessTest implements Tests.Suite {
     }
 
     @Test
+    void aTokenFileIsARegularFileOfAModestSize() throws Exception {
+        run("mkfifo", file("pipe").toString());
+        Files.writeString(file("large"), "lh_" + "x".repeat(64 << 10));
+        for (Path path : List.of(Path.of("/dev/zero"), file("pipe"), folder, file("large"))) {
+            BadRequestException wrong =
+                    throwsA(BadRequestException.class, () -> client().tokenFile(path).build().holders("Order/1"));
+            that(wrong.getMessage().startsWith("the token file cannot be read"), wrong);
+            throwsA(BadRequestException.class, () -> LeaseholdClient.builder("https://x").caFile(path).build());
+        }
+    }
+
+    @Test
     void aCertificateOfSomebodyElseIsNotAccepted() throws Exception {
         LeaseholdClient.Builder another = LeaseholdClient.builder(host.server).caFile(file("stranger.pem"));
         for (LeaseholdClient.Builder client : List.of(another, LeaseholdClient.builder(host.server))) {

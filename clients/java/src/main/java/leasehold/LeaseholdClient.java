@@ -1,12 +1,10 @@
 package leasehold;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -493,9 +491,10 @@ public final class LeaseholdClient {
         }
 
         private static String firstLine(Path file) {
-            try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-                String line = reader.readLine();
-                if (line != null && !line.isEmpty()) return line;
+            try {
+                String text = new String(SmallFile.read(file, 64), StandardCharsets.UTF_8);
+                String line = text.lines().findFirst().orElse("");
+                if (!line.isEmpty()) return line;
             } catch (IOException error) {
                 throw new BadRequestException("the token file cannot be read: " + error, error);
             }
