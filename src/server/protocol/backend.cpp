@@ -96,6 +96,10 @@ Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     return store_.ask(std::move(wanted), Recipient::client, id_of(request.http.token.get()));
 }
 
+Task<std::expected<Time, StoreFault>> Backend::store_time(RoutedRequest& request) {
+    return store_.store_time(id_of(request.http.token.get()));
+}
+
 Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Request wanted) {
     if (prolongs(kind_of(wanted))) {
         Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(*token));

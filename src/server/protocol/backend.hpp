@@ -127,7 +127,8 @@ public:
     // What the store is, for clients with a token, or for all if the server has none. On a route
     // that needs no token.
     [[nodiscard]] std::optional<StoreStatus> store_status(RoutedRequest& request);
-    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time() { return store_.store_time(); }
+    // The store's clock.
+    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time(RoutedRequest& request);
     // How much the token uses of each quota.
     [[nodiscard]] EnumArray<Quota, QuotaUse> quotas_of(const Token& token) {
         return quotas_.use_of(token);
