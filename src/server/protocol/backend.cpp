@@ -188,6 +188,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (!passed[i]) {
             outcomes[i] = asked_too_often();
+            ++request.http.refused_in_batch;
             continue;
         }
         if (is_limited(request.http, wanted[i])) {
@@ -199,6 +200,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
             auto reservation = quotas_.reserve(*token, wanted[i]);
             if (!reservation) {
                 outcomes[i] = not_allowed(reservation.error());
+                ++request.http.refused_in_batch;
                 if (!exceeded) exceeded = std::move(reservation.error());
                 continue;
             }
