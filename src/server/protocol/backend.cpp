@@ -390,7 +390,7 @@ Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& reques
     AccessControl::admit(request.http, knock.by);
     AccessControl::admit(request.http, Need::use, key);
     const std::shared_ptr<const Token> token = request.http.token;
-    knock.token = id_of(token.get());
+    knock.client = id_of(token.get());
     refuse_until(knocks_.pause_of(key, knock));
     reserve_answer(request, Limits::page_bytes);  // the holders that the store names
     // Asked on the server's behalf, because a client may knock on a key whose holders it may not

@@ -12,6 +12,7 @@
 
 #include <leasehold/lock_manager.hpp>
 
+#include "core/knocks.hpp"
 #include "server/access/access_control.hpp"
 #include "server/access/quotas.hpp"
 #include "server/events/reporter.hpp"
@@ -27,7 +28,6 @@
 #include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
 #include "server/waiting/delayed_releases.hpp"
-#include "server/waiting/knocks.hpp"
 #include "server/waiting/waiting_room.hpp"
 
 namespace leasehold::server {
