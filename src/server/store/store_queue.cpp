@@ -425,12 +425,14 @@ bool StoreQueue::rests(std::string_view client) const {
     return weight != urgent_weight_of_.end() && weight->second >= locks_.limits().batch_requests;
 }
 
-void StoreQueue::note_urgent(std::string_view client, Load load) {
+void StoreQueue::note_urgent(std::string_view client, Load load) noexcept try {
     if (patient_.empty()) return;
     urgent_weight_ += load.weight;
     auto weight = urgent_weight_of_.find(client);
     if (weight == urgent_weight_of_.end()) weight = urgent_weight_of_.emplace(client, 0).first;
     weight->second += load.weight;
+} catch (const std::bad_alloc&) {
+    // The client may have more than its part once.
 }
 
 bool StoreQueue::enter_at_once(Load load, Urgency urgency, std::string_view client) {
@@ -483,13 +485,7 @@ std::optional<StoreQueue::Queued> StoreQueue::next_to_enter() {
     Queue& queue = is_urgent ? urgent_ : patient_;
     if (!is_urgent) patient_.put_off([this](std::string_view client) { return rests(client); });
     if (queue.empty() || !has_room_for(queue.front().load)) return std::nullopt;
-    if (is_urgent) {
-        try {
-            note_urgent(queue.client(), queue.front().load);
-        } catch (const std::bad_alloc&) {
-            // The client has more than its part once.
-        }
-    }
+    if (is_urgent) note_urgent(queue.client(), queue.front().load);
     Queued first = queue.pop(is_urgent && rests(queue.client()));
     if (!is_urgent) {
         urgent_weight_ = 0;

@@ -151,7 +151,7 @@ private:
     [[nodiscard]] bool has_room_for(Load load) const noexcept;
     [[nodiscard]] bool is_turn_of_patient() const noexcept;
     [[nodiscard]] bool rests(std::string_view client) const;
-    void note_urgent(std::string_view client, Load load);
+    void note_urgent(std::string_view client, Load load) noexcept;
     [[nodiscard]] bool enter(Load load, Urgency urgency, std::string_view client);
     void queue(Queued queued, Urgency urgency, std::string_view client);
 
