@@ -295,7 +295,7 @@ TEST_F(LedgerTest, LooksAtEachExpiryOnce) {
     }
     std::size_t taken = 0;
     std::size_t looks = 0;
-    for (bool more = true; more;) {
+    for (bool more = true; more && looks <= leases;) {
         taken += ledger_.expect_expiries(start + 1min, 100);
         const auto keys = ledger_.take_wanted(10);
         for (const LockKey& key : keys) ledger_.looked(key, {}, {}, start + 1min);
