@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t attackers = 64;
 constexpr std::size_t readers = 1000;
+constexpr std::size_t hoarded = 20'000;    // leases, as many as a token may have
+constexpr double never_answered = 60'000;  // milliseconds
 constexpr double megabyte = 1024.0 * 1024.0;
 
 constexpr const char* token_file = R"([[token]]
@@ -30,6 +32,13 @@ name = "attacker"
 sha256 = "9e0246e496b4763ed6c23c14f5cd35a38cff482424f41525a602b10369af0b1a"
 roles = ["use"]
 owner = "attacker"
+waiters = 200
+
+[[token]]
+name = "hoarder"
+sha256 = "63cde4d0f9aeaf3f31de12fa49b1385aec68ddb3b4281c2f2aa812805ce128c1"
+roles = ["use", "see"]
+owner = "hoarder"
 
 [[token]]
 name = "victim"
@@ -38,6 +47,7 @@ roles = ["use"]
 owner = "victim"
 )";
 constexpr std::string_view as_attacker = "Authorization: Bearer secret-of-attacker\r\n";
+constexpr std::string_view as_hoarder = "Authorization: Bearer secret-of-hoarder\r\n";
 constexpr std::string_view as_victim = "Authorization: Bearer secret-of-victim\r\n";
 
 struct Answered {
@@ -120,6 +130,30 @@ void make_an_owner_too_large(const PeerServer& server) {
     }
 }
 
+std::string hoarded_id(std::size_t number) {
+    return std::to_string(100'000 + number);
+}
+std::string hoarded_lock_id(std::size_t number) {
+    return "33333333-3333-8333-8333-000000" + hoarded_id(number);
+}
+
+// As many leases as the token's quota allows, for two owners with half of it each.
+void use_up_the_leases(const PeerServer& server) {
+    constexpr std::size_t at_once = 1000;
+    const Connection connection{server.port()};
+    for (std::size_t first = 0; first < hoarded; first += at_once) {
+        const std::string body = batch_of(at_once, [&](std::size_t i) {
+            std::string request = R"({"op":"try","ttl_ms":3600000,"owner":"hoarder/)";
+            request.append(first < hoarded / 2 ? "a" : "b");
+            request.append(R"(","type":"Hoard","id":")").append(hoarded_id(first + i));
+            request.append(R"(","lock_id":")").append(hoarded_lock_id(first + i));
+            return request.append(R"("})");
+        });
+        const Answered answer = exchange(connection, "POST", "/v1/batch", as_hoarder, body);
+        if (answer.status != 200) throw std::runtime_error{answer.body};
+    }
+}
+
 // A key with long knocks on it, and the batch that renews its lease very often.
 std::string renewals_with_knocks(const PeerServer& server) {
     constexpr std::size_t knocks = 10;
@@ -178,8 +212,54 @@ std::vector<std::string> weapons(const std::string& renewals) {
     };
 }
 
+// Asks for ever later releases of its leases, renews them, and tries for more than its quota.
+void hoard(const PeerServer& server, std::size_t number, const std::atomic<bool>& over) {
+    const Connection connection{server.port()};
+    const std::string more = batch_of(256, [&](std::size_t i) {
+        return R"({"op":"try","owner":"hoarder/c","type":"More","id":")" + std::to_string(i) +
+               R"("})";
+    });
+    for (std::size_t at = number; !over; at = (at + 1) % hoarded) {
+        const std::string target = "/v1/locks/Hoard/" + hoarded_id(at);
+        const std::string mine =
+            std::string{as_hoarder} + "Lock-Token: " + hoarded_lock_id(at) + "\r\n";
+        (void)exchange(connection, "DELETE", target + "?after_ms=60000", mine);
+        (void)exchange(connection, "PATCH", target, mine, R"({"ttl_ms":3600000})");
+        if (at % 50 == 0) (void)exchange(connection, "POST", "/v1/batch", as_hoarder, more);
+    }
+}
+
+// Keeps waiters on many connections.
+void crowd_the_lines(const PeerServer& server, std::size_t number, const std::atomic<bool>& over) {
+    constexpr std::size_t connections = 60;
+    std::vector<Connection> all;
+    for (std::size_t i = 0; i < connections && !over; ++i) {
+        all.emplace_back(server.port());
+        const std::string name = std::to_string(number) + "-" + std::to_string(i);
+        all.back().send(attackers_post("/v1/locks/Shared/1",
+                                       R"({"owner":"attacker/)" + name + R"(","wait_ms":60000})"));
+    }
+    for (int i = 0; i < 50 && !over; ++i) std::this_thread::sleep_for(100ms);
+}
+
+// Listens to everything that happens. Only some of the listeners read.
+void listen(const PeerServer& server, bool reads, const std::atomic<bool>& over) {
+    const Connection connection{server.port()};
+    std::string request;
+    print_http_request(request, "GET", "/v1/events", as_hoarder, {});
+    connection.send(request);
+    std::string in;
+    while (!over) {
+        if (!reads) std::this_thread::sleep_for(100ms);
+        if (!reads) continue;
+        connection.receive(in);
+        in.clear();
+    }
+}
+
 // Every fourth attacker does not read its answers, and connects again after a while. Another eighth
-// of them send half a body and then nothing.
+// of them send half a body and then nothing. A quarter of them hoard leases and delayed releases,
+// keep waiters, or listen.
 void attack(const PeerServer& server, std::size_t number, const std::vector<std::string>& all,
             const std::atomic<bool>& over) {
     const bool reads = number % 4 != 0;
@@ -191,6 +271,13 @@ void attack(const PeerServer& server, std::size_t number, const std::vector<std:
                 for (int i = 0; i < 4; ++i) connection.send(all[0]);
                 for (int i = 0; i < 20 && !over; ++i) std::this_thread::sleep_for(100ms);
                 continue;
+            }
+            switch (number % 16) {
+                case 3: crowd_the_lines(server, number, over); continue;
+                case 5: hoard(server, number, over); continue;
+                case 7: listen(server, true, over); continue;
+                case 15: listen(server, false, over); continue;
+                default: break;
             }
             if (sends_halves) {
                 connection.send(std::string_view{all[0]}.substr(0, all[0].size() / 2));
@@ -214,12 +301,14 @@ class Probe {
 public:
     explicit Probe(std::function<void()> ask) : ask_{std::move(ask)} {}
 
-    [[nodiscard]] double p99(Seconds duration) const {
+    // `settle` is called after each request, and is not counted.
+    [[nodiscard]] double p99(Seconds duration, const std::function<void()>& settle = {}) const {
         std::vector<double> took;
         for (const auto end = Clock::now() + duration; Clock::now() < end;) {
             const auto begun = Clock::now();
             ask_();
             took.push_back(std::chrono::duration<double, std::milli>{Clock::now() - begun}.count());
+            if (settle) settle();
             std::this_thread::sleep_for(20ms);
         }
         std::ranges::sort(took);
@@ -253,8 +342,31 @@ private:
     std::string fields_;
 };
 
+// Takes a free key.
+class Taker {
+public:
+    explicit Taker(const PeerServer& server) : connection_{server.port()} {}
+
+    void take() {
+        const Answered taken = exchange(connection_, "POST", target, as_victim,
+                                        R"({"owner":"victim/taker","ttl_ms":10000})");
+        if (taken.status != 201) throw std::runtime_error{taken.body};
+        lock_id_ = field_of(taken.body, "lock_id");
+    }
+    void give_back() const {
+        const std::string mine = std::string{as_victim} + "Lock-Token: " + lock_id_ + "\r\n";
+        (void)exchange(connection_, "DELETE", target, mine);
+    }
+
+private:
+    static constexpr std::string_view target = "/v1/locks/Victim/free";
+    Connection connection_;
+    std::string lock_id_;
+};
+
 struct Latencies {
     double renewal = 0;
+    double tried = 0;
     double healthz = 0;
     std::size_t lost = 0;
 };
@@ -265,6 +377,7 @@ Latencies measure(const PeerServer& server, Seconds duration) {
     const Victim slow{server, "slow"};
     const Victim busy{server, "busy"};
     const Connection health{server.port()};
+    Taker taker{server};
     {
         const std::jthread renews_seldom{[&](const std::stop_token& stop) {
             for (auto next = Clock::now(); !stop.stop_requested();) {
@@ -280,6 +393,15 @@ Latencies measure(const PeerServer& server, Seconds duration) {
                                 if (!busy.renew()) ++lost;
                             }}.p99(duration);
         }};
+        const std::jthread tries{[&] {
+            try {
+                found.tried =
+                    Probe{[&] { taker.take(); }}.p99(duration, [&] { taker.give_back(); });
+            } catch (const std::exception& refused) {
+                std::fprintf(stderr, "hostile: a try of the victim failed: %s\n", refused.what());
+                found.tried = never_answered;
+            }
+        }};
         found.healthz = Probe{[&] { (void)exchange(health, "GET", "/healthz", {}); }}.p99(duration);
     }
     found.lost = lost;
@@ -294,6 +416,7 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
     const PeerServer server = start_leasehold(url, {"--tokens", tokens.string()});
     share_a_key(server);
     make_an_owner_too_large(server);
+    use_up_the_leases(server);
     const std::vector<std::string> all = weapons(renewals_with_knocks(server));
     const Latencies quiet = measure(server, settings.attack / 4);
     const std::size_t resident_before = server.resident_bytes();
@@ -338,6 +461,8 @@ void run_on(const std::string& store, const std::string& url, const Settings& se
     const auto bearable = [](double before) { return std::max(50.0, 10 * before); };
     add("p99 of a renewal, quiet", "ms", quiet.renewal, {});
     add("p99 of a renewal, under attack", "ms", under_attack.renewal, bearable(quiet.renewal));
+    add("p99 of a try, quiet", "ms", quiet.tried, {});
+    add("p99 of a try, under attack", "ms", under_attack.tried, bearable(quiet.tried));
     add("p99 of /healthz, quiet", "ms", quiet.healthz, {});
     add("p99 of /healthz, under attack", "ms", under_attack.healthz, bearable(quiet.healthz));
     add("leases lost", "leases", static_cast<double>(quiet.lost + under_attack.lost), 0);

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/grant.hpp"
+#include "core/knocks.hpp"
 #include "core/text.hpp"
-#include "web/knocks.hpp"
 #include "web/percent.hpp"
 #include "web/problems.hpp"
 #include "web/waiting_line.hpp"
@@ -26,6 +26,7 @@ constexpr std::string_view files_prefix = "/client/";
 // A body has a few short fields and a note.
 constexpr std::size_t largest_body = 16 * 1024;
 constexpr std::size_t longest_knock = 4 * 1024;
+constexpr std::size_t shown_of_knock = 200;  // in characters; the rest is cut off
 
 struct Route {
     LockKey key;
@@ -95,6 +96,15 @@ std::string owner_of(wire::Fields& fields, const Visitor& who) {
     return who.owner_in(owner.substr(owner.rfind('/') + 1));
 }
 
+// Cut between two characters of UTF-8.
+std::string beginning_of(std::string_view text, std::size_t characters) {
+    const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+    const auto end = std::ranges::find_if(text, [&, seen = std::size_t{0}](char c) mutable {
+        return starts(c) && ++seen > characters;
+    });
+    return {text.begin(), end};
+}
+
 // The visitor may not lock the key, or not in this mode.
 struct Forbidden {};
 
@@ -132,14 +142,26 @@ public:
         if (response) occupant.reply(*std::move(response));
     }
 
-    std::size_t knock(const LockKey& key, const std::string& by, const std::string& message) {
+    // The number of holders, or how long to wait before knocking again.
+    std::expected<std::size_t, Duration> knock(const LockKey& key, const std::string& by,
+                                               const std::string& message) {
         if (auto problem = text_problem("the message", message, longest_knock, Lines::many)) {
             throw BadRequest{*problem};
         }
+        Knock knock{.by = by,
+                    .message = beginning_of(message, shown_of_knock),
+                    .client = std::string{user_of(by)}};
+        if (const auto pause = knocks_.pause_of(key, knock)) return too_early(*pause);
         const auto holders = locks_.holders(key);
-        knocks_.add(holders.items, {.by = by, .message = message, .at = holders.store_now});
+        if (holders.empty()) return 0;
+        knock.at = holders.store_now;
+        if (const auto pause = knocks_.add(key, holders.items, std::move(knock))) {
+            return too_early(*pause);
+        }
         return holders.size();
     }
+
+    std::size_t holders_of(const LockKey& key) { return locks_.holders(key).size(); }
 
     WaitingLine& line() noexcept { return line_; }
     [[nodiscard]] const LockRoutesOptions& options() const noexcept { return options_; }
@@ -224,11 +246,15 @@ private:
         return ask_again("too many pages wait for locks");
     }
 
-    static Response ask_again(std::string_view why) {
+    static Response ask_again(std::string_view why, Duration pause = WaitingLine::ask_again) {
         Response response = problem_response(429, "too_many", why, {});
-        response.headers.emplace_back("Retry-After",
-                                      std::to_string(WaitingLine::ask_again.count()));
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(pause);
+        response.headers.emplace_back("Retry-After", std::to_string(seconds.count()));
         return response;
+    }
+
+    static std::unexpected<Duration> too_early(Knocks::Clock::duration pause) {
+        return std::unexpected{std::chrono::ceil<Duration>(pause)};
     }
 
     // Releases a lease that the store may have granted before it failed, unless the page knows the
@@ -323,9 +349,11 @@ private:
         const std::string owner = owner_of(fields, who);
         const std::string message = fields.optional_text("message").value_or("");
         fields.refuse_others();
-        if (knock(key, owner, message) == 0) {
-            return problem_response(404, "not_held", "nobody holds it", {});
+        const auto holders = knock(key, owner, message);
+        if (!holders) {
+            return ask_again("the holder has just been asked", holders.error());
         }
+        if (*holders == 0) return problem_response(404, "not_held", "nobody holds it", {});
         return json_response(202, {});
     }
 
@@ -358,7 +386,7 @@ private:
     Response with_knocks(const Lease& lease) {
         json::object body = wire::to_json(lease);
         json::array knocks;
-        for (const Knock& knock : knocks_.on(lease)) {
+        for (const Knock& knock : knocks_.on(lease.key, lease.fence)) {
             knocks.push_back(
                 {{"by", knock.by}, {"message", knock.message}, {"at", wire::to_json(knock.at)}});
         }
@@ -407,7 +435,8 @@ void LockRoutes::answer(const Request& request, const std::optional<Visitor>& wh
 
 std::size_t LockRoutes::knock(const LockKey& key, const std::string& by,
                               const std::string& message) {
-    return state_->knock(key, by, message);
+    const auto holders = state_->knock(key, by, message);
+    return holders ? *holders : state_->holders_of(key);
 }
 
 std::vector<std::string> LockRoutes::waiting_for(const LockKey& key) const {

@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -48,12 +49,20 @@ public:
         Visitor visitor{std::move(user), "s-" + random_token(name_bytes)};
         visitor.leaves_when(left);
         auto session = std::make_shared<Live>(locks_, std::move(visitor), std::move(left));
-        const std::scoped_lock lock{mutex_};
-        if (entries_.size() + to_be_ended_.size() >= options_.most) {
-            session->locks.keep();  // it has none
-            return nullptr;
+        std::vector<LivePtr> displaced;
+        {
+            const std::scoped_lock lock{mutex_};
+            const std::string& user = session->person.visitor.user();
+            if (ended_of(user) < options_.most_per_user) displaced = take_beyond_share(user);
+            const bool full = entries_.size() + to_be_ended_.size() >= options_.most ||
+                              ended_of(user) >= options_.most_per_user;
+            if (full && displaced.empty()) {
+                session->locks.keep();  // it has none
+                return nullptr;
+            }
+            entries_[session->person.token] = {.session = session, .used_at = options_.clock()};
         }
-        entries_[session->person.token] = {.session = session, .used_at = options_.clock()};
+        end(std::move(displaced));
         return {session, &session->person};
     }
 
@@ -125,6 +134,33 @@ private:
 
     [[nodiscard]] bool is_over(const Entry& entry) const {
         return options_.clock() - entry.used_at > options_.timeout;
+    }
+
+    [[nodiscard]] static bool is_of(const LivePtr& session, const std::string& user) {
+        return session->person.visitor.user() == user;
+    }
+
+    // Under mutex_:
+    // The number of the user's sessions whose locks the store has not released yet.
+    [[nodiscard]] std::size_t ended_of(const std::string& user) const {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            to_be_ended_, [&](const LivePtr& session) { return is_of(session, user); }));
+    }
+    // The session that makes room for one more of a user who has too many.
+    [[nodiscard]] std::vector<LivePtr> take_beyond_share(const std::string& user) {
+        auto oldest = entries_.end();
+        std::size_t sessions = 0;
+        for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+            if (!is_of(at->second.session, user)) continue;
+            ++sessions;
+            if (oldest == entries_.end() || at->second.used_at < oldest->second.used_at) {
+                oldest = at;
+            }
+        }
+        if (sessions < options_.most_per_user || sessions == 0) return {};
+        std::vector<LivePtr> taken{std::move(oldest->second.session)};
+        entries_.erase(oldest);
+        return taken;
     }
 
     // A session whose locks could not be released is tried again by the next sweep: a save may have

@@ -30,7 +30,7 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
                                       Occupies occupies, const std::stop_token& client_gone,
                                       Reply reply) {
     locks_.validate(wanted);
-    const std::string session = who.owner();
+    const std::string& user = who.user();
     const LockKey key = wanted.key;
     PlacePtr place;
     bool is_new = false;
@@ -47,15 +47,15 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
         const auto now = SteadyClock::now();
         place = find(wanted);
         is_new = place == nullptr;
-        if (is_new && is_full_for(session)) return Joined::too_many;
-        if (occupies == Occupies::thread && !has_thread_for(session, place.get())) {
+        if (is_new && is_full_for(user)) return Joined::too_many;
+        if (occupies == Occupies::thread && !has_thread_for(user, place.get())) {
             if (is_new) return Joined::no_thread;
             place->latest_id = wanted.lock_id;
             place->kept_until = now + ask_again + options_.place_kept;
             return Joined::kept;
         }
         const LockId lock_id = wanted.lock_id;
-        if (is_new) place = add(std::move(wanted), session);
+        if (is_new) place = add(std::move(wanted), user);
         earlier = take_request(*place);
         number = ++numbers_;
         place->latest_id = lock_id;
@@ -78,13 +78,13 @@ WaitingLine::Joined WaitingLine::wait(TryLock wanted, const Visitor& who, Durati
 }
 
 bool WaitingLine::keep_place(TryLock wanted, const Visitor& who) {
-    const std::string session = who.owner();
+    const std::string& user = who.user();
     PlacePtr place;
     {
         const std::scoped_lock lock{mutex_};
         if (closed_ || find(wanted)) return true;
-        if (is_full_for(session)) return false;
-        place = add(std::move(wanted), session);
+        if (is_full_for(user)) return false;
+        place = add(std::move(wanted), user);
         place->kept_until = SteadyClock::now() + ask_again + options_.place_kept;
         ++numbers_;
     }
@@ -158,30 +158,30 @@ std::vector<WaitingLine::PlacePtr> WaitingLine::everybody() const {
     return places;
 }
 
-bool WaitingLine::is_full_for(const std::string& session) const {
+bool WaitingLine::is_full_for(const std::string& user) const {
     const auto places = everybody();
     return places.size() >= options_.waiting ||
-           std::ranges::count(places, session, &Place::session) >=
-               static_cast<std::ptrdiff_t>(options_.waiting_per_session);
+           std::ranges::count(places, user, &Place::user) >=
+               static_cast<std::ptrdiff_t>(options_.waiting_per_user);
 }
 
 // The request that has `place` at present gives way to the next one.
-bool WaitingLine::has_thread_for(const std::string& session, const Place* place) const {
+bool WaitingLine::has_thread_for(const std::string& user, const Place* place) const {
     std::size_t in_all = 0;
-    std::size_t of_session = 0;
+    std::size_t of_user = 0;
     for (const PlacePtr& other : everybody()) {
         if (other.get() == place || !other->asking) continue;
         if (other->asking->occupies == Occupies::nothing) continue;
         ++in_all;
-        if (other->session == session) ++of_session;
+        if (other->user == user) ++of_user;
     }
-    return in_all < options_.waiting_threads && of_session < options_.waiting_threads_per_session;
+    return in_all < options_.waiting_threads && of_user < options_.waiting_threads_per_user;
 }
 
-WaitingLine::PlacePtr WaitingLine::add(TryLock wanted, const std::string& session) {
+WaitingLine::PlacePtr WaitingLine::add(TryLock wanted, const std::string& user) {
     const LockId lock_id = wanted.lock_id;
     auto place = std::make_shared<Place>(
-        Place{.wanted = std::move(wanted), .session = session, .latest_id = lock_id});
+        Place{.wanted = std::move(wanted), .user = user, .latest_id = lock_id});
     lines_[place->wanted.key].push_back(place);
     ++unanswered_;
     return place;

@@ -81,7 +81,7 @@ private:
     };
     struct Place {
         TryLock wanted;
-        std::string session;
+        std::string user;
         LockId latest_id;  // of its latest request; the lease has that of the first
         std::optional<OpenRequest> asking{};
         SteadyClock::time_point kept_until{};  // while nobody is asking
@@ -93,9 +93,9 @@ private:
     // All of these under mutex_:
     [[nodiscard]] PlacePtr find(const TryLock& wanted) const;
     [[nodiscard]] std::vector<PlacePtr> everybody() const;
-    [[nodiscard]] bool is_full_for(const std::string& session) const;
-    [[nodiscard]] bool has_thread_for(const std::string& session, const Place* place) const;
-    PlacePtr add(TryLock wanted, const std::string& session);
+    [[nodiscard]] bool is_full_for(const std::string& user) const;
+    [[nodiscard]] bool has_thread_for(const std::string& user, const Place* place) const;
+    PlacePtr add(TryLock wanted, const std::string& user);
     [[nodiscard]] std::optional<OpenRequest> take_request(Place& place);
     [[nodiscard]] std::optional<OpenRequest> give_up(Place& place);
     void forget(const Place& place);

@@ -176,6 +176,31 @@ TEST_F(AuditTest, RecordsRefusedAccessAndNamesTheRequestInItsAnswer) {
     EXPECT_EQ(text(found[1], "request_id"), forbidden.fields["x-request-id"]);
 }
 
+TEST_F(AuditTest, CountsTheRequestsOfABatchThatARateOrAQuotaRefused) {
+    server::Token shop = token("shop", {Role::use}, "shop", server::Rate{0.001, 3});
+    shop.quotas[server::Quota::leases] = 2;
+    server_ = std::make_unique<RunningServer>(
+        memory::open(),
+        server::ServerOptions{.tokens = tokens({std::move(shop)}), .audit = audit_.get()});
+    std::string requests;
+    for (int i = 0; i < 5; ++i) {
+        const std::string number = std::to_string(i);
+        requests += (i > 0 ? "," : "") + (R"({"op":"try","type":"A","id":")" + number) +
+                    R"(","owner":"shop/)" + number + R"("})";
+    }
+    Answer some = server_->connect().ask("POST", "/v1/batch", R"({"requests":[)" + requests + "]}",
+                                         shows("shop"));
+    ASSERT_EQ(some.status, 200U) << some.body;
+    const auto found = lines("access");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(text(found[0], "outcome"), "refused");
+    EXPECT_EQ(found[0].at("status").to_number<int>(), 429);
+    EXPECT_EQ(found[0].at("requests").to_number<int>(), 3);
+    EXPECT_EQ(text(found[0], "token"), "shop");
+    EXPECT_EQ(text(found[0], "route"), "/v1/batch");
+    EXPECT_EQ(text(found[0], "request_id"), some.fields["x-request-id"]);
+}
+
 // A body that is refused while it arrives is refused as any other request.
 TEST_F(AuditTest, RecordsABodyThatItsTokenHasNoRoomFor) {
     server_ = std::make_unique<RunningServer>(

@@ -129,6 +129,28 @@ TEST(AVerifiedJwt, IsRememberedAndNotVerifiedAgain) {
     EXPECT_NE(verified_again, first);
 }
 
+// /readyz refuses nobody, so that a signature there must not cost the server anything for ever.
+TEST(Readyz, VerifiesNoMoreJwtsOfAnAddressThanItsBudgetAllows) {
+    constexpr std::size_t budget = 3;
+    const auto jwts = verifier(all_keys());
+    RunningServer server{memory::open(), {.tokens = tokens_by(jwts), .failed_tokens = budget}};
+    Client client = server.connect();
+    const auto knows_store = [&](const std::string& jwt) {
+        const Answer answer = client.ask("GET", "/readyz", {}, bearer(jwt));
+        EXPECT_EQ(answer.status, 200U);
+        return answer.json().as_object().contains("store");
+    };
+    const std::string known = ed().jwt(claims_of("alice", {"see"}));
+    EXPECT_TRUE(knows_store(known));
+    const std::size_t before = jwts->verifications();
+    for (std::size_t i = 0; i < 10 * budget; ++i) {
+        EXPECT_FALSE(knows_store(known + std::to_string(i)));
+    }
+    EXPECT_LE(jwts->verifications(), before + budget);
+    EXPECT_TRUE(knows_store(known)) << "it was verified before";
+    EXPECT_TRUE(knows_store("secret-of-file"));
+}
+
 TEST_F(Jwt, CannotChooseItsAlgorithm) {
     const json::object claims = claims_of("alice", {"use"});
     const std::string payload = base64url(json::serialize(claims));

@@ -1,9 +1,9 @@
 #include <string>
 #include <vector>
 
+#include "core/knocks.hpp"
 #include "server/event_client.hpp"
 #include "server/server_fixture.hpp"
-#include "server/waiting/knocks.hpp"
 #include "unit/faulty_store.hpp"
 #include "unit/gated_store.hpp"
 
@@ -11,7 +11,6 @@ namespace leasehold::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using server::Knocks;
 
 class Knocking : public ServerTest {
 protected:
@@ -166,7 +165,7 @@ TEST(KnockingTooEarly, DoesNotReachTheStoreAgainAndAgain) {
     };
     EXPECT_EQ(knock(), 202U);
     // Each of these asks whether the key is still held.
-    for (int i = 0; i < server::Knocks::most_early; ++i) EXPECT_EQ(knock(), 429U);
+    for (int i = 0; i < Knocks::most_early; ++i) EXPECT_EQ(knock(), 429U);
     store.close();
     EXPECT_EQ(knock(), 429U);
     store.open();
@@ -210,7 +209,7 @@ protected:
     }
     bool knock_with(const std::string& token, const std::string& by, const LockKey& key,
                     std::chrono::milliseconds later = 0ms) {
-        return !knocks_.add(key, holders(5), {.by = by, .message = "m", .token = token},
+        return !knocks_.add(key, holders(5), {.by = by, .message = "m", .client = token},
                             start_ + later);
     }
 

@@ -1,8 +1,11 @@
 #include "server/events/ledger.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <string>
+
+#include <leasehold/limits.hpp>
 
 #include "core/rules.hpp"
 
@@ -41,7 +44,19 @@ protected:
     }
     void survey(std::vector<Holder> live, std::vector<PastLease> ended = {}, bool complete = true) {
         ledger_.begin_survey();
-        ledger_.surveyed({std::move(live), complete, std::move(ended), start + 1s});
+        surveyed({std::move(live), complete, std::move(ended), start + 1s});
+    }
+    void surveyed(Ledger::Survey survey) {
+        ledger_.surveyed(std::move(survey));
+        work_off();
+    }
+    void begin(Ledger::Survey survey) {
+        ledger_.begin(std::move(survey));
+        work_off();
+    }
+    void work_off() {
+        while (ledger_.work_off(1)) {
+        }
     }
     // "granted 5, released 5", since the last time.
     std::string told() { return std::exchange(told_, {}); }
@@ -62,7 +77,7 @@ protected:
 };
 
 TEST_F(LedgerTest, TellsNothingOfWhatIsThereAtTheBegin) {
-    ledger_.begin({.live = {holder(5)}, .past = {past(holder(3), 7)}});
+    begin({.live = {holder(5)}, .past = {past(holder(3), 7)}});
     survey({holder(5)}, {past(holder(3), 7)});
     EXPECT_EQ(told(), "");
 }
@@ -97,13 +112,13 @@ TEST_F(LedgerTest, AnOldSurveyOverrulesNothing) {
     Holder longer = holder(5);
     longer.expires_at += 1min;
     ledger_.is_alive(lease(longer));
-    ledger_.surveyed({.live = {holder(5)}});
+    surveyed({.live = {holder(5)}});
     EXPECT_EQ(told(), "granted 5, extended 5");
 
     ledger_.begin_survey();
     ledger_.was_released(lease(longer));
     ledger_.is_alive(lease(holder(9)));
-    ledger_.surveyed({.live = {longer}});
+    surveyed({.live = {longer}});
     EXPECT_EQ(told(), "released 5, granted 9");
     EXPECT_EQ(wanted(), 0U);
 }
@@ -174,10 +189,10 @@ TEST_F(LedgerTest, SaysSoWhereTheStoreDoesNotSayHowALeaseEnded) {
 TEST_F(LedgerTest, ExpectsExpiries) {
     ledger_.is_alive(lease(holder(5)));
     EXPECT_EQ(ledger_.next_expiry(), start + 1min);
-    ledger_.expect_expiries(start + 59s);
+    ledger_.expect_expiries(start + 59s, 100);
     EXPECT_EQ(wanted(), 0U);
-    ledger_.expect_expiries(start + 1min);
-    ledger_.expect_expiries(start + 1min);
+    ledger_.expect_expiries(start + 1min, 100);
+    ledger_.expect_expiries(start + 1min, 100);
     EXPECT_EQ(wanted(), 1U);
     look({}, {past(holder(5), highest_sequence, Gone::expired)});
     EXPECT_EQ(told(), "granted 5, expired 5");
@@ -189,10 +204,10 @@ TEST_F(LedgerTest, ExpectsExpiries) {
 TEST_F(LedgerTest, AnExpiryIsToldOnceHoweverLateSomebodyTakesTheKeyOver) {
     const auto survey_at = [&](Time now, std::vector<Holder> live, std::vector<PastLease> ended) {
         ledger_.begin_survey();
-        ledger_.surveyed({std::move(live), true, std::move(ended), now});
+        surveyed({std::move(live), true, std::move(ended), now});
     };
     survey_at(start + 1s, {holder(5)}, {});
-    ledger_.expect_expiries(start + 2min);
+    ledger_.expect_expiries(start + 2min, 100);
     EXPECT_EQ(wanted(), 1U);
     look({}, {}, start + 2min);
     EXPECT_EQ(told(), "granted 5, expired 5");
@@ -213,7 +228,7 @@ TEST_F(LedgerTest, AnExpiryIsToldOnceHoweverLateSomebodyTakesTheKeyOver) {
 
 TEST_F(LedgerTest, AnExpiryThatWasPutOffElsewhereIsAnExtension) {
     ledger_.is_alive(lease(holder(5)));
-    ledger_.expect_expiries(start + 1min);
+    ledger_.expect_expiries(start + 1min, 100);
     EXPECT_EQ(wanted(), 1U);
     Holder longer = holder(5);
     longer.expires_at = never;
@@ -247,7 +262,7 @@ TEST_F(LedgerTest, ASharedLeaseThatBecomesExclusiveIsAGrantOfItsNewFence) {
 }
 
 TEST_F(LedgerTest, KnowsThatItDoesNotKnowAll) {
-    ledger_.begin({.live = {}, .complete = true});
+    begin({.live = {}, .complete = true});
     const Holder other{
         .key = {"A", "1"}, .fence = 3, .granted_at = start, .expires_at = start + 1min};
     survey({other}, {}, false);
@@ -269,6 +284,99 @@ TEST_F(LedgerTest, ALookThatFailedIsRepeated) {
     ASSERT_EQ(keys.size(), 1U);
     ledger_.want(keys.front());
     EXPECT_EQ(wanted(), 1U);
+}
+
+TEST_F(LedgerTest, LooksAtEachExpiryOnce) {
+    constexpr std::size_t leases = 2'000;
+    for (std::size_t i = 0; i < leases; ++i) {
+        Holder one = holder(5);
+        one.key = {"Order", std::to_string(i)};
+        ledger_.is_alive(lease(one));
+    }
+    std::size_t taken = 0;
+    std::size_t looks = 0;
+    for (bool more = true; more && looks <= leases;) {
+        taken += ledger_.expect_expiries(start + 1min, 100);
+        const auto keys = ledger_.take_wanted(10);
+        for (const LockKey& key : keys) ledger_.looked(key, {}, {}, start + 1min);
+        looks += keys.size();
+        more = !keys.empty();
+    }
+    EXPECT_EQ(taken, leases);
+    EXPECT_EQ(looks, leases);
+}
+
+TEST_F(LedgerTest, ExpectsTheExpiryAgainIfTheLookFindsTheLeaseAlive) {
+    ledger_.is_alive(lease(holder(5)));
+    EXPECT_EQ(ledger_.expect_expiries(start + 1min, 100), 1U);
+    EXPECT_EQ(ledger_.expect_expiries(start + 1min, 100), 0U);
+    EXPECT_EQ(ledger_.next_expiry(), std::nullopt);
+    EXPECT_EQ(wanted(), 1U);
+    look({holder(5)}, {}, start + 59s);
+    EXPECT_EQ(ledger_.next_expiry(), start + 1min);
+}
+
+TEST_F(LedgerTest, NewsBetweenTheSlicesOfASurveyIsNewer) {
+    const auto of_key = [](const char* id, Fence fence) {
+        Holder one = holder(fence);
+        one.key = {"Order", id};
+        return one;
+    };
+    survey({of_key("1", 5), of_key("2", 5), of_key("3", 5)});
+    EXPECT_EQ(told(), "granted 5, granted 5, granted 5");
+    ledger_.begin_survey();
+    ledger_.surveyed({.live = {of_key("1", 5), of_key("2", 5)}});
+    EXPECT_TRUE(ledger_.work_off(1));
+    ledger_.was_released(lease(of_key("1", 5)));
+    ledger_.was_released(lease(of_key("2", 5)));
+    ledger_.is_alive(lease(of_key("2", 9)));
+    ledger_.is_alive(lease(of_key("4", 7)));
+    work_off();
+    EXPECT_EQ(told(), "released 5, released 5, granted 9, granted 7");
+    EXPECT_EQ(ledger_.take_wanted(100), (std::vector<LockKey>{{"Order", "3"}}));
+}
+
+// Of other leases it keeps hashes.
+TEST_F(LedgerTest, KeepsTheTextsOfSomeLeases) {
+    Ledger small{[this](const Event& event) {
+                     told_.append(name_of(event.kind)).append(" to ").append(event.lease.owner);
+                     told_.append(", ");
+                 },
+                 1};
+    Holder first = holder(5, "first");
+    first.key = {"Order", "0"};
+    small.is_alive(lease(first));
+    Holder shared = holder(5, "alice", Mode::shared);
+    small.is_alive(lease(shared));
+    small.is_alive(lease(shared));
+    EXPECT_EQ(told(), "granted to first, granted to alice, ");
+    shared.note = "another";
+    small.is_alive(lease(shared));
+    EXPECT_EQ(told(), "extended to alice, ");
+
+    // The look brings the texts, and another owner is no continuation.
+    EXPECT_EQ(small.expect_expiries(start + 1min, 100), 2U);
+    EXPECT_EQ(small.take_wanted(100).size(), 2U);
+    Holder other = holder(9, "bob");
+    other.granted_at = shared.granted_at;
+    small.looked(order, HolderPage{.items = {other}}, {past(shared, 1, Gone::taken)}, start + 1min);
+    EXPECT_EQ(told(), "taken to alice, granted to bob, ");
+    small.looked(first.key, {}, {}, start + 1min);
+    EXPECT_EQ(told(), "expired to first, ");
+}
+
+TEST_F(LedgerTest, KeepsLittleOfFurtherLeases) {
+    constexpr std::size_t leases = 5'000;
+    Ledger small{[](const Event&) {}, 10};
+    Holder one = holder(5, std::string(Limits::owner_bytes, 'o'));
+    one.note = std::string(Limits::note_bytes, 'n');
+    const std::size_t before = ::mallinfo2().uordblks;
+    for (std::size_t i = 0; i < leases; ++i) {
+        one.key = {"Order", std::to_string(i)};
+        small.is_alive(lease(one));
+    }
+    const std::size_t after = ::mallinfo2().uordblks;
+    EXPECT_LE((after - before) / leases, 500U) << "bytes for each lease";
 }
 
 }  // namespace

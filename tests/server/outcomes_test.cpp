@@ -121,7 +121,10 @@ protected:
             boost::asio::detached);
         home_.poll();
     }
-    void ask(const std::string& token) { ask(token, Holders{{"Order", token}}); }
+    void ask(const std::string& token) { ask(token, token); }
+    void ask(const std::string& id, const std::string& token) {
+        ask(token, Holders{{"Order", id}});
+    }
     void check(const std::string& token) {
         ask(token, Check{LockKey{"Order", token}, LockId::random()});
     }
@@ -164,6 +167,28 @@ TEST_F(AStoreQueueOfTwoTokens, LetsATryInAmongMoreChecksThanThereIsRoomFor) {
     const std::vector<std::string> order = served();
     ASSERT_EQ(order.size(), 9U);
     EXPECT_EQ(std::ranges::find(order, "other") - order.begin(), 5);
+}
+
+TEST_F(AStoreQueueOfTwoTokens, LetsATryOfTheOtherInAfterOnePartOfOneToken) {
+    options_.requests_under_way = 512;
+    const std::size_t part = locks_.limits().batch_requests;
+    const auto flood = [&] {
+        for (int i = 0; i < 600; ++i) check("greedy");
+    };
+    flood();  // 512 are with the store
+    ask("own try of greedy", "greedy");
+    ask("try of modest", "modest");
+    flood();
+    check("holder");
+    finish();
+    const std::vector<std::string> order = served();
+    const auto place = [&](const char* name) {
+        return static_cast<std::size_t>(std::ranges::find(order, name) - order.begin());
+    };
+    EXPECT_LT(place("holder"), place("try of modest"));
+    EXPECT_LE(place("try of modest"), 512 + part + 1);
+    EXPECT_LT(place("try of modest"), place("own try of greedy"));
+    EXPECT_LE(place("own try of greedy"), 512 + 2 * part + 2);
 }
 
 TEST_F(AStoreQueueOfTwoTokens, ServesTheTriesOfWaitersInTheTurnOfTheirToken) {

@@ -1,9 +1,11 @@
 #include "web/page.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include <leasehold/request.hpp>
 
+#include "core/knocks.hpp"
 #include "unit/faulty_store.hpp"
 
 namespace leasehold::testing {
@@ -143,18 +145,44 @@ TEST_F(RoutesTest, AKnockReachesTheHolder) {
     ASSERT_EQ(heard.size(), 1U);
     EXPECT_EQ(heard[0].at("by").as_string(), "Lee/s-2/t");
     EXPECT_EQ(heard[0].at("message").as_string(), "soon?");
-    // Of one owner, the latest counts, cut between two letters.
+    // The holder is not asked again at once.
+    const web::Response early = lee.send("POST", "Order/1/knock", try_body);
+    EXPECT_EQ(early.status, 429);
+    EXPECT_NE(std::ranges::find(early.headers, "Retry-After", &web::Headers::value_type::first),
+              early.headers.end());
+    EXPECT_EQ(routes.knock(order, "Lee/s-2/t", "Hello?"), 1U);
+    // A long message is cut between two letters.
     std::string long_message;
     for (int i = 0; i < 300; ++i) long_message += "가";
-    lee.ask("POST", "Order/1/knock", R"({"owner": "t", "message": ")" + long_message + "\"}");
+    const Page park{routes, {"Park", "s-3"}};
+    park.ask("POST", "Order/1/knock", R"({"owner": "t", "message": ")" + long_message + "\"}");
     const auto again = kim.ask("PATCH", "Order/1", R"({"ttl_ms": 1000})", lock_id);
-    ASSERT_EQ(again.body.at("knocks").as_array().size(), 1U);
-    EXPECT_EQ(again.body.at("knocks").as_array()[0].at("message").as_string(),
+    ASSERT_EQ(again.body.at("knocks").as_array().size(), 2U);
+    EXPECT_EQ(again.body.at("knocks").as_array()[1].at("message").as_string(),
               long_message.substr(0, 600));
     // The next holder was not asked.
     kim.ask("DELETE", "Order/1", "", lock_id);
     const std::string next = kim.ask("POST", "Order/1", try_body).text("lock_id");
     EXPECT_TRUE(kim.ask("GET", "Order/1", "", next).body.at("knocks").as_array().empty());
+}
+
+TEST_F(RoutesTest, OneUserReplacesNoKnocksOfOthers) {
+    const std::string lock_id = kim.ask("POST", "Order/1", try_body).text("lock_id");
+    EXPECT_EQ(lee.ask("POST", "Order/1/knock", try_body).status, 202);
+    // Tabs and sessions as it likes.
+    std::size_t heard = 0;
+    for (std::size_t i = 0; i < 3 * Knocks::most_per_key; ++i) {
+        const std::string number = std::to_string(i);
+        const Page greedy{routes, {"Greedy", "s-" + number}};
+        const Answer answer =
+            greedy.ask("POST", "Order/1/knock", R"({"owner": "t)" + number + "\"}");
+        if (answer.status == 202) ++heard;
+    }
+    EXPECT_LT(heard, Knocks::most_per_key);
+    EXPECT_EQ(Page(routes, {"Park", "s-3"}).ask("POST", "Order/1/knock", try_body).status, 202);
+    const auto knocks = kim.ask("GET", "Order/1", "", lock_id).body.at("knocks").as_array();
+    EXPECT_EQ(knocks.front().at("by").as_string(), "Lee/s-2/t");
+    EXPECT_EQ(knocks.back().at("by").as_string(), "Park/s-3/t");
 }
 
 TEST_F(RoutesTest, AKnockReachesEachOfSeveralHolders) {

@@ -74,6 +74,41 @@ TEST_F(SessionsTest, ATimeoutReleasesThemToo) {
     EXPECT_TRUE(eventually([&] { return is_free("1"); }));
 }
 
+TEST_F(SessionsTest, OneUserCannotTakeThePlacesOfOthers) {
+    options.most_per_user = 2;
+    options.most = 4;
+    web::Sessions sessions{locks, options};
+    const auto lee = sessions.sign_in("Lee");
+    const auto first = sessions.sign_in("Kim");
+    const auto second = sessions.sign_in("Kim");
+    EXPECT_TRUE(take(*first, "1") && take(*second, "2"));
+    passed = 1min;
+    sessions.touch(*first);
+    // The one that has not been used for longest ends.
+    const auto third = sessions.sign_in("Kim");
+    ASSERT_NE(third, nullptr);
+    EXPECT_EQ(sessions.find(second->token), nullptr);
+    EXPECT_TRUE(second->visitor.has_left());
+    EXPECT_TRUE(is_free("2"));
+    for (int i = 0; i < 10; ++i) EXPECT_NE(sessions.sign_in("Kim"), nullptr);
+    EXPECT_EQ(sessions.find(lee->token), lee);
+    EXPECT_NE(sessions.sign_in("Park"), nullptr);
+}
+
+TEST_F(SessionsTest, SessionsThatHoldLocksAfterTheirEndCountForTheirUser) {
+    options.most_per_user = 2;
+    options.most = 100;
+    web::Sessions sessions{locks, options};
+    store->fail(0, Fails::before_effect, 1'000'000);
+    std::size_t signed_in = 0;
+    for (int i = 0; i < 20; ++i) {
+        const auto kim = sessions.sign_in("Kim");
+        if (kim) ++signed_in;
+    }
+    EXPECT_EQ(signed_in, 4U);
+    EXPECT_NE(sessions.sign_in("Lee"), nullptr);
+}
+
 TEST_F(SessionsTest, AReleaseThatFailsIsTriedAgain) {
     web::Sessions sessions{locks, options};
     const auto kim = sessions.sign_in("Kim");

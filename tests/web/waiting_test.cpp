@@ -238,15 +238,17 @@ TEST_F(FewWaitersTest, TooManyAreSentAway) {
 class FewPlacesTest : public RoutesTest {
 protected:
     FewPlacesTest()
-        : RoutesTest{{.longest_wait = 60s, .waiting_per_session = 1, .sign_of_life = 1h}} {}
+        : RoutesTest{{.longest_wait = 60s, .waiting_per_user = 1, .sign_of_life = 1h}} {}
 };
 
-TEST_F(FewPlacesTest, OneSessionCannotFillTheLines) {
+TEST_F(FewPlacesTest, OneUserCannotFillTheLines) {
     (void)kim.ask("POST", "Order/1", try_body);
     (void)kim.ask("POST", "PriceList/1", try_body);
     auto first = waiting(lee);
     ASSERT_TRUE(waits(1));
     EXPECT_EQ(lee.ask("POST", "PriceList/1", wait_body).status, 429);
+    const Page lees_other{routes, {"Lee", "s-9"}};
+    EXPECT_EQ(lees_other.ask("POST", "PriceList/1", wait_body).status, 429);
     EXPECT_TRUE(routes.waiting_for({"PriceList", "1"}).empty());
     const Page park{routes, {"Park", "s-3"}};
     auto other = waiting(park);
@@ -257,10 +259,10 @@ TEST_F(FewPlacesTest, OneSessionCannotFillTheLines) {
 class FewThreadsTest : public RoutesTest {
 protected:
     FewThreadsTest() : FewThreadsTest{1, 1} {}
-    FewThreadsTest(std::size_t in_all, std::size_t per_session)
+    FewThreadsTest(std::size_t in_all, std::size_t per_user)
         : RoutesTest{{.longest_wait = 60s,
                       .waiting_threads = in_all,
-                      .waiting_threads_per_session = per_session,
+                      .waiting_threads_per_user = per_user,
                       .place_kept = 1h,
                       .sign_of_life = 1h}} {}
 
@@ -315,13 +317,15 @@ protected:
     FewThreadsForOneTest() : FewThreadsTest{2, 1} {}
 };
 
-TEST_F(FewThreadsForOneTest, OneSessionCannotTakeAllThreads) {
+TEST_F(FewThreadsForOneTest, OneUserCannotTakeAllThreads) {
     (void)kim.ask("POST", "Order/1", try_body);
     auto first = waiting(lee);
     ASSERT_TRUE(waits(1));
     EXPECT_EQ(lee.ask("POST", "Order/1", R"({"owner": "u", "wait_ms": 60000})").status, 429);
+    const Page lees_other{routes, {"Lee", "s-9"}};
+    EXPECT_EQ(lees_other.ask("POST", "Order/1", wait_body).status, 429);
     auto other = waiting(park);
-    ASSERT_TRUE(waits(3));
+    ASSERT_TRUE(waits(4));
     routes.stop_waiting();
     EXPECT_EQ(other.get().status, 409);
 }

@@ -2,12 +2,15 @@
 
 import os
 import ssl
+import stat
 from typing import Callable, Optional, Union
 from urllib.parse import quote, unquote, urlsplit
 
 from .errors import BadRequest
 
 Token = Union[str, Callable[[], str]]
+
+LARGEST_TOKEN_FILE = 64 << 10
 
 
 class Address:
@@ -20,6 +23,8 @@ class Address:
         cert_file: Optional[str] = None,
         key_file: Optional[str] = None,
     ) -> None:
+        if "@" in url:  # before any error can quote a password
+            raise BadRequest("the URL of a server takes no user and no password; give a token")
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -27,8 +32,6 @@ class Address:
             raise BadRequest(f"{url!r} is not the URL of a server: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadRequest(f"{url!r} is not the URL of a server; write http://HOST:PORT or https://HOST")
-        if parts.username is not None or parts.password is not None:
-            raise BadRequest("the URL of a server takes no user and no password; give a token")
         if parts.query or parts.fragment:
             raise BadRequest("the URL of a server takes no parameters; give token_file and ca_file to the client")
         tls = parts.scheme == "https"
@@ -78,10 +81,19 @@ def _token_source(token: Optional[Token], file: Optional[str]) -> Callable[[], s
     return lambda: _first_line(file)  # type: ignore[arg-type]
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe blocks until somebody writes to it
+
+
 def _first_line(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
-            line = file.readline(64 << 10).rstrip("\r\n")
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise BadRequest(f"the token file is not a regular file: {path}")
+            text = file.read(LARGEST_TOKEN_FILE + 1)
+        if len(text) > LARGEST_TOKEN_FILE:
+            raise BadRequest(f"the token file is larger than {LARGEST_TOKEN_FILE >> 10} KiB: {path}")
+        line = text.decode("utf-8").partition("\n")[0].rstrip("\r")
     except (OSError, UnicodeDecodeError) as error:
         raise BadRequest(f"the token file cannot be read: {error}") from error
     if not line:

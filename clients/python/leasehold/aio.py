@@ -33,7 +33,7 @@ from .address import Address, Token
 from .calls import Calls, Pause, Retry, Send, Steps
 from .connections import LONGEST_IDLE
 from .errors import Fault, Gone, LeaseholdError, LeaseLost
-from .events import LONGEST_SILENCE, SHORTEST_PAUSE, EventParser, events_request, stream_ended
+from .events import LONGEST_EVENT, LONGEST_SILENCE, SHORTEST_PAUSE, EventParser, events_request, stream_ended
 from .keeping import HoldTerms, Keeping
 from .values import AnyKey, Event, Holder, Lease, PastLease, Seconds, key_of, seconds
 from .wire import LONGEST_ANSWER, Request, Response, without_none
@@ -157,6 +157,8 @@ class _Connection:
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 yield line + b"\n"
+            if len(rest) > LONGEST_EVENT:
+                raise ValueError("a line is too long")
 
     def lost(self, request: Request, error: BaseException) -> Fault:
         why = str(error) or type(error).__name__

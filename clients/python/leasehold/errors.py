@@ -10,13 +10,23 @@
       LeaseLost      a lease that was kept alive is lost
 """
 
+import re
 from typing import List, Optional, Union
 
 from .values import Holder
 
+# Control characters, and characters that break lines, change the direction of writing or stay invisible.
+_ACTS_ON_TERMINAL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
+
 
 class LeaseholdError(Exception):
-    pass
+    """The text is one line that is safe to print, whatever a server or another user wrote."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(_ACTS_ON_TERMINAL.sub(" ", detail))
 
 
 class Refused(LeaseholdError):

@@ -12,11 +12,12 @@ from .calls import Retry
 from .connections import Connection, Connections
 from .errors import Fault
 from .values import Event
-from .wire import LONGEST_ANSWER, Request, Response
+from .wire import Request, Response
 
 # The server sends a comment every 15 seconds, if nobody changed that. After this silence it is taken for dead.
 LONGEST_SILENCE = 60.0
 SHORTEST_PAUSE = 0.2  # before it is connected again, in seconds
+LONGEST_EVENT = 1 << 20  # in bytes
 
 
 def events_request(parameters: Dict[str, Any], last_id: str) -> Request:
@@ -33,6 +34,8 @@ class EventParser:
 
     def line(self, text: bytes) -> Optional[Event]:
         """Raises ValueError if an event is not as the server sends it."""
+        if len(text) > LONGEST_EVENT:
+            raise ValueError("a line is too long")
         name, _, value = text.decode("utf-8").rstrip("\r\n").partition(":")
         value = value[1:] if value.startswith(" ") else value
         if name == "id":
@@ -40,6 +43,9 @@ class EventParser:
         elif name == "event":
             self._name = value
         elif name == "data":
+            self._bytes += len(text)
+            if self._bytes > LONGEST_EVENT:
+                raise ValueError("an event is too long")
             self._data.append(value)
         elif not text.strip(b"\r\n"):
             return self._end()
@@ -48,13 +54,17 @@ class EventParser:
     def _begin(self) -> None:
         self._name = "message"
         self._data: List[str] = []
+        self._bytes = 0  # of the lines with data
 
     def _end(self) -> Optional[Event]:
         name, data = self._name, self._data
         self._begin()
         if not data:
             return None
-        fields = json.loads("\n".join(data))
+        try:
+            fields = json.loads("\n".join(data))
+        except RecursionError:
+            raise ValueError("the data of an event is nested too deeply") from None
         if not isinstance(fields, dict):
             raise ValueError("the data of an event is not an object")
         return Event(self.last_id, name, fields)
@@ -140,8 +150,8 @@ class EventStream(Iterator[Event]):
         assert self._answer is not None and self._connection is not None
         self._connection.give_time(clock.now() + LONGEST_SILENCE)
         try:
-            line = self._answer.readline(LONGEST_ANSWER)
-            if not line.endswith(b"\n"):
+            line = self._answer.readline(LONGEST_EVENT + 1)
+            if len(line) <= LONGEST_EVENT and not line.endswith(b"\n"):
                 raise stream_ended("the server closed it")
             return self._parser.line(line)
         except (OSError, http.client.HTTPException, ValueError) as error:

@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 LONGEST_ANSWER = 64 << 20
 
+# What comes of reading an answer that is not as the server sends it.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -136,7 +139,7 @@ def read(response: Response, request: Request, reader: Callable[[Any, float], T]
         return reader(json.loads(response.body), response.asked_at)
     except LeaseholdError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise not_understood(request, f"{type(error).__name__}: {error}", response.status) from error
 
 
@@ -163,12 +166,11 @@ def problem_in(response: Response, request: Request) -> LeaseholdError:
     if status in (409, 410) and code in ("held", "gone", "busy"):
         try:
             return refusal(problem, retry_after)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except UNREADABLE as error:
             return not_understood(request, f"{type(error).__name__}: {error}", status)
     text = f"the server answered {status}: {problem.get('detail') or 'no reason given'}"
     if status == 400:
-        longest = problem.get("longest_wait_ms")
-        return BadRequest(text, status=400, longest_wait=longest / 1000 if isinstance(longest, (int, float)) else None)
+        return BadRequest(text, status=400, longest_wait=longest_wait(problem))
     # A refused request was not started. If it was started, the server says so.
     untouched = 300 <= status < 500 or problem.get("effect") == "none" or code == "overloaded"
     return Fault(
@@ -179,6 +181,14 @@ def problem_in(response: Response, request: Request) -> LeaseholdError:
         code=code,
         retry_after=retry_after,
     )
+
+
+def longest_wait(problem: Mapping[str, Any]) -> Optional[float]:
+    """In seconds, if the answer names it."""
+    try:
+        return float(problem["longest_wait_ms"]) / 1000
+    except UNREADABLE:
+        return None
 
 
 def cause_of(status: int, code: str, problem: Mapping[str, Any]) -> str:

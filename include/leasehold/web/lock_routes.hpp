@@ -26,16 +26,15 @@ struct LockRoutesOptions {
     // How long one request waits for a lock; a page that wants to wait longer asks again and keeps
     // its place.
     Duration longest_wait = std::chrono::seconds{10};
-    // How many pages can wait at once, in all and of one session. The next one is answered with
-    // 429.
+    // How many pages can wait at once, in all and of one user. The next one is answered with 429.
     std::size_t waiting = 1'000;
-    std::size_t waiting_per_session = 20;
+    std::size_t waiting_per_user = 20;
     // A request that waits in answer(request, who) occupies a thread of your web server: how many
-    // can do so at once, in all and of one session. Others are answered with 429 at once. They keep
+    // can do so at once, in all and of one user. Others are answered with 429 at once. They keep
     // their place, and ask every few seconds. Leave at least half of your threads for other
     // requests; cpp-httplib has 8 if you do not set its new_task_queue.
     std::size_t waiting_threads = 4;
-    std::size_t waiting_threads_per_session = 2;
+    std::size_t waiting_threads_per_user = 2;
     // How long a page keeps its place between two such requests.
     Duration place_kept = std::chrono::seconds{3};
     // A page that was granted a lock it waited for checks or renews it before half of its ttl is
@@ -55,7 +54,9 @@ struct LockRoutesOptions {
 // reloaded page finds its lock again. docs/web-kit.md describes the routes. Thread-safe.
 //
 // Whatever a page sends: the owner is the visitor's, the key is one that `may_lock` allows, the ttl
-// is at most the options', and the lease of another session is of no use to it.
+// is at most the options', and the lease of another session is of no use to it. A user has a share
+// of the waiting line and of the knocks, whatever its sessions do. How many locks a user may have
+// is for `may_lock` to decide: it is asked before every try.
 //
 // The waiting line and the knocks are known to this process. The locks are in the store.
 class LockRoutes {
@@ -82,7 +83,8 @@ public:
     // `reply` is called once, on this thread or another; it must not block or throw.
     void answer(const Request& request, const std::optional<Visitor>& who, Reply reply);
 
-    // Asks the holders of the key to finish; returns their number.
+    // Asks the holders of the key to finish; returns their number. `by` is an owner, as a Visitor
+    // has it. Holders who were asked a few seconds ago are not asked again.
     std::size_t knock(const LockKey& key, const std::string& by, const std::string& message);
     // The owners that wait for the key, the next one first.
     [[nodiscard]] std::vector<std::string> waiting_for(const LockKey& key) const;

@@ -27,6 +27,8 @@ struct SessionsOptions {
     Duration timeout = std::chrono::minutes{30};
     // Those included that have ended and whose locks the store has not released yet.
     std::size_t most = 10'000;
+    // Of one user. The next one ends the user's session that has not been used for longest.
+    std::size_t most_per_user = 20;
     std::function<SteadyClock::time_point()> clock = SteadyClock::now;
 };
 
@@ -44,7 +46,9 @@ public:
     Sessions& operator=(const Sessions&) = delete;
     ~Sessions();
 
-    // Null if too many are signed in. Throws BadRequest if the name cannot be a part of an owner.
+    // Null if too many are signed in, or too many sessions of this user have ended without the
+    // store having released their locks. Throws BadRequest if the name cannot be a part of an
+    // owner.
     [[nodiscard]] std::shared_ptr<const SignedIn> sign_in(std::string user);
     // Null if there is no such session or it has ended.
     [[nodiscard]] std::shared_ptr<const SignedIn> find(std::string_view token);

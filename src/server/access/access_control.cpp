@@ -124,13 +124,16 @@ std::shared_ptr<const Token> AccessControl::recognise(const HttpRequest& request
                                                       const Scheme& scheme,
                                                       const ClientConnection& connection) {
     if (!options_.tokens) return nullptr;
-    auto token = find(request, scheme, connection);
+    const bool too_many = by_address_.refuses(connection.peer(), Buckets::Moment::clock::now());
+    auto token = find(request, scheme, connection,
+                      too_many ? Tokens::Jwts::remembered : Tokens::Jwts::verified);
     if (!token && request.authorization) (void)count_unknown(connection);
     return token;
 }
 
 std::shared_ptr<const Token> AccessControl::find(const HttpRequest& request, const Scheme& scheme,
-                                                 const ClientConnection& connection) {
+                                                 const ClientConnection& connection,
+                                                 Tokens::Jwts jwts) {
     const auto all = tokens();
     if (!request.authorization) {
         const ClientCertificate* const certificate = connection.certificate();
@@ -138,7 +141,7 @@ std::shared_ptr<const Token> AccessControl::find(const HttpRequest& request, con
     }
     std::string space;
     const auto shown = scheme.token_in(*request.authorization, space);
-    return shown ? all->find(*shown) : nullptr;
+    return shown ? all->find(*shown, jwts) : nullptr;
 }
 
 std::optional<Buckets::Wait> AccessControl::count_unknown(const ClientConnection& connection) {

@@ -53,7 +53,8 @@ public:
                const ClientConnection& connection);
 
     // The client's token on a route that needs none; nullptr if it shows no valid one. A token that
-    // is not valid counts as everywhere else, and is not refused.
+    // is not valid counts as everywhere else, and is not refused. After too many of them, an
+    // address's JWTs are recognised only if they were verified before.
     [[nodiscard]] std::shared_ptr<const Token> recognise(const HttpRequest& request,
                                                          const Scheme& scheme,
                                                          const ClientConnection& connection);
@@ -90,7 +91,8 @@ private:
     // The token that the client shows; nullptr if it shows no valid one.
     [[nodiscard]] std::shared_ptr<const Token> find(const HttpRequest& request,
                                                     const Scheme& scheme,
-                                                    const ClientConnection& connection);
+                                                    const ClientConnection& connection,
+                                                    Tokens::Jwts jwts = Tokens::Jwts::verified);
     // Counts a request without a valid token. How long the client must wait if there were too many.
     [[nodiscard]] std::optional<Buckets::Wait> count_unknown(const ClientConnection& connection);
     // How long the token must wait; nothing if its rate allows this now.

@@ -215,7 +215,14 @@ std::shared_ptr<const Token> JwtVerifier::find(std::string_view jwt, const Diges
     return is_expired(*token, now) ? nullptr : token;
 }
 
+std::shared_ptr<const Token> JwtVerifier::find_remembered(const Digest& digest,
+                                                          WallClock::time_point now) const {
+    auto token = recall(digest);
+    return token && !is_expired(*token, now) ? token : nullptr;
+}
+
 Token JwtVerifier::verified(std::string_view jwt, WallClock::time_point now) const {
+    ++verifications_;
     if (jwt.empty() || jwt.size() > longest_jwt) refuse("the JWT is too long");
     const Parts parts{jwt};
     const VerificationKey& key = key_for(object_in(parts.header), keys_);

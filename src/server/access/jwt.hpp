@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -55,6 +56,13 @@ public:
         std::string_view jwt, const Digest& digest,
         WallClock::time_point now = WallClock::now()) const;
 
+    // The same, for a JWT that was verified before; nullptr for any other.
+    [[nodiscard]] std::shared_ptr<const Token> find_remembered(
+        const Digest& digest, WallClock::time_point now = WallClock::now()) const;
+
+    // How many JWTs were read and verified so far, or refused.
+    [[nodiscard]] std::size_t verifications() const noexcept { return verifications_; }
+
     // Whether the JWT behind the token would be accepted as the same token: its issuer still has
     // the key that signed it, and the rules are the same.
     [[nodiscard]] bool still_trusts(const Token& token) const {
@@ -76,6 +84,7 @@ private:
     const JwtRules rules_;
     const Digest rules_digest_;
     const std::size_t most_;
+    mutable std::atomic<std::size_t> verifications_{0};
     mutable std::mutex mutex_;
     // Two generations: when the young one is full, it becomes the old one, which is forgotten.
     mutable Remembered young_;  // guarded by mutex_

@@ -26,6 +26,14 @@ std::optional<Buckets::Wait> Buckets::take(const std::string& name, const Rate& 
     return std::nullopt;
 }
 
+bool Buckets::refuses(const std::string& name, Moment now) const {
+    const std::lock_guard lock{mutex_};
+    auto bucket = buckets_.find(name);
+    if (bucket == buckets_.end() && buckets_.size() >= most_)
+        bucket = buckets_.find(everybody_else);
+    return bucket != buckets_.end() && bucket->second.content_at(now) < 1;
+}
+
 Buckets::Taken Buckets::take_each(const std::string& name, const Rate& rate,
                                   std::span<const double> amounts, Moment now) {
     const std::lock_guard lock{mutex_};

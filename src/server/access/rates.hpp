@@ -32,6 +32,9 @@ public:
     [[nodiscard]] std::optional<Wait> take(const std::string& name, const Rate& rate, double amount,
                                            Moment now);
 
+    // Whether take() would refuse now.
+    [[nodiscard]] bool refuses(const std::string& name, Moment now) const;
+
     // Takes the amount of each action that the bucket allows, in their order. An amount that
     // exceeds a full bucket is allowed by a full bucket, whose content becomes negative then.
     struct Taken {

@@ -69,10 +69,11 @@ bool speaks_for(const Token& token, std::string_view owner) noexcept {
 Tokens::Tokens(std::vector<Token> entries, std::shared_ptr<const JwtVerifier> jwt)
     : entries_{std::move(entries)}, jwt_{std::move(jwt)} {}
 
-std::shared_ptr<const Token> Tokens::find(std::string_view shown) const {
+std::shared_ptr<const Token> Tokens::find(std::string_view shown, Jwts jwts) const {
     const Digest digest = digest_of(shown);
     if (auto entry = entry_with(digest)) return entry;
-    return jwt_ && std::ranges::count(shown, '.') == 2 ? jwt_->find(shown, digest) : nullptr;
+    if (!jwt_ || std::ranges::count(shown, '.') != 2) return nullptr;
+    return jwts == Jwts::verified ? jwt_->find(shown, digest) : jwt_->find_remembered(digest);
 }
 
 std::shared_ptr<const Token> Tokens::find(const ClientCertificate& certificate) const {

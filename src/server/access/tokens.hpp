@@ -132,8 +132,11 @@ public:
     explicit Tokens(std::vector<Token> entries, std::shared_ptr<const JwtVerifier> jwt = {});
 
     // The token that a client shows; nullptr if it is not accepted. Takes the same time for every
-    // secret, known or not.
-    [[nodiscard]] std::shared_ptr<const Token> find(std::string_view shown) const;
+    // secret, known or not. A signature costs much more: `remembered` finds no JWT that was not
+    // verified before.
+    enum class Jwts : std::uint8_t { verified, remembered };
+    [[nodiscard]] std::shared_ptr<const Token> find(std::string_view shown,
+                                                    Jwts jwts = Jwts::verified) const;
     // The token of a client with this certificate.
     [[nodiscard]] std::shared_ptr<const Token> find(const ClientCertificate& certificate) const;
     // A token that was found earlier, as it is now; nullptr if it is no longer accepted.

@@ -1,6 +1,7 @@
 #include "server/events/event_log.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/rules.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 // take() adds no further event after this number of bytes.
 constexpr std::size_t piece_bytes = 64 * 1024;
+// take() looks at this number of events before others can use the log.
+constexpr std::size_t looked_at_once = 200;
 
 // Of the event itself and of its text, both with the size of the text.
 std::size_t bytes_of(const Event& event) {
@@ -142,15 +145,20 @@ EventStream::State EventStream::state() const {
 }
 
 EventStream::State EventStream::take(std::string& out) {
-    const std::lock_guard lock{log_->mutex_};
-    if (state_now() == State::lost) return State::lost;
-    out.append(std::exchange(greeting_, {}));
     const std::size_t end = out.size() + piece_bytes;
-    while (!revoked_ && place_ < log_->last_ && out.size() < end) {
+    std::unique_lock lock{log_->mutex_};
+    for (std::size_t looked_at = 1;; ++looked_at) {
+        if (state_now() == State::lost) return State::lost;
+        out.append(std::exchange(greeting_, {}));
+        if (revoked_ || place_ >= log_->last_ || out.size() >= end) break;
         ++place_;
         if (filter_.admits(log_->entry(place_).event.lease)) {
             out.append(log_->text_of(place_, format_));
         }
+        if (looked_at % looked_at_once > 0) continue;
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
     }
     told_ = place_ < log_->last_;
     if (log_->closed_) format_.end(out, EventFormat::End::server_stops);

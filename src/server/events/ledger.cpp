@@ -5,16 +5,14 @@
 #include <utility>
 
 #include "core/grant.hpp"
+#include "core/keyed_hash.hpp"
 #include "core/rules.hpp"
 
 namespace leasehold::server {
 namespace {
 
-// Whether `after` continues `before`: a shared lease that its holder made exclusive has a new
-// fence.
-bool became(const Holder& before, const Holder& after) {
-    return before.mode == Mode::shared && after.fence > before.fence &&
-           after.granted_at == before.granted_at && after.owner == before.owner;
+std::uint64_t hash_of(std::string_view text) {
+    return KeyedTextHash{}(text);
 }
 
 }  // namespace
@@ -36,37 +34,77 @@ bool Ledger::knows_later(const Entry& entry, Fence fence) {
 bool Ledger::contradicts(const Entry& entry, const Holder& lease) {
     if (entry.live.empty()) return false;
     // An exclusive lease tolerates no other lease.
-    return lease.mode == Mode::exclusive ||
-           entry.live.begin()->second.lease.mode == Mode::exclusive;
+    return lease.mode == Mode::exclusive || entry.live.begin()->second.mode == Mode::exclusive;
 }
 
-void Ledger::remember(Entry& entry, const Holder& lease) {
-    const auto due =
-        lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
-    entry.live.insert_or_assign(lease.fence, Reported{lease, survey_, due});
+bool Ledger::became(Fence fence, const Reported& before, const Holder& after) {
+    return before.mode == Mode::shared && after.fence > fence &&
+           after.granted_at == before.granted_at && hash_of(after.owner) == before.owner;
+}
+
+Holder Ledger::lease_of(const LockKey& key, Fence fence, const Reported& reported) {
+    Holder lease{.key = key,
+                 .mode = reported.mode,
+                 .fence = fence,
+                 .granted_at = reported.granted_at,
+                 .expires_at = reported.expires_at};
+    if (reported.texts) {
+        lease.owner = reported.texts->owner;
+        lease.note = reported.texts->note;
+    }
+    return lease;
+}
+
+void Ledger::write_down(Reported& reported, const Holder& lease) {
+    reported.mode = lease.mode;
+    reported.granted_at = lease.granted_at;
+    reported.expires_at = lease.expires_at;
+    reported.owner = hash_of(lease.owner);
+    reported.note = hash_of(lease.note);
+    if (!reported.texts && texts_ < most_texts_) {
+        reported.texts = std::make_unique<Texts>();
+        ++texts_;
+    }
+    if (reported.texts) *reported.texts = {.owner = lease.owner, .note = lease.note};
+}
+
+void Ledger::await_expiry(Known& known, Fence fence, Reported& reported) {
+    if (reported.due != due_.end()) due_.erase(std::exchange(reported.due, due_.end()));
+    if (reported.expires_at == never) return;
+    reported.due = due_.emplace(reported.expires_at, DueLease{&known, fence});
+}
+
+void Ledger::remember(Known& known, const Holder& lease) {
+    const auto [at, is_new] = known.second.live.try_emplace(lease.fence);
+    Reported& reported = at->second;
+    if (is_new) reported.due = due_.end();
+    reported.survey = survey_;
+    write_down(reported, lease);
+    await_expiry(known, lease.fence, reported);
 }
 
 void Ledger::forget(Entry& entry, Fence fence) {
     if (const auto at = entry.live.find(fence); at != entry.live.end()) {
         if (at->second.due != due_.end()) due_.erase(at->second.due);
+        if (at->second.texts) --texts_;
         entry.live.erase(at);
     }
     entry.ended[fence] = survey_;
 }
 
-void Ledger::grant(Entry& entry, const Holder& lease, Time store_now) {
-    remember(entry, lease);
+void Ledger::grant(Known& known, const Holder& lease, Time store_now) {
+    remember(known, lease);
     tell_({.kind = Event::Kind::granted, .lease = lease, .store_now = store_now});
 }
 
-void Ledger::update(Reported& reported, const Holder& lease, Time store_now) {
+void Ledger::update(Known& known, Reported& reported, const Holder& lease, Time store_now) {
     reported.survey = survey_;
+    const bool is_same = lease.expires_at == reported.expires_at && lease.mode == reported.mode &&
+                         hash_of(lease.note) == reported.note;
     // An expiry never becomes earlier, so news of an earlier one is old.
-    if (lease == reported.lease || lease.expires_at < reported.lease.expires_at) return;
-    if (reported.due != due_.end()) due_.erase(reported.due);
-    reported.due =
-        lease.expires_at == never ? due_.end() : due_.emplace(lease.expires_at, LockKey{lease.key});
-    reported.lease = lease;
+    if (is_same || lease.expires_at < reported.expires_at) return;
+    write_down(reported, lease);
+    await_expiry(known, lease.fence, reported);
     tell_({.kind = Event::Kind::extended, .lease = lease, .store_now = store_now});
 }
 
@@ -94,82 +132,97 @@ void Ledger::keep_time(Time surveyed) {
     if (surveys_.size() > most) surveys_.pop_front();
 }
 
-void Ledger::begin(const Survey& survey) {
+void Ledger::begin(Survey survey) {
     surveys_.clear();
-    keep_time(survey.store_now);
-    entries_.clear();
     due_.clear();
+    entries_.clear();
+    texts_ = 0;
     wanted_.clear();
-    complete_ = survey.complete;
     latest_ = 0;
-    for (const PastLease& past : survey.past) latest_ = std::max(latest_, past.sequence);
-    for (const Holder& lease : survey.live) remember(entries_[lease.key], lease);
-}
-
-void Ledger::take_past(std::vector<PastLease>& past, Time store_now) {
-    std::ranges::sort(
-        past, {}, [](const PastLease& one) { return std::pair{one.sequence, one.lease.fence}; });
-    for (const PastLease& one : past) {
-        const bool is_new = one.sequence > latest_ && one.sequence < first_unnoticed;
-        const auto known = entries_.find(one.lease.key);
-        const bool is_told =
-            known != entries_.end() && find(known->second, one.lease.fence) != nullptr;
-        if (is_new || is_told) end(entries_[one.lease.key], one, store_now);
-    }
+    surveyed(std::move(survey));
+    work_.tells = false;
 }
 
 void Ledger::surveyed(Survey survey) {
-    take_past(survey.past, survey.store_now);
-    for (const PastLease& past : survey.past) latest_ = std::max(latest_, past.sequence);
-    complete_ = survey.complete;
-    for (const Holder& lease : survey.live) {
-        Entry& entry = entries_[lease.key];
-        if (entry.look != Look::none || has_ended(entry, lease.fence)) continue;
-        if (Reported* const reported = find(entry, lease.fence)) {
-            if (reported->survey != survey_) update(*reported, lease, survey.store_now);
-        } else if (contradicts(entry, lease)) {
-            want(lease.key);
-        } else {
-            grant(entry, lease, survey.store_now);
-        }
-    }
-    std::vector<LockKey> vanished;
-    for (const auto& [key, entry] : entries_) {
-        if (!survey.complete && survey.live.back().key < key)
-            continue;  // the survey ended before this key
-        const bool all_seen = std::ranges::all_of(
-            entry.live, [this](const auto& one) { return one.second.survey == survey_; });
-        if (!all_seen) vanished.push_back(key);
-    }
-    for (const LockKey& key : vanished) want(key);
-    forget_old_endings();
-    keep_time(survey.store_now);
+    std::ranges::sort(survey.past, {}, [](const PastLease& one) {
+        return std::pair{one.sequence, one.lease.fence};
+    });
+    work_ = {.survey = std::move(survey), .tells = true, .ended = false};
+    if (!work_.survey.live.empty()) work_.last_live = work_.survey.live.back().key;
 }
 
-void Ledger::forget_old_endings() {
-    for (auto at = entries_.begin(); at != entries_.end();) {
-        Entry& entry = at->second;
-        std::erase_if(entry.ended,
-                      [this](const auto& ended) { return ended.second + 1 < survey_; });
+bool Ledger::work_off(std::size_t most) {
+    auto& [survey, tells, past, live, ended, last_key, last_live] = work_;
+    if (ended) return false;
+    for (; most > 0 && past < survey.past.size(); ++past, --most) {
+        if (tells) take_past(survey.past[past], survey.store_now);
+    }
+    if (most > 0 && live == 0) {
+        for (const PastLease& one : survey.past) latest_ = std::max(latest_, one.sequence);
+        complete_ = survey.complete;
+    }
+    for (; most > 0 && live < survey.live.size(); ++live, --most) take_live(survey.live[live]);
+    if (most > 0) take_entries(most);
+    return !work_.ended;
+}
+
+void Ledger::take_past(const PastLease& past, Time store_now) {
+    const bool is_new = past.sequence > latest_ && past.sequence < first_unnoticed;
+    const auto known = entries_.find(past.lease.key);
+    const bool is_told =
+        known != entries_.end() && find(known->second, past.lease.fence) != nullptr;
+    if (is_new || is_told) end(entries_[past.lease.key], past, store_now);
+}
+
+void Ledger::take_live(const Holder& lease) {
+    Known& key = known(lease.key);
+    Entry& entry = key.second;
+    if (!work_.tells) return remember(key, lease);
+    if (entry.look != Look::none || has_ended(entry, lease.fence)) return;
+    if (Reported* const reported = find(entry, lease.fence)) {
+        if (reported->survey != survey_) update(key, *reported, lease, work_.survey.store_now);
+    } else if (contradicts(entry, lease)) {
+        want(lease.key);
+    } else {
+        grant(key, lease, work_.survey.store_now);
+    }
+}
+
+// Looks at what vanished, and forgets old endings.
+void Ledger::take_entries(std::size_t most) {
+    auto at = work_.last_key ? entries_.upper_bound(*work_.last_key) : entries_.begin();
+    for (; most > 0 && at != entries_.end(); --most) {
+        auto& [key, entry] = *at;
+        // A survey that is not complete ended at the last live lease.
+        const bool surveyed = work_.survey.complete || key <= work_.last_live;
+        const bool all_seen = std::ranges::all_of(
+            entry.live, [this](const auto& one) { return one.second.survey == survey_; });
+        if (surveyed && !all_seen) want(key);
+        std::erase_if(entry.ended, [this](const auto& one) { return one.second + 1 < survey_; });
         const bool empty = entry.live.empty() && entry.ended.empty() && entry.look == Look::none;
+        if (most == 1) work_.last_key = key;
         at = empty ? entries_.erase(at) : std::next(at);
     }
+    if (at != entries_.end()) return;
+    keep_time(work_.survey.store_now);
+    work_ = {};
 }
 
 void Ledger::is_alive(const Lease& lease) {
-    Entry& entry = entries_[lease.key];
+    Known& key = known(lease.key);
+    Entry& entry = key.second;
     if (entry.look == Look::under_way) entry.look = Look::again;
     if (entry.look != Look::none || has_ended(entry, lease.fence)) return;
     const Holder holder = holder_of(lease);
     if (Reported* const reported = find(entry, lease.fence)) {
-        update(*reported, holder, lease.store_now);
+        update(key, *reported, holder, lease.store_now);
     } else if (contradicts(entry, holder)) {
         want(lease.key);
     } else if (!complete_ && lease.granted_at != lease.store_now) {
-        remember(entry, holder);
+        remember(key, holder);
         tell_({.kind = Event::Kind::extended, .lease = holder, .store_now = lease.store_now});
     } else {
-        grant(entry, holder, lease.store_now);
+        grant(key, holder, lease.store_now);
     }
 }
 
@@ -202,19 +255,24 @@ std::vector<LockKey> Ledger::take_wanted(std::size_t most) {
 
 void Ledger::looked(const LockKey& key, const HolderPage& live, std::vector<PastLease> past,
                     Time store_now) {
-    Entry& entry = entries_[key];
+    Known& known = this->known(key);
+    Entry& entry = known.second;
     const bool again = std::exchange(entry.look, Look::none) == Look::again;
 
     std::vector<Holder> before;
-    for (const auto& [fence, reported] : entry.live) before.push_back(reported.lease);
-    for (const Holder& lease : before) {
-        const auto went_on = [&](const Holder& other) { return became(lease, other); };
-        if (std::ranges::any_of(live, went_on) ||
-            std::ranges::any_of(past, went_on, &PastLease::lease)) {
-            forget(entry, lease.fence);
+    std::vector<Fence> went_on;
+    for (const auto& [fence, reported] : entry.live) {
+        before.push_back(lease_of(key, fence, reported));
+        const auto continues = [&](const Holder& other) { return became(fence, reported, other); };
+        if (std::ranges::any_of(live, continues) ||
+            std::ranges::any_of(past, continues, &PastLease::lease)) {
+            went_on.push_back(fence);
         }
     }
-    take_past(past, store_now);
+    for (const Fence fence : went_on) forget(entry, fence);
+    std::ranges::sort(
+        past, {}, [](const PastLease& one) { return std::pair{one.sequence, one.lease.fence}; });
+    for (const PastLease& one : past) take_past(one, store_now);
     for (const Holder& lease : before) {
         const bool is_alive = std::ranges::find(live, lease.fence, &Holder::fence) != live.end();
         const bool may_be_alive = is_alive || (live.cut && lease.expires_at > store_now);
@@ -226,18 +284,27 @@ void Ledger::looked(const LockKey& key, const HolderPage& live, std::vector<Past
     for (const Holder& lease : live) {
         if (has_ended(entry, lease.fence)) continue;
         if (Reported* const reported = find(entry, lease.fence)) {
-            update(*reported, lease, store_now);
+            update(known, *reported, lease, store_now);
         } else {
-            grant(entry, lease, store_now);
+            grant(known, lease, store_now);
         }
+    }
+    for (auto& [fence, reported] : entry.live) {
+        if (reported.due == due_.end()) await_expiry(known, fence, reported);
     }
     if (again) want(key);
 }
 
-void Ledger::expect_expiries(Time store_now) {
-    for (auto at = due_.begin(); at != due_.end() && at->first <= store_now; ++at) {
-        if (entries_[at->second].look == Look::none) want(at->second);
+std::size_t Ledger::expect_expiries(Time store_now, std::size_t most) {
+    std::size_t taken = 0;
+    for (; taken < most && !due_.empty() && due_.begin()->first <= store_now; ++taken) {
+        const auto [known, fence] = due_.begin()->second;
+        due_.erase(due_.begin());
+        auto& [key, entry] = *known;
+        find(entry, fence)->due = due_.end();
+        if (entry.look == Look::none) want(key);
     }
+    return taken;
 }
 
 std::optional<Time> Ledger::next_expiry() const {

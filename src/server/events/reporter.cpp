@@ -17,6 +17,8 @@ namespace {
 // Of all the time, a survey may take a tenth.
 constexpr int rest_after_survey = 9;
 constexpr std::size_t keys_at_once = 64;
+// Leases and keys of the ledger between two turns of others on this thread.
+constexpr std::size_t slice = 500;
 constexpr std::size_t past_of_key = 100;
 // Most surveys find little that is new.
 constexpr std::size_t first_page_of_past = 16;
@@ -36,7 +38,7 @@ Reporter::Reporter(StoreQueue& store, const Limits& limits, asio::io_context& ho
       home_{home},
       options_{options},
       log_{std::make_shared<EventLog>(options.events_kept)},
-      ledger_{[log = log_](const Event& event) { log->append(event); }},
+      ledger_{[log = log_](const Event& event) { log->append(event); }, options.events_leases},
       timer_{home.get_executor()} {}
 
 Reporter::~Reporter() = default;
@@ -126,7 +128,7 @@ Task<void> Reporter::run() {
 }
 
 Task<void> Reporter::step() {
-    ledger_.expect_expiries(store_time());
+    ledger_.expect_expiries(store_time(), slice);
     const auto now = Clock::now();
     if (ledger_.wants() && now >= next_look_) {
         co_await look();
@@ -139,9 +141,10 @@ Task<void> Reporter::step() {
 
 Task<bool> Reporter::begin() {
     try {
-        const Ledger::Survey found = co_await ask_for_all(Past::latest);
+        Ledger::Survey found = co_await ask_for_all(Past::latest);
+        ledger_.begin(std::move(found));
+        co_await work_off();
         if (phase_ == Phase::closed) co_return false;
-        ledger_.begin(found);
     } catch (const StoreFault& fault) {
         answer_all(fault);
         co_return false;
@@ -168,12 +171,17 @@ Task<void> Reporter::survey() {
     try {
         Ledger::Survey found = co_await ask_for_all(Past::since_last_time);
         ledger_.surveyed(std::move(found));
+        co_await work_off();
     } catch (const StoreFault&) {
         // The next one finds what this one did not.
     }
     const auto took = Clock::now() - began;
     next_survey_ =
         Clock::now() + std::max<Clock::duration>(options_.events_poll, rest_after_survey * took);
+}
+
+Task<void> Reporter::work_off() {
+    while (ledger_.work_off(slice)) co_await asio::post(use_task);
 }
 
 Task<Ledger::Survey> Reporter::ask_for_all(Past wanted) {

@@ -68,6 +68,7 @@ private:
     [[nodiscard]] Task<bool> begin();
     [[nodiscard]] Task<void> step();
     [[nodiscard]] Task<void> survey();
+    [[nodiscard]] Task<void> work_off();
     [[nodiscard]] Task<void> look();
     enum class Past : std::uint8_t { latest, since_last_time };
     [[nodiscard]] Task<Ledger::Survey> ask_for_all(Past wanted);

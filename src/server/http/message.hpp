@@ -43,6 +43,7 @@ struct HttpRequest {
     bool takes_body = true;                // false once the route is known to take none
     std::shared_ptr<const Token> token{};  // set once the client is identified
     std::string audit_id{};                // names the request in the audit, if it is recorded
+    std::size_t refused_in_batch = 0;      // by the token's rate and quotas, for the audit
 
     // Frees the memory of a body that was read.
     void drop_body();

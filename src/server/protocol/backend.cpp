@@ -96,6 +96,10 @@ Task<Outcome> Backend::ask(RoutedRequest& request, Request wanted) {
     return store_.ask(std::move(wanted), Recipient::client, id_of(request.http.token.get()));
 }
 
+Task<std::expected<Time, StoreFault>> Backend::store_time(RoutedRequest& request) {
+    return store_.store_time(id_of(request.http.token.get()));
+}
+
 Task<Outcome> Backend::ask_within_quotas(std::shared_ptr<const Token> token, Request wanted) {
     if (prolongs(kind_of(wanted))) {
         Outcome outcome = co_await store_.ask(std::move(wanted), Recipient::client, id_of(*token));
@@ -184,6 +188,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (!passed[i]) {
             outcomes[i] = asked_too_often();
+            ++request.http.refused_in_batch;
             continue;
         }
         if (is_limited(request.http, wanted[i])) {
@@ -195,6 +200,7 @@ Task<std::vector<Outcome>> Backend::ask_all(RoutedRequest& request, std::vector<
             auto reservation = quotas_.reserve(*token, wanted[i]);
             if (!reservation) {
                 outcomes[i] = not_allowed(reservation.error());
+                ++request.http.refused_in_batch;
                 if (!exceeded) exceeded = std::move(reservation.error());
                 continue;
             }
@@ -384,7 +390,7 @@ Task<std::expected<HolderPage, StoreFault>> Backend::knock(RoutedRequest& reques
     AccessControl::admit(request.http, knock.by);
     AccessControl::admit(request.http, Need::use, key);
     const std::shared_ptr<const Token> token = request.http.token;
-    knock.token = id_of(token.get());
+    knock.client = id_of(token.get());
     refuse_until(knocks_.pause_of(key, knock));
     reserve_answer(request, Limits::page_bytes);  // the holders that the store names
     // Asked on the server's behalf, because a client may knock on a key whose holders it may not

@@ -12,6 +12,7 @@
 
 #include <leasehold/lock_manager.hpp>
 
+#include "core/knocks.hpp"
 #include "server/access/access_control.hpp"
 #include "server/access/quotas.hpp"
 #include "server/events/reporter.hpp"
@@ -27,7 +28,6 @@
 #include "server/store/store_queue.hpp"
 #include "server/tasks.hpp"
 #include "server/waiting/delayed_releases.hpp"
-#include "server/waiting/knocks.hpp"
 #include "server/waiting/waiting_room.hpp"
 
 namespace leasehold::server {
@@ -127,7 +127,8 @@ public:
     // What the store is, for clients with a token, or for all if the server has none. On a route
     // that needs no token.
     [[nodiscard]] std::optional<StoreStatus> store_status(RoutedRequest& request);
-    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time() { return store_.store_time(); }
+    // The store's clock.
+    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time(RoutedRequest& request);
     // How much the token uses of each quota.
     [[nodiscard]] EnumArray<Quota, QuotaUse> quotas_of(const Token& token) {
         return quotas_.use_of(token);

@@ -225,15 +225,17 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
 void Dispatcher::audit(HttpRequest& request, const ClientConnection& connection,
                        Reply& reply) const {
     if (options_.audit == nullptr) return;
-    if (reply.status == 401 || reply.status == 403 || reply.status == 429) {
+    const bool is_refused = reply.status == 401 || reply.status == 403 || reply.status == 429;
+    if (is_refused || request.refused_in_batch > 0) {
         constexpr std::size_t most_path_bytes = 300;
         const std::string_view path =
             std::string_view{request.target}.substr(0, request.target.find('?'));
         AuditEvent event = event_of("access", "refused", request, connection, *options_.audit);
-        event.status = reply.status;
+        event.status = is_refused ? reply.status : 429;
         event.facts["method"] = reply.method;
         event.facts["route"] = reply.route;
         event.facts["path"] = path.substr(0, most_path_bytes);
+        if (request.refused_in_batch > 0) event.facts["requests"] = request.refused_in_batch;
         options_.audit->record(std::move(event));
     }
     if (request.audit_id.empty()) return;

@@ -68,7 +68,7 @@ Task<Outcome> LimitedView::list(List wanted) {
     }
     if (found.store_now == Time{}) {
         // No range was read. The answer needs the store's time.
-        const auto time = co_await store_.store_time();
+        const auto time = co_await store_.store_time(client_);
         if (!time) co_return time.error();
         found.store_now = *time;
     }

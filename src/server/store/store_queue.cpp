@@ -110,7 +110,7 @@ Task<Outcome> StoreQueue::ask(Request request, Recipient recipient, std::string_
     locks_.validate(request);
     const Urgency urgency = urgency_of({&request, 1});
     const Load load = load_of({&request, 1});
-    bool entered = enter_at_once(load, urgency);
+    bool entered = enter_at_once(load, urgency, client);
     if (!entered) entered = co_await queue_up(load, urgency, client);
     Outcome outcome;
     const Asked asked{request};
@@ -225,12 +225,11 @@ void StoreQueue::submit(asio::io_context& home, Request request, Recipient recip
                                      std::move(reply), asio::make_work_guard(home));
     std::function<void()> send_it = [this, submission] { send(submission); };
     {
+        const auto* wanted = std::get_if<TryLock>(&submission->request);
+        const std::string_view client = wanted != nullptr ? own_token(wanted->token_id) : "";
         const std::lock_guard lock{mutex_};
-        if (!enter(load, urgency)) {
-            Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-            const auto* wanted = std::get_if<TryLock>(&submission->request);
-            queue.push(wanted != nullptr ? own_token(wanted->token_id) : "",
-                       {.load = load, .counted = 0, .enter = std::move(send_it)});
+        if (!enter(load, urgency, client)) {
+            queue({.load = load, .counted = 0, .enter = std::move(send_it)}, urgency, client);
             return;
         }
     }
@@ -262,15 +261,15 @@ void StoreQueue::reply_to(const std::shared_ptr<Submission>& submission) {
     });
 }
 
-Task<std::expected<Time, StoreFault>> StoreQueue::store_time() {
+Task<std::expected<Time, StoreFault>> StoreQueue::store_time(std::string_view client) {
     // Asks for one key that nobody locks, so that the answer is short.
     Request request = Holders{LockKey{"leasehold", "time"}};
     constexpr Load one_plain_request{.requests = 1, .weight = 1};
     Outcome outcome;
-    if (enter_at_once(one_plain_request, Urgency::keeps_or_ends)) {
+    if (enter_at_once(one_plain_request, Urgency::keeps_or_ends, client)) {
         co_await be_answered({&request, 1}, {&outcome, 1}, one_plain_request);
     } else {
-        co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends, {});
+        co_await pass_in_turn({&request, 1}, {&outcome, 1}, Urgency::keeps_or_ends, client);
     }
     outcomes_.publish({RequestKind::holders, {}, outcome, Recipient::nobody});
     if (const auto* holders = std::get_if<HolderPage>(&outcome)) co_return holders->store_now;
@@ -285,7 +284,7 @@ Task<void> StoreQueue::pass(std::span<Request> requests, std::span<Outcome> outc
                             std::string_view client) {
     const Urgency urgency = urgency_of(requests);
     const Load load = load_of(requests);
-    if (enter_at_once(load, urgency)) {
+    if (enter_at_once(load, urgency, client)) {
         co_await be_answered(requests, outcomes, load);
     } else if (urgency == Urgency::mixed) {
         co_await pass_by_pace(requests, outcomes, client);
@@ -360,7 +359,7 @@ void StoreQueue::Queue::push(std::string_view client, Queued queued) {
     counted_ += counted;
 }
 
-StoreQueue::Queued StoreQueue::Queue::pop() {
+StoreQueue::Queued StoreQueue::Queue::pop(bool rests) {
     Line& line = lines_.front();
     Queued first = std::move(line.queued.front());
     line.queued.pop_front();
@@ -371,9 +370,21 @@ StoreQueue::Queued StoreQueue::Queue::pop() {
         by_client_.erase(line.client);
         lines_.pop_front();
     } else {
-        lines_.splice(lines_.end(), lines_, lines_.begin());
+        Lines& to = rests ? resting_ : lines_;
+        to.splice(to.end(), lines_, lines_.begin());
     }
     return first;
+}
+
+void StoreQueue::Queue::rest(std::string_view client) noexcept {
+    const auto line = by_client_.find(client);
+    if (line != by_client_.end()) resting_.splice(resting_.end(), lines_, line->second);
+}
+
+void StoreQueue::Queue::put_off(const std::function<bool(std::string_view)>& which) {
+    for (std::size_t i = 0; i < lines_.size() && which(client()); ++i) {
+        lines_.splice(lines_.end(), lines_, lines_.begin());
+    }
 }
 
 bool StoreQueue::Queue::has_place(std::string_view client, std::size_t requests,
@@ -409,35 +420,53 @@ bool StoreQueue::is_turn_of_patient() const noexcept {
     return !patient_.empty() && urgent_weight_ >= rooms_before * options_.requests_under_way;
 }
 
-void StoreQueue::note_urgent(Load load) noexcept {
-    urgent_weight_ = patient_.empty() ? 0 : urgent_weight_ + load.weight;
+bool StoreQueue::rests(std::string_view client) const {
+    const auto weight = urgent_weight_of_.find(client);
+    return weight != urgent_weight_of_.end() && weight->second >= locks_.limits().batch_requests;
 }
 
-bool StoreQueue::enter_at_once(Load load, Urgency urgency) {
+void StoreQueue::note_urgent(std::string_view client, Load load) noexcept try {
+    if (patient_.empty()) return;
+    urgent_weight_ += load.weight;
+    auto weight = urgent_weight_of_.find(client);
+    if (weight == urgent_weight_of_.end()) weight = urgent_weight_of_.emplace(client, 0).first;
+    weight->second += load.weight;
+} catch (const std::bad_alloc&) {
+    // The client may have more than its part once.
+}
+
+bool StoreQueue::enter_at_once(Load load, Urgency urgency, std::string_view client) {
     const std::lock_guard lock{mutex_};
-    return enter(load, urgency);
+    return enter(load, urgency, client);
 }
 
-bool StoreQueue::enter(Load load, Urgency urgency) {
+bool StoreQueue::enter(Load load, Urgency urgency, std::string_view client) {
     const bool is_urgent = urgency == Urgency::keeps_or_ends;
-    const bool first = urgent_.empty() && (is_urgent ? !is_turn_of_patient() : patient_.empty());
+    const bool first =
+        urgent_.empty() && (is_urgent ? !is_turn_of_patient() && !rests(client) : patient_.empty());
     if (!first || !has_room_for(load)) return false;
-    if (is_urgent) note_urgent(load);
+    if (is_urgent) note_urgent(client, load);
     under_way_ += load;
     return true;
+}
+
+void StoreQueue::queue(Queued queued, Urgency urgency, std::string_view client) {
+    const bool is_urgent = urgency == Urgency::keeps_or_ends;
+    (is_urgent ? urgent_ : patient_).push(client, std::move(queued));
+    if (is_urgent && rests(client)) urgent_.rest(client);
 }
 
 Task<bool> StoreQueue::queue_up(Load load, Urgency urgency, std::string_view client) {
     auto begin = [&](auto resume) {
         const std::lock_guard lock{mutex_};
         // There may be room by now, and no request left whose leaving would make some.
-        if (enter(load, urgency)) return resume(true);
-        Queue& queue = urgency == Urgency::keeps_or_ends ? urgent_ : patient_;
-        if (&queue == &patient_ && !queue.has_place(client, load.requests, options_.queued_tries)) {
+        if (enter(load, urgency, client)) return resume(true);
+        if (urgency != Urgency::keeps_or_ends &&
+            !patient_.has_place(client, load.requests, options_.queued_tries)) {
             return resume(false);
         }
-        queue.push(client,
-                   {.load = load, .counted = load.requests, .enter = [resume] { resume(true); }});
+        queue({.load = load, .counted = load.requests, .enter = [resume] { resume(true); }},
+              urgency, client);
     };
     co_return co_await answer_from<bool>(begin);
 }
@@ -452,13 +481,16 @@ void StoreQueue::leave(Load load) {
 
 std::optional<StoreQueue::Queued> StoreQueue::next_to_enter() {
     const std::lock_guard lock{mutex_};
-    Queue& queue = urgent_.empty() || is_turn_of_patient() ? patient_ : urgent_;
+    const bool is_urgent = !urgent_.empty() && !is_turn_of_patient();
+    Queue& queue = is_urgent ? urgent_ : patient_;
+    if (!is_urgent) patient_.put_off([this](std::string_view client) { return rests(client); });
     if (queue.empty() || !has_room_for(queue.front().load)) return std::nullopt;
-    Queued first = queue.pop();
-    if (&queue == &patient_) {
+    if (is_urgent) note_urgent(queue.client(), queue.front().load);
+    Queued first = queue.pop(is_urgent && rests(queue.client()));
+    if (!is_urgent) {
         urgent_weight_ = 0;
-    } else {
-        note_urgent(first.load);
+        urgent_weight_of_.clear();
+        urgent_.end_rests();
     }
     under_way_ += first.load;
     return first;

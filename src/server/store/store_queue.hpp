@@ -32,9 +32,11 @@ namespace leasehold::server {
 //    for `requests_under_way` plain tries, and heavier requests take more of it (weight_of). A
 //    message that is heavier than all the room enters when it is alone.
 // 2. Otherwise it queues. Requests that keep or end a lease have a queue of their own, which is
-//    served before the queue of the others; but after four times the room one of the others
-//    enters, so that no flood of checks or releases stops all tries. In each queue the clients take
-//    turns, by their token, so that no token makes the others wait behind all its requests. If
+//    served before the queue of the others. But after one part of one token (Limits), that token
+//    rests until one of the others has entered, if possible of another token; and after four times
+//    the room in all one of the others enters. So no flood of checks or releases stops tries. In
+//    each queue the clients take turns, by their token, so that no token makes the others wait
+//    behind all its requests. If
 //    `queued_tries` others queue, one more is refused. A token may not queue more of them than the
 //    number of places that stay free. Requests of the server's own parts (submit) are neither
 //    counted nor refused; the try of a client that waits takes the turn of its token.
@@ -70,7 +72,7 @@ public:
 
     // The store's clock. Does not wait behind tries, so that it is answered whenever the store
     // answers.
-    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time();
+    [[nodiscard]] Task<std::expected<Time, StoreFault>> store_time(std::string_view client = {});
 
     // The number of requests that are with the store, and that queue.
     struct Queues {
@@ -111,9 +113,17 @@ private:
     class Queue {
     public:
         void push(std::string_view client, Queued queued);
+        // Whether nothing queues, or only clients that rest.
         [[nodiscard]] bool empty() const noexcept { return lines_.empty(); }
+        // Whose turn it is, and with what.
+        [[nodiscard]] std::string_view client() const { return lines_.front().client; }
         [[nodiscard]] const Queued& front() const { return lines_.front().queued.front(); }
-        [[nodiscard]] Queued pop();
+        // `rests`: the client has no further turn until end_rests().
+        [[nodiscard]] Queued pop(bool rests);
+        void rest(std::string_view client) noexcept;
+        void end_rests() noexcept { lines_.splice(lines_.end(), resting_); }
+        // Puts off the turns of these clients, unless there are no others.
+        void put_off(const std::function<bool(std::string_view)>& which);
         // Whether this many requests of the client may queue too, if `most` may queue in all.
         [[nodiscard]] bool has_place(std::string_view client, std::size_t requests,
                                      std::size_t most) const;
@@ -129,7 +139,8 @@ private:
         using Lines = std::list<Line>;
 
         Lines lines_;  // of clients that queue, the next to be served first
-        std::map<std::string_view, Lines::iterator> by_client_;  // the names are those in lines_
+        Lines resting_;
+        std::map<std::string_view, Lines::iterator> by_client_;  // the names are those in the lines
         std::size_t requests_ = 0;
         std::size_t counted_ = 0;
     };
@@ -139,10 +150,12 @@ private:
     // Under mutex_:
     [[nodiscard]] bool has_room_for(Load load) const noexcept;
     [[nodiscard]] bool is_turn_of_patient() const noexcept;
-    void note_urgent(Load load) noexcept;
-    [[nodiscard]] bool enter(Load load, Urgency urgency);
+    [[nodiscard]] bool rests(std::string_view client) const;
+    void note_urgent(std::string_view client, Load load) noexcept;
+    [[nodiscard]] bool enter(Load load, Urgency urgency, std::string_view client);
+    void queue(Queued queued, Urgency urgency, std::string_view client);
 
-    [[nodiscard]] bool enter_at_once(Load load, Urgency urgency);
+    [[nodiscard]] bool enter_at_once(Load load, Urgency urgency, std::string_view client);
     // False if too many queue already.
     [[nodiscard]] Task<bool> queue_up(Load load, Urgency urgency, std::string_view client);
     // The requests that fit now enter.
@@ -184,8 +197,9 @@ private:
     Queue urgent_;    // guarded by mutex_; keep or end a lease
     Queue patient_;   // guarded by mutex_; all others
     // Guarded by mutex_: the weight of what entered before requests in patient_, since one of them
-    // entered.
+    // entered, in all and by client.
     std::size_t urgent_weight_ = 0;
+    std::map<std::string, std::size_t, std::less<>> urgent_weight_of_;
 };
 
 }  // namespace leasehold::server

@@ -198,6 +198,7 @@ RequestReader::State RequestReader::next() {
     request_.takes_body = true;
     request_.token.reset();
     empty_for_reuse(request_.audit_id);
+    request_.refused_in_batch = 0;
     request_.drop_body();
     request_.body_bytes = 0;
     if (filled_ == 0 && buffer_.size() > first_buffer_bytes) {

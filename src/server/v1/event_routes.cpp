@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "core/knocks.hpp"
 #include "core/sizes.hpp"
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
@@ -10,7 +11,6 @@
 #include "server/v1/problems.hpp"
 #include "server/v1/query.hpp"
 #include "server/v1/server_sent_events.hpp"
-#include "server/waiting/knocks.hpp"
 #include "wire/messages.hpp"
 
 namespace leasehold::server::v1 {

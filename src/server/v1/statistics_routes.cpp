@@ -98,7 +98,7 @@ json::object object_of(const RefusedTries::Entry& entry) {
 Task<Reply> Native::statistics(RoutedRequest& request) {
     const Statistics::Span over = span_of(request.query);
     const bool complete = co_await backend_.count_is_complete(request);
-    const auto time = co_await backend_.store_time();
+    const auto time = co_await backend_.store_time(request);
     const Statistics::Summary summary = co_await backend_.statistics(request, over);
     json::object body = object_of(summary);
     body["held_complete"] = complete;

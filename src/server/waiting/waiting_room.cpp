@@ -67,6 +67,11 @@ struct WaitingRoom::Line {
     LockKey key;
     void now_held_by(const Lease& lease);
     void no_more_held_by(Fence fence);
+    void forget_owner_of(const Waiter& waiter) {
+        const auto [first, last] = by_owner.equal_range(waiter.wanted.owner);
+        const auto at = std::find_if(first, last, [&](auto& one) { return one.second == &waiter; });
+        if (at != last) by_owner.erase(at);
+    }
     // Behind all that have waited as long or longer.
     std::list<WaiterPtr>::iterator place_for(Clock::time_point since) {
         const auto has_waited = [&](const WaiterPtr& other) { return other->since <= since; };
@@ -77,6 +82,7 @@ struct WaitingRoom::Line {
     std::optional<Refusal> refusal{};  // the latest, updated with later outcomes
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
     std::unordered_map<LockId, WaiterPtr> drawn{};  // the tries whose clients drew the lock id
+    std::multimap<std::string_view, Waiter*> by_owner{};
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
     bool watched = false;
@@ -262,6 +268,7 @@ void WaitingRoom::join_or_refuse(const WaiterPtr& waiter) {
         // It may be in some of the lists.
         std::erase_if(ending_, [&](const auto& one) { return one.second == waiter; });
         if (const auto at = lines_.find(waiter->wanted.key); at != lines_.end() && at->second) {
+            at->second->forget_owner_of(*waiter);
             at->second->waiters.remove(waiter);
             std::erase_if(at->second->drawn, [&](const auto& one) { return one.second == waiter; });
         }
@@ -281,6 +288,7 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     }
     const WaiterPtr before = same_try(*line, waiter->wanted);
     waiter->since = before ? before->since : waits_since(*line, *waiter);
+    line->by_owner.emplace(waiter->wanted.owner, waiter.get());
     waiter->place = line->waiters.insert(line->place_for(waiter->since), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
     if (!FreshLockId::is_fresh(waiter->wanted.lock_id))
@@ -308,15 +316,15 @@ Clock::time_point WaitingRoom::waits_since(const Line& line, const Waiter& waite
 }
 
 void WaitingRoom::put_holders_first(Line& line) {
-    for (auto at = line.waiters.begin(); at != line.waiters.end();) {
-        const auto place = at++;
-        Waiter& waiter = **place;
-        if (waiter.since == ahead_of_all || waiter.is_namesake ||
-            !names(*line.refusal, waiter.wanted.owner)) {
-            continue;
+    for (const Holder& holder : line.refusal->holders) {
+        if (holder.owner.empty()) continue;
+        const auto [first, last] = line.by_owner.equal_range(holder.owner);
+        for (auto at = first; at != last; ++at) {
+            Waiter& waiter = *at->second;
+            if (waiter.since == ahead_of_all || waiter.is_namesake) continue;
+            waiter.since = ahead_of_all;
+            line.waiters.splice(line.waiters.begin(), line.waiters, waiter.place);
         }
-        waiter.since = ahead_of_all;
-        line.waiters.splice(line.waiters.begin(), line.waiters, place);
     }
 }
 
@@ -339,6 +347,7 @@ void WaitingRoom::answer(WaiterPtr waiter, Outcome outcome) {
     Line* const line = waiter->line;
     if (line == nullptr) return;
     ending_.erase(waiter->ending);
+    line->forget_owner_of(*waiter);
     line->waiters.erase(waiter->place);
     if (const auto drawn = line->drawn.find(waiter->wanted.lock_id);
         drawn != line->drawn.end() && drawn->second == waiter) {

@@ -99,6 +99,13 @@ class Secured(SecuredTest):
         with self.assertRaises(leasehold.Fault):
             self.client(self.server.url.replace("https", "http"), ca_file=None).try_lock("Order/4")
 
+    def test_a_token_file_is_a_regular_file_of_a_modest_size(self):
+        os.mkfifo(self.file("pipe"))
+        Path(self.file("large")).write_text("lh_" + "x" * (64 << 10))
+        for path in ("/dev/zero", self.file("pipe"), self.file(""), self.file("large")):
+            with self.assertRaisesRegex(leasehold.BadRequest, "token file"):
+                self.client(token_file=path).holders("Order/1")
+
 
 class Addresses(unittest.TestCase):
     def test_a_url_names_host_port_and_prefix(self):
@@ -122,6 +129,24 @@ class Addresses(unittest.TestCase):
                 leasehold.Client("http://x", **wrong)
         with self.assertRaisesRegex(leasehold.BadRequest, "cannot be read"):
             leasehold.Client("https://x", ca_file="/nowhere.pem")
+
+    def test_no_error_repeats_the_password_of_a_url(self):
+        urls = [
+            file.read_text(errors="replace")
+            for file in (support.ROOT / "tests/fuzz/seeds/url").iterdir()
+        ]
+        urls += [
+            "http://app:hunter2@[::1", "https://app:hunter2@locks:port", "http://app:hunter2@locks:99999", "app:hunter2@locks",
+            "http:app:hunter2@locks", "http://app:hunter2@", "http://app:hun@ter2@locks", "http://app:hun?ter2@locks",
+        ]
+        for url in urls:
+            for scheme in ("", "http:", "https://"):
+                if "@" in scheme + url:
+                    with self.assertRaises(leasehold.BadRequest) as caught:
+                        Address(scheme + url)
+                    self.assertEqual(str(caught.exception), "the URL of a server takes no user and no password; give a token")
+                    self.assertIsNone(caught.exception.__cause__)
+                    self.assertIsNone(caught.exception.__context__)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What is repeated after a fault and what is not, waiting, threads, and answers that are no answers."""
 
+import json
 import os
 import signal
 import socket
@@ -106,6 +107,30 @@ class Repeating(ClientTest):
         self.gate.answer_bytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
         self.gate.answer_bytes("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
         self.assertEqual(self.client.try_lock(self.key, owner="alice").owner, "alice")
+
+    def test_a_number_that_is_too_large_for_a_float_is_a_fault(self):
+        lease = {
+            "type": self.key.type, "id": self.key.id, "owner": "", "mode": "exclusive", "fence": 1, "note": "",
+            "granted_at": "2026-11-16T09:20:00Z", "expires_at": None, "store_now": "2026-11-16T09:20:00Z",
+            "lock_id": leasehold.new_lock_id(), "remaining_ms": 10**400,
+        }
+        client = self.new_client(patience=0)
+        self.gate.answer(201, {}, json.dumps(lease))
+        with self.assertRaisesRegex(leasehold.Fault, "not understood"):
+            client.try_lock(self.key)
+        self.gate.pass_everything()
+        self.gate.answer(400, {}, json.dumps({"detail": "too long", "longest_wait_ms": 10**400}))
+        with self.assertRaisesRegex(leasehold.BadRequest, "too long"):
+            client.lock_for(self.key, wait=1)
+
+    def test_no_text_of_a_server_acts_on_a_terminal(self):
+        for number in range(2):
+            detail = "no \x1b[2J\r\n\u202eway \ud800"
+            problem = {"code": "gone", "reason": "broken", "detail": detail} if number else {"detail": detail}
+            self.gate.answer(410 if number else 403, {}, json.dumps(problem))
+            with self.assertRaises(leasehold.LeaseholdError) as caught:
+                self.client.holders(self.key)
+            self.assertTrue(str(caught.exception).endswith("no  [2J   way  "), repr(str(caught.exception)))
 
     def test_a_chunked_answer_of_a_proxy_is_read(self):
         lease = self.client.try_lock(self.key)

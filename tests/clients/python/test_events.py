@@ -61,6 +61,13 @@ class Events(ClientTest):
             self.direct.try_lock(self.key, owner="alice")
             self.assertEqual(next(events).name, "granted")
 
+    def test_a_line_that_does_not_end_ends_the_stream(self):
+        client = self.new_client(patience=0)
+        head = {"Content-Type": "text/event-stream"}
+        self.gate.answer(200, head, "data: " + "x" * (2 << 20))
+        with self.assertRaisesRegex(leasehold.Fault, "has ended"), client.events(type=self.key.type) as events:
+            next(events)
+
     def test_a_request_that_the_server_does_not_accept_is_raised_at_once(self):
         self.gate.answer(403, {}, '{"code": "forbidden", "detail": "the token lacks the role see"}')
         with self.assertRaisesRegex(leasehold.Fault, "lacks the role"), self.events():
@@ -77,9 +84,17 @@ class Parser(unittest.TestCase):
         self.assertEqual(self.parse(text), [leasehold.Event("b", "granted", {"a": 1})])
 
     def test_what_is_no_event_is_an_error(self):
-        for wrong in ("data: {\n\n", "data: []\n\n"):
+        for wrong in ("data: {\n\n", "data: []\n\n", "data: " + 100_000 * "[" + "\n\n"):
             with self.assertRaises(ValueError):
                 self.parse(wrong)
+
+    def test_an_event_that_does_not_end_is_an_error(self):
+        parser = EventParser()
+        with self.assertRaisesRegex(ValueError, "too long"):
+            for _ in range(100_000):
+                parser.line(b"data: 1234567890\n")
+        with self.assertRaisesRegex(ValueError, "too long"):
+            EventParser().line(b":" + b"x" * (1 << 20))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -111,6 +112,18 @@ final class AccessTest implements Tests.Suite {
     }
 
     @Test
+    void aTokenFileIsARegularFileOfAModestSize() throws Exception {
+        run("mkfifo", file("pipe").toString());
+        Files.writeString(file("large"), "lh_" + "x".repeat(64 << 10));
+        for (Path path : List.of(Path.of("/dev/zero"), file("pipe"), folder, file("large"))) {
+            BadRequestException wrong =
+                    throwsA(BadRequestException.class, () -> client().tokenFile(path).build().holders("Order/1"));
+            that(wrong.getMessage().startsWith("the token file cannot be read"), wrong);
+            throwsA(BadRequestException.class, () -> LeaseholdClient.builder("https://x").caFile(path).build());
+        }
+    }
+
+    @Test
     void aCertificateOfSomebodyElseIsNotAccepted() throws Exception {
         LeaseholdClient.Builder another = LeaseholdClient.builder(host.server).caFile(file("stranger.pem"));
         for (LeaseholdClient.Builder client : List.of(another, LeaseholdClient.builder(host.server))) {
@@ -136,6 +149,28 @@ final class AccessTest implements Tests.Suite {
         }
         for (String url : List.of("http://locks.example", "https://locks.example/자물쇠/", "http://[::1]:8000/a/b/")) {
             LeaseholdClient.connect(url);
+        }
+    }
+
+    @Test
+    void noErrorRepeatsThePasswordOfAUrl() throws Exception {
+        List<String> urls = new ArrayList<>(List.of("http://app:hunter2@[::1", "https://app:hunter2@locks:port",
+                "http://app:hunter2@locks:99999", "app:hunter2@locks", "http:app:hunter2@locks", "http://app:hunter2@",
+                "http://app:hun@ter2@locks", "http://app:hun?ter2@locks", "http://app:hun ter2@locks"));
+        Path seeds = Path.of(System.getProperty("leasehold.root"), "tests/fuzz/seeds/url");
+        try (Stream<Path> files = Files.list(seeds)) {
+            for (Path file : (Iterable<Path>) files::iterator) {
+                urls.add(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
+            }
+        }
+        for (String url : urls) {
+            for (String scheme : List.of("", "http:", "https://")) {
+                if (!url.contains("@")) continue;
+                BadRequestException wrong =
+                        throwsA(BadRequestException.class, () -> LeaseholdClient.builder(scheme + url));
+                equal("the URL of a server takes no user and no password; give a token", wrong.getMessage());
+                equal(null, wrong.getCause());
+            }
         }
     }
 

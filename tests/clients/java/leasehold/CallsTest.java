@@ -158,6 +158,16 @@ final class CallsTest extends ClientTest {
     }
 
     @Test
+    void noTextOfAServerActsOnATerminal() throws Exception {
+        for (String code : List.of("", "gone")) {
+            String body = "{\"code\": \"" + code + "\", \"reason\": \"broken\", \"detail\": \"no \\u001b[2J\\r\\n\\u202eway \\udb40\\udc01\"}";
+            host.gate("answer", code.isEmpty() ? 403 : 410, NO_FIELDS, body);
+            LeaseholdException refused = throwsA(LeaseholdException.class, () -> client.holders(key));
+            that(refused.getMessage().endsWith("no  [2J   way  "), refused);
+        }
+    }
+
+    @Test
     void aChunkedAnswerOfAProxyIsRead() {
         String body = "{\"holders\":[],\"store_now\":\"2026-01-01T00:00:00.000000Z\",\"waiting\":[\"bob\"]}";
         String rest = Integer.toHexString(body.length() - 5);

@@ -152,6 +152,20 @@ final class EventsTest extends ClientTest {
     }
 
     @Test
+    void anEventThatDoesNotEndIsAnError() throws Exception {
+        byte[] line = "data: 1234567890\n".getBytes(StandardCharsets.UTF_8);
+        EventParser parser = new EventParser("");
+        throwsA(NotUnderstood.class, () -> {
+            for (int i = 0; i < 100_000; ++i) parser.take(line);
+        });
+        byte[] piece = "x".repeat(1 << 10).getBytes(StandardCharsets.UTF_8);
+        EventParser other = new EventParser("");
+        throwsA(NotUnderstood.class, () -> {
+            for (int i = 0; i < 2_000; ++i) other.take(piece);
+        });
+    }
+
+    @Test
     void aFilterIsSentAsItIs() {
         String sent = Wire.withQuery("/v1/locks", Filter.all().type("주 문").owner("a/b", OwnerScope.BELOW).parameters());
         equal("/v1/locks?type=%EC%A3%BC%20%EB%AC%B8&owner=a%2Fb&scope=below", sent);

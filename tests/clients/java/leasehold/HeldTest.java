@@ -10,9 +10,9 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -79,7 +79,7 @@ final class HeldTest extends ClientTest {
 
     @Test
     void aBrokenLeaseIsLostAndSaysWhoBrokeIt() throws Exception {
-        List<LeaseLostException> told = new ArrayList<>();
+        List<LeaseLostException> told = new CopyOnWriteArrayList<>();
         CountDownLatch called = new CountDownLatch(1);
         Hold options = Hold.options().every(millis(200)).onLost(loss -> {
             told.add(loss);

@@ -3,7 +3,6 @@ package leasehold;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -22,6 +21,7 @@ import javax.net.ssl.TrustManagerFactory;
 /** TLS with the certificates of PEM files. */
 final class Certificates {
     private static final char[] NO_PASSWORD = {};
+    private static final int MOST_KIB = 4 << 10; // of a file
 
     private Certificates() {}
 
@@ -59,7 +59,7 @@ final class Certificates {
     }
 
     private static Collection<? extends Certificate> read(Path file) throws GeneralSecurityException, IOException {
-        byte[] text = Files.readAllBytes(file);
+        byte[] text = SmallFile.read(file, MOST_KIB);
         Collection<? extends Certificate> all =
                 CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(text));
         if (all.isEmpty()) throw new IOException("no certificate is in " + file);
@@ -67,7 +67,7 @@ final class Certificates {
     }
 
     private static PrivateKey privateKey(Path file) throws GeneralSecurityException, IOException {
-        String text = new String(Files.readAllBytes(file), StandardCharsets.US_ASCII);
+        String text = new String(SmallFile.read(file, MOST_KIB), StandardCharsets.US_ASCII);
         String begin = "-----BEGIN PRIVATE KEY-----";
         int from = text.indexOf(begin);
         int to = text.indexOf("-----END PRIVATE KEY-----");

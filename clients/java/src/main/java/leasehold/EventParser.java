@@ -10,6 +10,8 @@ import java.util.Queue;
 
 /** Takes the bytes of a stream of server-sent events. */
 final class EventParser {
+    private static final int LONGEST_EVENT = 1 << 20;
+
     private final Queue<Event> events = new ArrayDeque<>();
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
     private String lastId; // of the last line with an id
@@ -31,7 +33,7 @@ final class EventParser {
                 line.write(one);
             }
         }
-        if (line.size() > Wire.LONGEST_ANSWER) throw new NotUnderstood("a line is too long");
+        if (line.size() > LONGEST_EVENT) throw new NotUnderstood("a line is too long");
     }
 
     /** The next event that is complete; null if there is none. */
@@ -69,6 +71,7 @@ final class EventParser {
             } else {
                 data.append('\n').append(value);
             }
+            if (data.length() > LONGEST_EVENT) throw new NotUnderstood("an event is too long");
         }
     }
 

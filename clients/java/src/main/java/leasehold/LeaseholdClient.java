@@ -1,12 +1,10 @@
 package leasehold;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -374,6 +372,9 @@ public final class LeaseholdClient {
         private Duration patience = Duration.ofSeconds(10);
 
         private Builder(String url) {
+            if (url.indexOf('@') >= 0) { // before any error can quote a password
+                throw new BadRequestException("the URL of a server takes no user and no password; give a token");
+            }
             URI uri;
             try {
                 uri = new URI(url).parseServerAuthority();
@@ -385,8 +386,9 @@ public final class LeaseholdClient {
                 throw new BadRequestException(
                         "\"" + url + "\" is not the URL of a server; write http://HOST:PORT or https://HOST");
             }
-            if (uri.getUserInfo() != null || uri.getQuery() != null || uri.getFragment() != null) {
-                throw new BadRequestException("the URL of a server takes no user, password or parameters; give a token");
+            if (uri.getQuery() != null || uri.getFragment() != null) {
+                throw new BadRequestException(
+                        "the URL of a server takes no parameters; give a tokenFile and a caFile to the client");
             }
             int port = uri.getPort() > 0 ? uri.getPort() : tls ? 443 : 7470;
             String path = URI.create(uri.getRawPath()).toASCIIString();
@@ -489,9 +491,10 @@ public final class LeaseholdClient {
         }
 
         private static String firstLine(Path file) {
-            try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-                String line = reader.readLine();
-                if (line != null && !line.isEmpty()) return line;
+            try {
+                String text = new String(SmallFile.read(file, 64), StandardCharsets.UTF_8);
+                String line = text.lines().findFirst().orElse("");
+                if (!line.isEmpty()) return line;
             } catch (IOException error) {
                 throw new BadRequestException("the token file cannot be read: " + error, error);
             }

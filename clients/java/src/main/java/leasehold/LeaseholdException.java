@@ -10,11 +10,13 @@ package leasehold;
  *       happened. A {@link BadRequestException} is the caller's mistake.
  *   <li>{@link LeaseLostException}: a lease that was kept alive is lost.
  * </ul>
+ *
+ * <p>The message is one line that is safe to print, whatever a server or another user wrote.
  */
 public abstract class LeaseholdException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     LeaseholdException(String message, Throwable cause) {
-        super(message, cause);
+        super(OneLine.of(message), cause);
     }
 }

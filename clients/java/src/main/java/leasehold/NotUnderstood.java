@@ -5,6 +5,6 @@ final class NotUnderstood extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     NotUnderstood(String message) {
-        super(message);
+        super(OneLine.of(message));
     }
 }

@@ -13,30 +13,30 @@
 
 #include <leasehold/lease.hpp>
 
-namespace leasehold::server {
+namespace leasehold {
 
 // A request to the holders of a key to release it.
 struct Knock {
     std::string by{};
     std::string message{};
-    Time at{};            // on the store's clock
-    std::string token{};  // the id of the client's token; empty without one
+    Time at{};             // on the store's clock
+    std::string client{};  // whom it counts for: the id of the client's token, or a user
 };
 
 // Remembers knocks for a while. A holder learns of them when it checks or renews its lease. Other
-// servers do not know them. Thread-safe.
+// processes do not know them. Thread-safe.
 class Knocks {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // If there is no room for a new key, the token that was the last to knock on the most keys
-    // loses its oldest knocks. If there is no room for a new knock on its key, the token with the
-    // most knocks there loses its oldest, or the new knock is refused. So no token replaces the
+    // If there is no room for a new key, the client that was the last to knock on the most keys
+    // loses its oldest knocks. If there is no room for a new knock on its key, the client with the
+    // most knocks there loses its oldest, or the new knock is refused. So no client replaces the
     // knocks of others that have fewer.
     static constexpr std::size_t most_keys = 1000;
     static constexpr std::size_t most_per_key = 10;
     static constexpr std::chrono::minutes kept_for{10};
-    // On one key an owner may knock once in this time, and a token most_per_key times.
+    // On one key an owner may knock once in this time, and a client most_per_key times.
     static constexpr std::chrono::seconds breather{5};
 
     // For this many early knocks, the store is still asked whether the key is held, so that a
@@ -69,12 +69,12 @@ private:
         int came_early = 0;  // how often its owner knocked again too early
     };
     using Line = std::deque<Kept>;  // on one key, the oldest first
-    [[nodiscard]] static std::string_view token_of(const Kept& kept) { return kept.knock.token; }
+    [[nodiscard]] static std::string_view client_of(const Kept& kept) { return kept.knock.client; }
 
     [[nodiscard]] std::vector<Knock> find(const LockKey& key, Fence fence,
                                           Clock::time_point now) const;
-    // Where the knock that makes room for one more of this token is, in a line that is full.
-    [[nodiscard]] static Line::const_iterator replaced_by(const std::string& token,
+    // Where the knock that makes room for one more of this client is, in a line that is full.
+    [[nodiscard]] static Line::const_iterator replaced_by(const std::string& client,
                                                           const Line& line);
     [[nodiscard]] static std::optional<Clock::duration> pause_before(const Line& line,
                                                                      const Knock& knock,
@@ -82,15 +82,15 @@ private:
 
     // Under mutex_:
     // Forgets old knocks, and more of them if there is no room for a new key.
-    void make_room(const LockKey& key, const std::string& token, Clock::time_point now);
-    // The token that was the last to knock on the most keys, where `asking` counts with one more.
+    void make_room(const LockKey& key, const std::string& client, Clock::time_point now);
+    // The client that was the last to knock on the most keys, where `asking` counts with one more.
     [[nodiscard]] std::string fullest(const std::string& asking) const;
-    // Forgets the token's knocks on the key on which its last knock is the oldest.
-    void forget_oldest_of(const std::string& token);
+    // Forgets the client's knocks on the key on which its last knock is the oldest.
+    void forget_oldest_of(const std::string& client);
 
     mutable std::mutex mutex_;
     std::unordered_map<LockKey, Line> kept_;  // guarded by mutex_
     std::atomic<std::size_t> keys_{0};        // the size of kept_
 };
 
-}  // namespace leasehold::server
+}  // namespace leasehold
