@@ -793,6 +793,9 @@ TEST_P(InnodbProtection, JudgesEveryWayOfWritingButCascades) {
     EXPECT_TRUE(refuses("update ignore orders set text = 'x' where id = 1"));
     EXPECT_TRUE(refuses("delete ignore from orders where id = 1"));
     EXPECT_TRUE(refuses("update orders o join orders p on o.id = p.id set o.text = 'x'"));
+    EXPECT_TRUE(refuses("delete o, p from orders o join orders p on o.id = p.id where o.id = 1"));
+    (void)lease("4");
+    EXPECT_TRUE(refuses("insert ignore into orders values (4, 'x')"));
 
     run("create table order_lines (order_id integer not null, id integer primary key, foreign key "
         "(order_id) references orders (id) on delete cascade)");
@@ -803,16 +806,60 @@ TEST_P(InnodbProtection, JudgesEveryWayOfWritingButCascades) {
     EXPECT_NE(warnings.front().find("CASCADE"), std::string::npos);
     (void)must(locks().try_lock({"Line", "20"}, {.owner = "alice"}));
     EXPECT_TRUE(refuses("delete from order_lines"));
-    EXPECT_TRUE(harness().protection()->problems().empty());
-    EXPECT_TRUE(harness().protection()->unprotect("orders"));
-    const auto problems = harness().protection()->problems();
-    ASSERT_EQ(problems.size(), 1U);
-    EXPECT_TRUE(problems.front().advice.starts_with("protect 'orders' too"));
     run("delete from orders where id = 2");  // runs no triggers
     EXPECT_TRUE(run("select * from order_lines").empty());
     EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
     run("create table mine (id integer primary key) engine = MyISAM");
     EXPECT_THROW(protect("mine", "X/{id}"), BadRequest);
+}
+
+// A parent under another key is judged by that key, and its cascade deletes the leased row.
+TEST_P(InnodbProtection, CountsAParentOnlyIfItsKeyIsTheKeyOfItsChildren) {
+    using Unleased = ProtectedTable::Unleased;
+    const auto problem_of = [&](const std::string& child, const std::string& key,
+                                Unleased unleased = Unleased::writable) -> std::string {
+        const auto warnings =
+            harness().protection()->protect({.name = child, .key = key, .unleased = unleased});
+        const auto problems = harness().protection()->problems();
+        EXPECT_EQ(warnings.size(), problems.size()) << key;
+        if (problems.empty()) return "";
+        EXPECT_EQ(problems.front().table, child);
+        EXPECT_EQ(warnings.front(), problems.front().text + "; " + problems.front().advice);
+        return warnings.front();
+    };
+    run("create table order_lines (order_id integer not null, id integer primary key, foreign key "
+        "(order_id) references orders (id) on delete cascade)");
+    EXPECT_TRUE(problem_of("order_lines", "Line/{id}")
+                    .contains("leased rows of 'order_lines' can be deleted"));
+    EXPECT_TRUE(problem_of("order_lines", "Line/{order_id}").contains("by the key Line/{id}"));
+    EXPECT_EQ(problem_of("order_lines", "Order/{order_id}"), "");
+    EXPECT_TRUE(problem_of("order_lines", "Order/{order_id}", Unleased::refused)
+                    .contains("protect 'orders' with --require, too"));
+    EXPECT_EQ(problem_of("order_lines", "Order/{order_id}"), "");
+    EXPECT_TRUE(harness().protection()->unprotect("orders"));
+    const auto problems = harness().protection()->problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().advice.starts_with("protect 'orders' too, by the key Order/{id}"));
+    protect("orders", "Order/{id}");
+    run("drop table order_lines");
+    EXPECT_TRUE(harness().protection()->unprotect("order_lines"));
+
+    run("create table places (tenant integer, code varchar(20), name varchar(20), primary key "
+        "(tenant, code), unique (code), unique (name))");
+    run("create table parts (id integer primary key, owner integer not null, place varchar(20) not "
+        "null, foreign key (owner, place) references places (tenant, code) on update cascade)");
+    protect("places", "Place/{tenant}");
+    EXPECT_EQ(problem_of("parts", "Place/{owner}"), "");
+    protect("places", "Place/{code}");
+    // 'a' and 'A' are the same to this foreign key, and two keys.
+    EXPECT_TRUE(problem_of("parts", "Place/{place}").contains("judged by the key"));
+    EXPECT_TRUE(harness().protection()->unprotect("parts"));
+    EXPECT_TRUE(harness().protection()->unprotect("places"));
+
+    // Its own rows are written by its own triggers, but not those that a cascade deletes.
+    run("create table tree (id integer primary key, parent integer, foreign key (parent) "
+        "references tree (id) on delete cascade)");
+    EXPECT_TRUE(problem_of("tree", "Node/{id}").contains("leased rows of 'tree'"));
 }
 
 // The file is on the server's machine. The client never sends one, because LOCAL is switched off.

@@ -49,7 +49,7 @@ constexpr std::array events{Event{Moment::before, "insert"}, Event{Moment::after
                             Event{Moment::before, "delete"}};
 
 struct TableColumn {
-    std::string name, type, full_type;
+    std::string name, type, full_type, collation;
     bool nullable = false;
     bool counts_up = false;
     bool generated = false;
@@ -58,6 +58,11 @@ struct TableColumn {
         return type.ends_with("binary") || type.ends_with("blob");
     }
     [[nodiscard]] bool is_number() const { return type.ends_with("int") || type == "decimal"; }
+    // Whether values that the server takes for equal have the same text.
+    [[nodiscard]] bool is_exact() const {
+        return is_number() || is_binary() || type == "uuid" || collation.ends_with("0900_bin") ||
+               collation.ends_with("nopad_bin");
+    }
 };
 
 std::string identifier(std::string_view name) {
@@ -115,7 +120,11 @@ public:
         }
         drop_triggers(table, triggers);
         drop_old_views();
-        return warnings_about(table, spelled);
+        std::vector<std::string> warnings = warnings_about(table, spelled);
+        for (const auto& [text, advice] : cascades_around(table, spelled, wanted.unleased)) {
+            warnings.push_back(text + "; " + advice);
+        }
+        return warnings;
     }
 
     bool unprotect(const std::string& name) override {
@@ -206,11 +215,8 @@ private:
                 add("the trigger " + trigger.name + " is missing or was changed", protect_again);
             }
         }
-        for (const std::string& parent : cascading_parents(table.name, OfThem::not_protected)) {
-            add("a foreign key with CASCADE or SET NULL changes its rows when '" + parent +
-                    "' is written, and that is not judged",
-                "protect '" + parent +
-                    "' too, or take CASCADE and SET NULL out of the foreign key");
+        for (auto& [text, advice] : cascades_around(table.name, *key, table.unleased)) {
+            add(std::move(text), std::move(advice));
         }
     }
 
@@ -363,13 +369,15 @@ private:
         std::vector<TableColumn> columns;
         auto rows =
             ask("select column_name, data_type, column_type, is_nullable = 'YES', extra like "
-                "'%auto_increment%', ifnull(generation_expression, '') <> '' from "
+                "'%auto_increment%', ifnull(generation_expression, '') <> '', "
+                "ifnull(collation_name, '') from "
                 "information_schema.columns where table_schema = database() and table_name = " +
                 literal(table) + " order by ordinal_position");
         while (rows.next()) {
             columns.push_back({.name = std::string{rows.text(0)},
                                .type = lower(rows.text(1)),
                                .full_type = lower(rows.text(2)),
+                               .collation = lower(rows.text(6)),
                                .nullable = rows.integer(3) != 0,
                                .counts_up = rows.integer(4) != 0,
                                .generated = rows.integer(5) != 0});
@@ -421,34 +429,104 @@ private:
                                    "' can be null: a row with a null in its key has no key");
             }
         }
-        if (!cascading_parents(table, OfThem::all).empty()) {
-            warnings.emplace_back(
-                "the table has a foreign key with CASCADE or SET NULL: what that does to its rows "
-                "is "
-                "not judged, because triggers do not see it; protect the referenced table too");
-        }
         return warnings;
     }
 
-    // The tables whose writes change rows of this one through a foreign key.
-    enum class OfThem : std::uint8_t { all, not_protected };
-    [[nodiscard]] std::vector<std::string> cascading_parents(const std::string& table,
-                                                             OfThem of_them) {
-        std::vector<std::string> parents;
+    // A foreign key by which a write to the parent changes or deletes rows of its table. No trigger
+    // sees that.
+    struct Cascade {
+        std::string name, schema, parent;
+        std::vector<std::pair<std::string, std::string>> columns;  // with those of the parent
+    };
+    [[nodiscard]] std::vector<Cascade> cascades_of(const std::string& table) {
+        std::vector<Cascade> cascades;
         auto rows = ask(
-            "select distinct referenced_table_name from "
-            "information_schema.referential_constraints where constraint_schema = database() "
-            "and table_name = " +
+            "select k.constraint_name, if(k.referenced_table_schema = database(), '', "
+            "k.referenced_table_schema), k.referenced_table_name, k.column_name, "
+            "k.referenced_column_name from information_schema.referential_constraints r join "
+            "information_schema.key_column_usage k on k.constraint_schema = r.constraint_schema "
+            "and k.constraint_name = r.constraint_name and k.table_name = r.table_name where "
+            "r.constraint_schema = database() and r.table_name = " +
             literal(table) +
-            " and (delete_rule in ('CASCADE', 'SET NULL') or update_rule in ('CASCADE', 'SET "
-            "NULL'))" +
-            (of_them == OfThem::all ? ""
-                                    : " and (unique_constraint_schema <> constraint_schema or "
-                                      "not exists (select 1 from lock_protected p where "
-                                      "p.table_name = cast(referenced_table_name as binary)))") +
-            " order by 1");
-        while (rows.next()) parents.emplace_back(rows.text(0));
-        return parents;
+            " and k.referenced_table_name is not null and (r.delete_rule in ('CASCADE', 'SET "
+            "NULL') or r.update_rule in ('CASCADE', 'SET NULL')) order by 3, 1, "
+            "k.ordinal_position");
+        while (rows.next()) {
+            if (cascades.empty() || cascades.back().name != rows.text(0)) {
+                cascades.push_back({.name = std::string{rows.text(0)},
+                                    .schema = std::string{rows.text(1)},
+                                    .parent = std::string{rows.text(2)},
+                                    .columns = {}});
+            }
+            cascades.back().columns.emplace_back(rows.text(3), rows.text(4));
+        }
+        return cascades;
+    }
+
+    // The key of a child's row, made from the row of the parent. Nothing if the parent's columns
+    // do not determine it.
+    [[nodiscard]] std::optional<std::string> key_by_parent(const std::string& table,
+                                                           const KeyTemplate& key,
+                                                           const Cascade& cascade) {
+        const std::vector<TableColumn> columns = columns_of(table);
+        const std::vector<TableColumn> parents_columns = columns_of(cascade.parent);
+        bool determined = true;
+        const KeyTemplate mapped = key.with_columns([&](const std::string& name) {
+            const auto pair =
+                std::ranges::find(cascade.columns, lower(name),
+                                  [](const auto& columns) { return lower(columns.first); });
+            const TableColumn* const of_child = find(columns, name);
+            const TableColumn* const of_parent =
+                pair == cascade.columns.end() ? nullptr : find(parents_columns, pair->second);
+            determined =
+                determined && of_child != nullptr && of_child->is_exact() && of_parent != nullptr;
+            return of_parent == nullptr ? name : of_parent->name;
+        });
+        if (!determined) return std::nullopt;
+        return mapped.text();
+    }
+
+    // What a foreign key does to leased rows without their lease, and what mends it. Nothing if
+    // the parent is protected by the same key, and at least as strictly: then a write to its row
+    // needs what a write to the child's row needs.
+    struct Gap {
+        std::string text, advice;
+    };
+    [[nodiscard]] std::vector<Gap> cascades_around(const std::string& table, const KeyTemplate& key,
+                                                   Unleased unleased) {
+        std::vector<Gap> gaps;
+        const std::vector<ProtectedTable> all = tables();
+        const std::string otherwise = "take CASCADE and SET NULL out of the foreign key";
+        for (const Cascade& cascade : cascades_of(table)) {
+            const auto parent = cascade.schema.empty()
+                                    ? std::ranges::find(all, cascade.parent, &ProtectedTable::name)
+                                    : all.end();
+            const std::string with =
+                "a foreign key with CASCADE or SET NULL changes or deletes "
+                "its rows when '" +
+                cascade.parent + "' is written, ";
+            const auto by_parent = key_by_parent(table, key, cascade);
+            if (parent == all.end()) {
+                gaps.push_back({with + "and that is not judged",
+                                by_parent && cascade.schema.empty()
+                                    ? "protect '" + cascade.parent + "' too, by the key " +
+                                          *by_parent + ", or " + otherwise
+                                    : otherwise});
+            } else if (by_parent != parent->key) {
+                gaps.push_back(
+                    {with + "which is judged by the key of that table, " + parent->key +
+                         ": under it, leased rows of '" + table + "' can be deleted",
+                     (by_parent ? "protect '" + cascade.parent + "' by the key " + *by_parent
+                                : "give both tables one key, made of the foreign key's columns "
+                                  "(numbers, or texts that are compared byte by byte)") +
+                         ", or " + otherwise});
+            } else if (unleased == Unleased::refused && parent->unleased != Unleased::refused) {
+                gaps.push_back(
+                    {with + "which needs no lease if nobody has leased the key",
+                     "protect '" + cascade.parent + "' with --require, too, or " + otherwise});
+            }
+        }
+        return gaps;
     }
 
     // Of a text: 16 hexadecimal digits.
