@@ -939,22 +939,35 @@ class MysqlProtection : public DialectProtection {};
 
 // A transaction could not be told from a statement that is its own transaction.
 TEST_P(MysqlProtection, RefusesWritesWhileTheServerDoesNotCountTransactions) {
-    run("select * from orders");
-    run("update performance_schema.setup_consumers set enabled = 'NO' where name = "
-        "'events_transactions_current'");
-    app_ = harness().connect();
-    run("start transaction");
-    run("select * from orders");
-    const Lease late = lease("1");
-    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1", "does not count"));
-    run("rollback");
-    const auto problems = harness().protection()->problems();
-    run("update performance_schema.setup_consumers set enabled = 'YES' where name = "
-        "'events_transactions_current'");
-    ASSERT_EQ(problems.size(), 1U);
-    EXPECT_TRUE(problems.front().text.starts_with("the performance schema does not count"));
-    EXPECT_TRUE(harness().protection()->problems().empty());
-    run("update orders set text = 'new' where id = 2");
+    const auto admin = harness().connect();
+    for (const std::string setting :
+         {"setup_consumers set enabled = '{}' where name = 'events_transactions_current'",
+          "setup_consumers set enabled = '{}' where name = 'thread_instrumentation'",
+          "setup_consumers set enabled = '{}' where name = 'global_instrumentation'",
+          "setup_instruments set enabled = '{}' where name = 'transaction'",
+          "setup_actors set enabled = '{}'"}) {
+        const auto turn = [&](const std::string& on) {
+            std::string sql = "update performance_schema." + setting;
+            admin->run(sql.replace(sql.find("{}"), 2, on));
+        };
+        turn("NO");
+        app_ = harness().connect();
+        run("start transaction");
+        run("select * from orders");
+        const Lease late = lease("1");
+        EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1", "does not count"))
+            << setting;
+        run("rollback");
+        const auto problems = harness().protection()->problems();
+        turn("YES");
+        ASSERT_EQ(problems.size(), 1U) << setting;
+        EXPECT_TRUE(problems.front().text.starts_with("the performance schema does not count"));
+        EXPECT_TRUE(harness().protection()->problems().empty()) << setting;
+        app_ = harness().connect();
+        run("update orders set text = 'new' where id = 2");
+        (void)must(locks().release({"Order", "1"}, late.lock_id));
+        run("delete from locks where type = 'Order'");
+    }
 }
 
 LEASEHOLD_ON(only_mysql(), MysqlProtection);

@@ -269,10 +269,20 @@ TEST_P(OpeningMariadbOrMysql, AsTheOtherIsRefusedAndNamesTheRightUrl) {
 // The clock that judges leases must be one that no session can set.
 TEST_P(OpeningMariadbOrMysql, OfAServerWithSysdateIsNowIsRefused) {
     const auto server = GetParam().make({.settings = {"--sysdate-is-now"}});
-    const StoreFault fault = fault_of_opening(server->url("locks"));
+    const std::string url = server->url("locks");
+    const StoreFault fault = fault_of_opening(url);
     EXPECT_EQ(fault.cause(), Cause::configuration) << fault.what();
     EXPECT_EQ(fault.effect(), Effect::none);
     EXPECT_TRUE(mentions(fault.what(), "sysdate-is-now"));
+    server->connect("locks")->run("create table orders (id integer primary key)");
+    const auto protection = open_protection(url);
+    try {
+        (void)protection->protect({.name = "orders", .key = "Order/{id}"});
+        ADD_FAILURE() << "it was protected";
+    } catch (const StoreFault& unfit) {
+        EXPECT_EQ(unfit.cause(), Cause::configuration) << unfit.what();
+        EXPECT_TRUE(mentions(unfit.what(), "sysdate-is-now"));
+    }
 }
 
 // The steps of docs/decisions/pattern-programs.md.

@@ -243,7 +243,9 @@ private:
     void prepare() {
         shortcuts_.reset();
         try {
-            require_a_clock();
+            if (const std::string unfit = unfitness_of_clock(link_); !unfit.empty()) {
+                refuse(dialect_, unfit);
+            }
             read_settings();
             link_.run("set @leasehold_schema = " + std::to_string(steps_.size()) +
                       ", @leasehold_zone = " + std::string{callers_zone});
@@ -311,16 +313,6 @@ private:
             rollback();
             throw;
         }
-    }
-
-    // With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can
-    // set that time.
-    void require_a_clock() {
-        auto clock = query("select sleep(0.001), sysdate(6) = now(6)");
-        if (!clock.next() || clock.integer(1) == 0) return;
-        refuse(dialect_,
-               "the server was started with sysdate-is-now, so that SYSDATE() is not the time of "
-               "the clock; start the server without that option");
     }
 
     // A program that shares table `locks` and writes dates of a zone west of the store's makes

@@ -230,17 +230,23 @@ private:
             format.next() && format.text(1) == "STATEMENT") {
             return "binlog_format is STATEMENT; protected tables need ROW or MIXED";
         }
+        if (const std::string unfit = unfitness_of_clock(link_); !unfit.empty()) return unfit;
         if (!is_mysql()) return {};
         auto counted =
-            ask("select count(*) from performance_schema.setup_consumers c, "
-                "performance_schema.setup_instruments i where c.name = "
-                "'events_transactions_current' and "
-                "c.enabled = 'YES' and i.name = 'transaction' and i.enabled = 'YES' and i.timed = "
-                "'YES'");
+            ask("select (select count(*) from performance_schema.setup_consumers where name in "
+                "('global_instrumentation', 'thread_instrumentation', "
+                "'events_transactions_current') and enabled = 'YES') = 3 and exists (select 1 from "
+                "performance_schema.setup_instruments where name = 'transaction' and enabled = "
+                "'YES' and timed = 'YES') and exists (select 1 from "
+                "performance_schema.setup_actors where host = '%' and user = '%' and enabled = "
+                "'YES') and not exists (select 1 from performance_schema.setup_actors where "
+                "enabled <> 'YES')");
         if (counted.next() && counted.integer(0) != 0) return {};
-        return "the performance schema does not count transactions, by which a protected table "
-               "tells them apart; set performance_schema = ON, and leave the instrument "
-               "'transaction' and the consumer 'events_transactions_current' on, as by default";
+        return "the performance schema does not count every transaction, by which a protected "
+               "table tells them apart; set performance_schema = ON, and leave on, as by default, "
+               "the instrument 'transaction', the consumers 'global_instrumentation', "
+               "'thread_instrumentation' and 'events_transactions_current', and all of "
+               "setup_actors";
     }
 
     void install_routines() {

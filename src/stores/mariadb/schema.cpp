@@ -299,6 +299,15 @@ const SchemaSteps& schema_steps(const Dialect& dialect) {
     return dialect.product == Dialect::Product::mariadb ? mariadb : mysql;
 }
 
+// With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can set
+// that time.
+std::string unfitness_of_clock(Link& link) {
+    auto clock = link.run("select sleep(0.001), sysdate(6) = now(6)");
+    if (!clock.front().next() || clock.front().integer(1) == 0) return {};
+    return "the server was started with sysdate-is-now, so that SYSDATE() is not the time of the "
+           "clock; start the server without that option";
+}
+
 void migrate(Link& link, const SchemaSteps& steps, const StoreOptions& options) {
     if (auto database = link.run("select database()");
         !database.front().next() || database.front().is_null(0)) {

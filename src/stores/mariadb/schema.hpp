@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/lock_tables.hpp"
 #include "core/schema.hpp"
@@ -15,6 +16,9 @@ namespace leasehold::mariadb {
 // `locks` that Leasehold did not make and is not told to adopt, and another time zone than the
 // tables have.
 void migrate(Link& link, const SchemaSteps& steps, const StoreOptions& options);
+
+// Why the server's clock cannot judge leases, or nothing.
+[[nodiscard]] std::string unfitness_of_clock(Link& link);
 
 // open() with other steps than the released ones, as a later version has them.
 [[nodiscard]] std::unique_ptr<Store> open_with(const Dialect& dialect, const SchemaSteps& steps,
