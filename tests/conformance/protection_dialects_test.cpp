@@ -972,6 +972,29 @@ TEST_P(MysqlProtection, RefusesWritesWhileTheServerDoesNotCountTransactions) {
 
 LEASEHOLD_ON(only_mysql(), MysqlProtection);
 
+class MariadbProtection : public DialectProtection {};
+
+// As a dump brings them from another server, whose transactions had the same numbers.
+TEST_P(MariadbProtection, ForgetsWhoPresentedALeaseWhenATableIsProtectedAgain) {
+    const Lease alice = lease("1");
+    run("start transaction");
+    (void)app_->guard_in_sql(key_, alice.lock_id.to_string());
+    run("commit");
+    const std::string presented = "select count(*) from lock_presented where type = 'Order'";
+    EXPECT_EQ(run(presented).front().front(), "1");
+    protect("orders", "Order/{id}");
+    EXPECT_EQ(run(presented).front().front(), "0");
+    EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1"));
+    run("start transaction");
+    (void)app_->guard_in_sql(key_, alice.lock_id.to_string());
+    protect("orders", "Order/{id}");
+    run("update orders set text = 'new' where id = 1");
+    run("commit");
+}
+
+const std::vector<UnderTest<SqlHarness>> only_mariadb{{"mariadb", make_mariadb_harness}};
+LEASEHOLD_ON(only_mariadb, MariadbProtection);
+
 class SqliteProtection : public DialectProtection {};
 
 TEST_P(SqliteProtection, TakesTheStatementsOfTheDocumentation) {

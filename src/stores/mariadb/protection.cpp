@@ -261,6 +261,7 @@ private:
             })) {
             spread_secret();
         }
+        if (!is_mysql()) forget_presented_leases();
         for (const Routine& routine : routines_) {
             // Writers use it: they would fail while it is being replaced.
             if (is_installed(routine)) continue;
@@ -284,6 +285,17 @@ private:
             link_.run(std::string{statement});
         }
         if (!is_mysql()) link_.run(std::string{sql::mariadb_spread_secret});
+    }
+    // A dump restores rows with the numbers of another server's transactions, which transactions of
+    // this one may get. A row that is locked is of a transaction of this server.
+    void forget_presented_leases() {
+        try {
+            link_.run(
+                "set statement innodb_lock_wait_timeout = 0 for "
+                "delete from lock_presented where type <> x'00'");
+        } catch (const SqlError& error) {
+            if (!error.is_conflict()) throw;
+        }
     }
     // MySQL needs no table to number its transactions.
     [[nodiscard]] bool is_needed(const sql::Proof& proof) const {
