@@ -318,6 +318,37 @@ TEST_P(PostgresProtection, JudgesTruncateCopyCascadesAndPartitions) {
     run("truncate orders cascade");
 }
 
+TEST_P(PostgresProtection, JudgesPartitionsThatAreNewOrAttachedAndNotThoseThatAreDetached) {
+    run("create table parted (id integer not null, text varchar(40)) partition by range (id)");
+    protect("parted", "Order/{id}");
+    for (const std::string id : {"1", "11"}) (void)lease(id);
+    run("create table fresh partition of parted for values from (0) to (10)");
+    run("create table attached (id integer not null, text varchar(40))");
+    run("insert into attached values (11, 'old')");
+    run("alter table parted attach partition attached for values from (10) to (20)");
+    for (const std::string table : {"parted", "fresh"}) {
+        EXPECT_TRUE(refuses("insert into " + table + " values (1, 'x')")) << table;
+    }
+    for (const std::string table : {"parted", "attached"}) {
+        EXPECT_TRUE(refuses("update " + table + " set text = 'x' where id = 11")) << table;
+    }
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    run("alter table parted detach partition attached");
+    run("update attached set text = 'x' where id = 11");
+    protect("attached", "Order/{id}");
+    EXPECT_TRUE(refuses("update attached set text = 'y' where id = 11"));
+}
+
+TEST_P(PostgresProtection, WarnsOfTablesThatInherit) {
+    const auto warnings = [&] { return harness().protection()->warnings().size(); };
+    EXPECT_EQ(warnings(), 0U);
+    run("create table special_orders () inherits (orders)");
+    EXPECT_EQ(warnings(), 1U);
+    EXPECT_EQ(harness().protection()->protect({.name = "orders", .key = "Order/{id}"}).size(), 1U);
+    protect("special_orders", "Order/{id}");
+    EXPECT_EQ(warnings(), 0U);
+}
+
 TEST_P(PostgresProtection, SearchesTheLocksAtMostTwiceForAWrite) {
     run("create table plain (id integer not null primary key, text varchar(40))");
     run("insert into plain values (1, 'old'), (2, 'old'), (3, 'old')");
@@ -1099,6 +1130,10 @@ TEST_P(SqliteProtection, WarnsOfUniqueColumnsByWhichAReplaceDeletesALeasedRow) {
     EXPECT_EQ(warnings("orders", "Orders/all"), 0U);
     run("create table order_lines (id integer primary key, order_id integer)");
     EXPECT_EQ(warnings("order_lines", "Order/{order_id}"), 1U);
+    const auto repeated = harness().protection()->warnings();
+    ASSERT_EQ(repeated.size(), 1U);
+    EXPECT_EQ(repeated.front().table, "order_lines");
+    EXPECT_TRUE(repeated.front().text.contains("OR REPLACE"));
     run("create table places (tenant text, id text, name text, primary key (tenant, id))");
     EXPECT_EQ(warnings("places", "{tenant}:Place/{id}"), 0U);
     run("create unique index place_names on places (name)");

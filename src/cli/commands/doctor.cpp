@@ -154,6 +154,10 @@ private:
             add({Verdict::problem, "protection", problem.table + ": " + problem.text,
                  problem.advice});
         }
+        for (const ProtectionProblem& warning : protection->warnings()) {
+            add({Verdict::warning, "protection", warning.table + ": " + warning.text,
+                 "docs/protect.md says what is not judged"});
+        }
         if (tables == 0 || !problems.empty()) return;
         add({Verdict::ok, "protection",
              tables == 1 ? "1 table is protected"

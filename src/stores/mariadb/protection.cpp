@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/key_template.hpp"
+#include "core/protection_warnings.hpp"
 #include "core/sql_text.hpp"
 #include "core/text.hpp"
 #include "stores/mariadb/connection.hpp"
@@ -182,6 +183,13 @@ public:
         }
         for (const ProtectedTable& table : all) examine(table, found);
         return found;
+    }
+
+    std::vector<ProtectionProblem> warnings() override {
+        return repeated_warnings(
+            tables(), [this](const ProtectedTable& table, const KeyTemplate& key) {
+                return warnings_about(require_table(table.name), require_columns(table.name, key));
+            });
     }
 
 private:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/key_template.hpp"
+#include "core/protection_warnings.hpp"
 #include "core/sql_text.hpp"
 #include "core/text.hpp"
 #include "stores/sqlite/database.hpp"
@@ -214,6 +215,13 @@ public:
         }
         if (const auto all = tables(); !all.empty()) examine_shared(all.front().name, again, found);
         return found;
+    }
+
+    std::vector<ProtectionProblem> warnings() override {
+        return repeated_warnings(
+            tables(), [this](const ProtectedTable& table, const KeyTemplate& key) {
+                return warnings_about(require_table(table.name), require_columns(table.name, key));
+            });
     }
 
 private:
