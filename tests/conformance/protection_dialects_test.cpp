@@ -1109,6 +1109,40 @@ TEST_P(SqliteProtection, FindsAViewThatWasChanged) {
     EXPECT_TRUE(harness().protection()->problems().empty());
 }
 
+// The triggers go with the table, and with its columns.
+TEST_P(SqliteProtection, ANewTableWithTheNameOfARenamedOneDisturbsItNot) {
+    (void)lease("1");
+    run("alter table orders rename to old_orders");
+    run("create table orders (number integer not null primary key)");
+    protect("orders", "Order/{number}");
+    EXPECT_TRUE(refuses("insert into orders values (1)"));
+    run("insert into orders values (2)");
+    EXPECT_TRUE(refuses("update old_orders set text = 'x' where id = 1"));
+    run("update old_orders set text = 'new' where id = 2");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    EXPECT_TRUE(harness().protection()->unprotect("orders"));
+    run("insert into orders values (1)");
+    EXPECT_TRUE(refuses("update old_orders set text = 'x' where id = 1"));
+    protect("old_orders", "Order/{id}");
+    EXPECT_TRUE(refuses("update old_orders set text = 'x' where id = 1"));
+    run("alter table old_orders rename column id to nr");
+    EXPECT_TRUE(refuses("update old_orders set text = 'x' where nr = 1"));
+    const auto problems = harness().protection()->problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems.front().text.starts_with("the table has changed: "));
+    protect("old_orders", "Order/{nr}");
+    EXPECT_TRUE(harness().protection()->problems().empty());
+    EXPECT_TRUE(harness().protection()->unprotect("old_orders"));
+    run("update old_orders set text = 'x' where nr = 1");
+}
+
+TEST_P(SqliteProtection, UnprotectByTheFormerNameOfATable) {
+    (void)lease("1");
+    run("alter table orders rename to old_orders");
+    EXPECT_TRUE(harness().protection()->unprotect("orders"));
+    run("update old_orders set text = 'x' where id = 1");
+}
+
 TEST_P(SqliteProtection, KnowsTheKeyOfARowThatGetsItsNumberFromSqlite) {
     run("create table notes (id integer primary key, text text unique collate nocase)");
     EXPECT_EQ(harness().protection()->protect({.name = "NOTES", .key = "Order/{ID}"}).size(), 1U);
