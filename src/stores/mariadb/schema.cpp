@@ -197,7 +197,7 @@ public:
         }
         if (version == 2) {
             link_.run("insert ignore into leasehold values ('zone', " +
-                      std::to_string(zone_of(options_)) + ")");
+                      std::to_string(zone_of(options_)) + ")");  // an adopted table has it
             link_.run("set @leasehold_zone = " + std::string{callers_zone});
         }
         for (const std::string& statement : steps_[version]) run_once_more(statement);
@@ -229,10 +229,12 @@ private:
     }
 
     void adopt_or_refuse_a_foreign_table() {
-        if (!has_table(link_, "locks") || has_table(link_, "leasehold")) return;
+        if (!has_table(link_, "locks")) return;
+        if (has_our_columns() && has_table(link_, "leasehold")) {
+            // Made or adopted in a step that was cut off.
+            return date_the_adopted_locks(link_);
+        }
         if (!has_the_patterns_table(link_)) {
-            // An adoption that was cut off after its last statement.
-            if (options_.adopt == StoreOptions::Adopt::pattern_table && has_our_columns()) return;
             refuse(
                 link_.dialect(),
                 "the database has a table `locks` that is neither Leasehold's nor the pattern's "
@@ -245,8 +247,18 @@ private:
                    "the programs that use it, open the store with adopt=locks, and with time_zone "
                    "if they do not write UTC");
         }
+        require_the_patterns_rows(link_);
+        // The zone is known before the first date is in it.
+        for (const std::string_view statement : {first_step[0], first_step[1]}) {
+            link_.run(std::string{statement});
+        }
+        link_.run("insert into leasehold values ('zone', " + std::to_string(zone_of(options_)) +
+                  ") on duplicate key update value = " +
+                  (options_.time_zone ? std::to_string(zone_of(options_)) : "value"));
+        auto zone = link_.run("select value from leasehold where name = 'zone'");
+        zone.front().next();
         // A timestamp is read as a date of the session's zone.
-        const std::int64_t minutes = zone_of(options_) / 60'000'000;
+        const std::int64_t minutes = zone.front().integer(0) / 60'000'000;
         const auto two = [](std::int64_t number) {
             return (number < 10 ? "0" : "") + std::to_string(number);
         };
@@ -254,6 +266,7 @@ private:
                   two(std::abs(minutes) / 60) + ":" + two(std::abs(minutes) % 60) + "'");
         adopt_the_patterns_table(link_);
         link_.run("set time_zone = '+00:00'");
+        date_the_adopted_locks(link_);
     }
 
     bool has_our_columns() {
