@@ -419,6 +419,16 @@ TEST_P(OpeningPostgres, WarnsOfLocksThatEndedBeforeTheyWereTaken) {
                      "was over when it was taken");
 }
 
+// And in a zone nine hours ahead, locks that are nine hours too long.
+TEST_P(OpeningPostgres, WarnsOfLocksThatLookHoursLong) {
+    make_table("timestamp");
+    LockManager locks{open_store(url())};
+    ASSERT_TRUE(locks.try_lock({"Order", "2"}, {.ttl = 1h}));
+    program_->run("set time zone 'UTC'");
+    expect_a_warning("(now() at time zone '-9')::timestamp + interval '5 minutes'",
+                     "ends in 9 hours");
+}
+
 // In another encoding, the same bytes would be a different key.
 TEST_P(OpeningPostgres, LeavesTheEncodingNoChoice) {
     LockManager locks{open_store(url())};

@@ -9,9 +9,12 @@
 
 #include <leasehold/limits.hpp>
 
+#include "core/pattern_zones.hpp"
 #include "core/retry.hpp"
+#include "core/sql_text.hpp"
 #include "stores/mariadb/adoption.hpp"
 #include "stores/mariadb/dates.hpp"
+#include "stores/mariadb/rows.hpp"
 
 namespace leasehold::mariadb {
 namespace {
@@ -310,6 +313,42 @@ const SchemaSteps& schema_steps(const Dialect& dialect) {
     static const SchemaSteps mariadb = steps_of(mariadb_dialect);
     static const SchemaSteps mysql = steps_of(mysql_dialect);
     return dialect.product == Dialect::Product::mariadb ? mariadb : mysql;
+}
+
+std::vector<std::string> warnings_of_other_zones(Link& link) {
+    const Dialect& dialect = link.dialect();
+    auto rows = std::move(
+        link
+            .run(sql_text(
+                "select type, id, west, minutes_left from (select type, id, touched_at, " +
+                    std::string{dialect.is_in_the_west} +
+                    " as west, if({expires} < {never}, ({expires} - {now}) div 60000000, 0) as "
+                    "minutes_left from (select type, id, expiration_time, granted_at, touched_at "
+                    "from locks where owner = '' limit 1000) of_nobody) of_programs "
+                    "where touched_at = 0 and (west or minutes_left > {longest})",
+                {{"expires", micros_of("expiration_time", own_zone)},
+                 {"never", std::to_string(micros(never))},
+                 {"longest", std::to_string(longest_usual_lock.count())},
+                 {"now", std::string{clock_us}}}))
+            .front());
+    std::string west;
+    std::string east;
+    while (rows.next() && (west.empty() || east.empty())) {
+        const auto key = LockKey::parse(rows.text(0), rows.text(1));
+        const std::string lock =
+            "the lock " + (key ? key->to_string() + ' ' : "") + "of another program ";
+        if (rows.integer(2) != 0) {
+            west = lock + std::string{dialect.says_of_the_west} +
+                   ", so nobody respects its locks; see docs/decisions/pattern-programs.md";
+        } else {
+            east = lock + says_of_the_east(std::chrono::minutes{rows.integer(3)});
+        }
+    }
+    std::vector<std::string> warnings;
+    for (std::string* warning : {&west, &east}) {
+        if (!warning->empty()) warnings.push_back(std::move(*warning));
+    }
+    return warnings;
 }
 
 // With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can set
