@@ -393,6 +393,17 @@ TEST_P(OpeningMariadb, WarnsOfLocksThatEndedBeforeTheyWereTaken) {
     expect_a_warning("utc_timestamp() - interval 295 minute", "was over when it was taken");
 }
 
+TEST_P(OpeningMariadb, WithABinaryLogThatIsNotFlushedIsWeak) {
+    const auto server = GetParam().make({.settings = {"--log-bin", "--binlog-format=ROW"}});
+    server->connect("locks")->run("set global sync_binlog = 0");
+    const StoreStatus status = open_store(server->url("locks"))->status();
+    EXPECT_EQ(status.durability, Durability::weak);
+    ASSERT_EQ(status.warnings.size(), 1U);
+    EXPECT_TRUE(mentions(status.warnings.front(), "sync_binlog"));
+    server->connect("locks")->run("set global sync_binlog = 1");
+    EXPECT_EQ(open_store(server->url("locks"))->status().durability, Durability::strong);
+}
+
 class OpeningMysql : public OpeningAPatternsTable {};
 INSTANTIATE_TEST_SUITE_P(, OpeningMysql, ::testing::Values(on_mysql()), by_store());
 
