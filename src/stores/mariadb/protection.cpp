@@ -123,7 +123,7 @@ public:
         drop_old_views();
         std::vector<std::string> warnings = warnings_about(table, spelled);
         for (const auto& [text, advice] : cascades_around(table, spelled, wanted.unleased)) {
-            warnings.push_back(text + "; " + advice);
+            warnings.push_back(std::string{text}.append("; ").append(advice));
         }
         return warnings;
     }
@@ -522,35 +522,39 @@ private:
                                                    Unleased unleased) {
         std::vector<Gap> gaps;
         const std::vector<ProtectedTable> all = tables();
-        const std::string otherwise = "take CASCADE and SET NULL out of the foreign key";
         for (const Cascade& cascade : cascades_of(table)) {
-            const auto parent = cascade.schema.empty()
-                                    ? std::ranges::find(all, cascade.parent, &ProtectedTable::name)
-                                    : all.end();
-            const std::string with =
-                "a foreign key with CASCADE or SET NULL changes or deletes "
-                "its rows when '" +
-                cascade.parent + "' is written, ";
+            const bool elsewhere = !cascade.schema.empty();
+            const auto parent = elsewhere
+                                    ? all.end()
+                                    : std::ranges::find(all, cascade.parent, &ProtectedTable::name);
             const auto by_parent = key_by_parent(table, key, cascade);
+            const std::string name = '\'' + cascade.parent + '\'';
+            std::string text =
+                "a foreign key with CASCADE or SET NULL changes or deletes its rows when " + name +
+                " is written, ";
+            std::string advice;
             if (parent == all.end()) {
-                gaps.push_back({with + "and that is not judged",
-                                by_parent && cascade.schema.empty()
-                                    ? "protect '" + cascade.parent + "' too, by the key " +
-                                          *by_parent + ", or " + otherwise
-                                    : otherwise});
+                text += "and that is not judged";
+                if (by_parent && !elsewhere) {
+                    advice = "protect " + name + " too, by the key " + *by_parent + ", or ";
+                }
             } else if (by_parent != parent->key) {
-                gaps.push_back(
-                    {with + "which is judged by the key of that table, " + parent->key +
-                         ": under it, leased rows of '" + table + "' can be deleted",
-                     (by_parent ? "protect '" + cascade.parent + "' by the key " + *by_parent
-                                : "give both tables one key, made of the foreign key's columns "
-                                  "(numbers, or texts that are compared byte by byte)") +
-                         ", or " + otherwise});
+                text.append("which is judged by the key of that table, ")
+                    .append(parent->key)
+                    .append(": under it, leased rows of '")
+                    .append(table)
+                    .append("' can be deleted");
+                advice = by_parent ? "protect " + name + " by the key " + *by_parent + ", or "
+                                   : "give both tables one key, made of the foreign key's columns "
+                                     "(numbers, or texts that are compared byte by byte), or ";
             } else if (unleased == Unleased::refused && parent->unleased != Unleased::refused) {
-                gaps.push_back(
-                    {with + "which needs no lease if nobody has leased the key",
-                     "protect '" + cascade.parent + "' with --require, too, or " + otherwise});
+                text += "which needs no lease if nobody has leased the key";
+                advice = "protect " + name + " with --require, too, or ";
+            } else {
+                continue;
             }
+            gaps.push_back(
+                {std::move(text), advice + "take CASCADE and SET NULL out of the foreign key"});
         }
         return gaps;
     }
