@@ -53,6 +53,9 @@ public:
 
     // Compares what is installed with what tables() lists.
     [[nodiscard]] virtual std::vector<ProtectionProblem> problems() = 0;
+
+    // What protect() would warn of now, for every table.
+    [[nodiscard]] virtual std::vector<ProtectionProblem> warnings() = 0;
 };
 
 }  // namespace leasehold

@@ -88,6 +88,16 @@ TEST_F(Protect, ExplainsAWrongTableKeyOrStore) {
     }
 }
 
+TEST_F(Protect, TheDoctorRepeatsTheWarnings) {
+    EXPECT_EQ(execute("create table order_lines (id integer primary key, order_id integer)"), "");
+    EXPECT_EQ(run({"protect", "order_lines", "--key", "Order/{order_id}"}).exit_code, 0);
+    const auto seen = run({"doctor"});
+    EXPECT_EQ(seen.exit_code, 0) << seen.output;
+    EXPECT_TRUE(contains(seen.output, "warning  protection   order_lines: INSERT OR REPLACE and "))
+        << seen.output;
+    EXPECT_TRUE(contains(seen.output, "ok       protection   1 table is protected"));
+}
+
 TEST_F(Protect, TheDoctorFindsWhatIsMissing) {
     EXPECT_FALSE(contains(run({"doctor"}).output, "protection"));
     EXPECT_EQ(run({"protect", "orders", "--key", "Order/{id}"}).exit_code, 0);

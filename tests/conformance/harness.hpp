@@ -87,6 +87,9 @@ public:
     virtual void wait_for_nobody() = 0;
     // The next transactions see what was committed before they first read.
     virtual void repeat_reads() = 0;
+    // The next transactions see what was committed before each of their statements, if the database
+    // can do that.
+    virtual void read_committed() = 0;
     // Ends the connection as the death of its process would: without notice to the database.
     virtual void die() = 0;
 };

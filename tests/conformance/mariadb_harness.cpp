@@ -222,6 +222,9 @@ public:
     void repeat_reads() override {
         connection_.run("set session transaction isolation level repeatable read");
     }
+    void read_committed() override {
+        connection_.run("set session transaction isolation level read committed");
+    }
     void die() override { connection_.die(); }
 
 private:

@@ -93,6 +93,9 @@ public:
     void repeat_reads() override {
         connection_.run("set default_transaction_isolation = 'repeatable read'");
     }
+    void read_committed() override {
+        connection_.run("set default_transaction_isolation = 'read committed'");
+    }
     void die() override { ::shutdown(PQsocket(connection_.get()), SHUT_RDWR); }
 
 private:

@@ -116,6 +116,7 @@ public:
     void wait_for_nobody() override { sqlite3_busy_timeout(connection_.get(), 0); }
     // SQLite always does this.
     void repeat_reads() override { begin_ = "begin"; }
+    void read_committed() override { begin_ = "begin immediate"; }
     void die() override { connection_.die(); }
 
 private:

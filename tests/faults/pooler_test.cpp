@@ -86,6 +86,13 @@ TEST_P(Pooler, ThatLendsSessionsForATransactionIsRefusedBeforeAnythingIsChanged)
     }
 }
 
+TEST_P(Pooler, ThatLendsSessionsForAStatementIsRefusedInTheSameWords) {
+    for (const std::string sessions : {"1", "20"}) {
+        const auto pgbouncer = pooler("pool_mode = statement\ndefault_pool_size = " + sessions);
+        expect_refused(pgbouncer.url(name()));
+    }
+}
+
 TEST_P(Pooler, ThatLendsSessionsIsRefusedAmongOtherClientsToo) {
     const auto pgbouncer = pooler("pool_mode = transaction\ndefault_pool_size = 3");
     std::vector<std::jthread> clients;

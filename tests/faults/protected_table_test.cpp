@@ -92,6 +92,29 @@ TEST_P(ProtectedTableOfAKilledServer, StaysProtectedAndForgetsWhoPresentedALease
     expect_holder_can_write(*shell, lasting);
 }
 
+class ProtectedTableAndTwoPhases : public ::testing::TestWithParam<On<Server>> {};
+INSTANTIATE_TEST_SUITE_P(, ProtectedTableAndTwoPhases, ::testing::Values(on_postgres()),
+                         by_store());
+
+// PREPARE TRANSACTION ends the transaction for its session.
+TEST_P(ProtectedTableAndTwoPhases, PresentingEndsWhenTheTransactionIsPrepared) {
+    const auto server = GetParam().make({.settings = {"max_prepared_transactions=2"}});
+    LockManager locks{open_store(server->url("locks"))};
+    const auto session = server->connect("locks");
+    make_protected_orders(*session, server->url("locks"));
+    const Lease lease = locks.try_lock({"Order", "1"}, {.owner = "alice", .ttl = 1h}).value();
+    session->run("begin");
+    ASSERT_TRUE(session->guard(lease.key, lease.lock_id));
+    session->run("insert into orders values (3, 'new')");
+    session->run("prepare transaction 'first'");
+    EXPECT_TRUE(refused(*session, write_1));
+    EXPECT_FALSE(locks.release(lease.key, lease.lock_id)) << "the key is guarded until it ends";
+    session->run("commit prepared 'first'");
+    EXPECT_TRUE(refused(*session, write_1));
+    EXPECT_TRUE(locks.release(lease.key, lease.lock_id));
+    EXPECT_EQ(failure_of(*session, write_1), "");
+}
+
 class ProtectedTableOfAKilledProcess : public DatabaseTest {};
 INSTANTIATE_TEST_SUITE_P(, ProtectedTableOfAKilledProcess, ::testing::ValuesIn(every_database()),
                          by_store());

@@ -109,7 +109,11 @@ TEST_P(Rights, OfTheDocumentationAreEnoughToProtectATableAndToWriteIt) {
 }
 
 TEST_P(Rights, ThatAreMissingToProtectATableAreNamed) {
-    (void)open_store(url_of("store"));
+    run("create table locks.locks (type varchar(50), id varchar(50), lockid varchar(50), "
+        "expiration_time datetime, primary key (type, id))");
+    run("grant lock tables on locks.* to store");
+    (void)open_store(url_of("store") + "?adopt=locks");
+    run("revoke lock tables on locks.* from store");
     EXPECT_TRUE(fault_of_protecting().contains("denied to user 'store'")) << fault_of_protecting();
     grant_protecting();
     const std::string fault = fault_of_protecting();

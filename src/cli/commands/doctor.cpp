@@ -62,7 +62,6 @@ public:
         examine_store();
         if (has_schema()) ask("schema", [this] { examine_schema(); });
         ask("clock", [this] { examine_clock(); });
-        if (shares_its_table()) ask("time zone", [this] { examine_time_zone(); });
         examine_durability();
         ask("permissions", [this] { examine_permissions(); });
         ask("history", [this] { examine_history(); });
@@ -74,11 +73,6 @@ private:
     [[nodiscard]] bool is_server() const { return url_.scheme == "http" || url_.scheme == "https"; }
     [[nodiscard]] bool may_protect() const { return has_schema() && url_.scheme != "etcd"; }
     [[nodiscard]] bool has_schema() const { return !is_server() && url_.scheme != "memory"; }
-
-    // With the pattern's own programs, which write dates without a zone there.
-    [[nodiscard]] bool shares_its_table() const {
-        return url_.scheme == "mysql" || url_.scheme == "mariadb";
-    }
 
     void add(Finding finding) { findings_.push_back(std::move(finding)); }
 
@@ -154,6 +148,10 @@ private:
             add({Verdict::problem, "protection", problem.table + ": " + problem.text,
                  problem.advice});
         }
+        for (const ProtectionProblem& warning : protection->warnings()) {
+            add({Verdict::warning, "protection", warning.table + ": " + warning.text,
+                 "docs/protect.md says what is not judged"});
+        }
         if (tables == 0 || !problems.empty()) return;
         add({Verdict::ok, "protection",
              tables == 1 ? "1 table is protected"
@@ -199,22 +197,6 @@ private:
                  "choose a ttl of many times that"});
         } else {
             add({Verdict::ok, "latency", "an answer takes " + in_short(took)});
-        }
-    }
-
-    // A program that writes dates of another zone makes locks that are hours too long.
-    void examine_time_zone() {
-        const auto page = locks_->list({.limit = 1000});
-        for (const Holder& holder : page) {
-            if (!holder.owner.empty() || holder.expires_at == never) continue;
-            const Duration left = holder.expires_at - page.store_now;
-            if (left < std::chrono::minutes{50}) continue;
-            return add({Verdict::warning, "time zone",
-                        "the lock " + holder.key.to_string() + ", which has no owner, ends in " +
-                            in_short(left),
-                        "if the program that took it means less, it writes dates of a zone east "
-                        "of the store's: move the store to that zone, as time_zone=+09:00, by the "
-                        "steps in docs/decisions/pattern-programs.md"});
         }
     }
 

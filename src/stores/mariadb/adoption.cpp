@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "stores/mariadb/dates.hpp"
 #include "stores/mariadb/rows.hpp"
 
 namespace leasehold::mariadb {
@@ -82,6 +83,26 @@ void require_values(Link& link) {
     }
 }
 
+// These keep a column from being changed.
+void require_freedom(Link& link) {
+    if (value_of(link,
+                 "select count(*) from information_schema.partitions where table_schema = "
+                 "database() and table_name = 'locks' and partition_name is not null") != "0") {
+        cannot_adopt(link,
+                     "it is partitioned, and a partitioned table cannot have a unique index "
+                     "on `lockid` alone");
+    }
+    const std::string foreign_key = value_of(
+        link,
+        "select concat('the foreign key ', constraint_name, ' of table `', table_name, '`') from "
+        "information_schema.key_column_usage where referenced_table_name is not null and "
+        "((table_schema = database() and table_name = 'locks') or (referenced_table_schema = "
+        "database() and referenced_table_name = 'locks')) order by 1 limit 1");
+    if (!foreign_key.empty()) {
+        cannot_adopt(link, foreign_key + " uses its columns; drop that foreign key");
+    }
+}
+
 // The pattern's own table may have a unique index on the whole lock id, of any name.
 std::string name_of_lock_id_index(Link& link) {
     return value_of(link,
@@ -117,20 +138,7 @@ std::string index_of_lock_ids(Link& link) {
     return "rename index `" + quoted + "` to locks_lockid, ";
 }
 
-}  // namespace
-
-bool has_the_patterns_table(Link& link) {
-    return value_of(link,
-                    "select lower(group_concat(column_name order by ordinal_position)) from "
-                    "information_schema.columns where table_schema = database() and table_name = "
-                    "'locks'") == "type,id,lockid,expiration_time";
-}
-
-void adopt_the_patterns_table(Link& link) {
-    require_types(link);
-    require_key(link);
-    require_values(link);
-    require_index_names(link);
+void change_the_patterns_table(Link& link) {
     std::string utf8;
     std::string bytes;
     for (const TextColumn& column : text_columns()) {
@@ -142,12 +150,15 @@ void adopt_the_patterns_table(Link& link) {
         }
         bytes += "modify " + column.name + " varbinary" + size + " not null, ";
     }
+    // A lock whose date was written by its program has `touched_at` = 0, one whose date the server
+    // writes here has not: see docs/decisions/pattern-programs.md on moving the zone.
+    const std::string now = value_of(link, "select " + std::string{clock_us});
+    const std::string touched = type_of(link, "expiration_time") == "timestamp" ? now : "0";
     // Other engines and row formats have no room for keys of this length.
     if (!utf8.empty()) {
         link.run("alter table locks " + utf8 + "engine = InnoDB, row_format = dynamic");
     }
     // MySQL adds no column whose default is a clock. Step 3 gives these columns that default.
-    const std::string now = value_of(link, "select " + std::string{clock_us});
     link.run("alter table locks " + bytes +
              "modify expiration_time datetime(6) not null, "
              "add column owner varbinary(512) not null default '' invisible, "
@@ -159,7 +170,7 @@ void adopt_the_patterns_table(Link& link) {
              now +
              " invisible, "
              "add column touched_at bigint not null default " +
-             now +
+             touched +
              " invisible, "
              "add column note varbinary(1024) not null default '' invisible, "
              "add column ended tinyint not null default 0 invisible, "
@@ -169,6 +180,37 @@ void adopt_the_patterns_table(Link& link) {
              index_of_lock_ids(link) +
              "add key locks_owner (owner), "
              "engine = InnoDB, row_format = dynamic");
+}
+
+}  // namespace
+
+bool has_the_patterns_table(Link& link) {
+    return value_of(link,
+                    "select lower(group_concat(column_name order by ordinal_position)) from "
+                    "information_schema.columns where table_schema = database() and table_name = "
+                    "'locks'") == "type,id,lockid,expiration_time";
+}
+
+void require_the_patterns_rows(Link& link) {
+    require_types(link);
+    require_key(link);
+    require_freedom(link);
+    require_values(link);
+    require_index_names(link);
+}
+
+void adopt_the_patterns_table(Link& link) {
+    // No program changes a row between the comparison and the last change.
+    link.run("lock tables locks write");
+    require_the_patterns_rows(link);
+    change_the_patterns_table(link);
+    link.run("unlock tables");
+}
+
+void date_the_adopted_locks(Link& link) {
+    link.run("update locks set granted_at = least(granted_at, " +
+             micros_of("expiration_time", "ifnull(" + std::string{callers_zone} + ", 0)") +
+             ") where touched_at = 0 and granted_at > 0");
 }
 
 }  // namespace leasehold::mariadb

@@ -243,12 +243,14 @@ private:
     void prepare() {
         shortcuts_.reset();
         try {
-            require_a_clock();
+            if (const std::string unfit = unfitness_of_clock(link_); !unfit.empty()) {
+                refuse(dialect_, unfit);
+            }
             read_settings();
             link_.run("set @leasehold_schema = " + std::to_string(steps_.size()) +
                       ", @leasehold_zone = " + std::string{callers_zone});
             (void)load_clock(link_, steps_.size());
-            warn_of_a_zone_in_the_west();
+            warn_of_other_zones();
             shortcuts_.emplace(dialect_, link_.get());
         } catch (...) {
             link_.disconnect();
@@ -313,31 +315,11 @@ private:
         }
     }
 
-    // With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can
-    // set that time.
-    void require_a_clock() {
-        auto clock = query("select sleep(0.001), sysdate(6) = now(6)");
-        if (!clock.next() || clock.integer(1) == 0) return;
-        refuse(dialect_,
-               "the server was started with sysdate-is-now, so that SYSDATE() is not the time of "
-               "the clock; start the server without that option");
-    }
-
-    // A program that shares table `locks` and writes dates of a zone west of the store's makes
-    // locks that have ended already.
-    void warn_of_a_zone_in_the_west() {
-        auto rows = query(sql_text(
-            "select type, id from (select type, id, expiration_time, granted_at, touched_at from "
-            "locks where owner = '' limit 1000) rows_of_programs where touched_at = 0 and " +
-                std::string{dialect_.is_in_the_west} + " limit 1",
-            {{"expires", micros_of("expiration_time", own_zone)}, {"now", std::string{clock_us}}}));
-        if (!rows.next()) return;
-        const auto key = key_at(rows, 0U);
+    void warn_of_other_zones() {
         StoreStatus warned = status();
-        warned.warnings.push_back("the lock " + (key ? key->to_string() + ' ' : "") +
-                                  "of another program " + std::string{dialect_.says_of_the_west} +
-                                  ", so nobody respects its locks; see "
-                                  "docs/decisions/pattern-programs.md");
+        for (std::string& warning : warnings_of_other_zones(link_)) {
+            warned.warnings.push_back(std::move(warning));
+        }
         set_status(std::move(warned));
     }
 

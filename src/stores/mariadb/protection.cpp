@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/key_template.hpp"
+#include "core/protection_warnings.hpp"
 #include "core/sql_text.hpp"
 #include "core/text.hpp"
 #include "stores/mariadb/connection.hpp"
@@ -49,7 +50,7 @@ constexpr std::array events{Event{Moment::before, "insert"}, Event{Moment::after
                             Event{Moment::before, "delete"}};
 
 struct TableColumn {
-    std::string name, type, full_type;
+    std::string name, type, full_type, collation;
     bool nullable = false;
     bool counts_up = false;
     bool generated = false;
@@ -58,6 +59,11 @@ struct TableColumn {
         return type.ends_with("binary") || type.ends_with("blob");
     }
     [[nodiscard]] bool is_number() const { return type.ends_with("int") || type == "decimal"; }
+    // Whether values that the server takes for equal have the same text.
+    [[nodiscard]] bool is_exact() const {
+        return is_number() || is_binary() || type == "uuid" || collation.ends_with("0900_bin") ||
+               collation.ends_with("nopad_bin");
+    }
 };
 
 std::string identifier(std::string_view name) {
@@ -115,7 +121,11 @@ public:
         }
         drop_triggers(table, triggers);
         drop_old_views();
-        return warnings_about(table, spelled);
+        std::vector<std::string> warnings = warnings_about(table, spelled);
+        for (const auto& [text, advice] : cascades_around(table, spelled, wanted.unleased)) {
+            warnings.push_back(std::string{text}.append("; ").append(advice));
+        }
+        return warnings;
     }
 
     bool unprotect(const std::string& name) override {
@@ -175,6 +185,13 @@ public:
         return found;
     }
 
+    std::vector<ProtectionProblem> warnings() override {
+        return repeated_warnings(
+            tables(), [this](const ProtectedTable& table, const KeyTemplate& key) {
+                return warnings_about(require_table(table.name), require_columns(table.name, key));
+            });
+    }
+
 private:
     [[nodiscard]] ResultSet ask(const std::string& query) {
         return std::move(link_.run(query).front());
@@ -206,11 +223,8 @@ private:
                 add("the trigger " + trigger.name + " is missing or was changed", protect_again);
             }
         }
-        for (const std::string& parent : cascading_parents(table.name, OfThem::not_protected)) {
-            add("a foreign key with CASCADE or SET NULL changes its rows when '" + parent +
-                    "' is written, and that is not judged",
-                "protect '" + parent +
-                    "' too, or take CASCADE and SET NULL out of the foreign key");
+        for (auto& [text, advice] : cascades_around(table.name, *key, table.unleased)) {
+            add(std::move(text), std::move(advice));
         }
     }
 
@@ -224,17 +238,23 @@ private:
             format.next() && format.text(1) == "STATEMENT") {
             return "binlog_format is STATEMENT; protected tables need ROW or MIXED";
         }
+        if (const std::string unfit = unfitness_of_clock(link_); !unfit.empty()) return unfit;
         if (!is_mysql()) return {};
         auto counted =
-            ask("select count(*) from performance_schema.setup_consumers c, "
-                "performance_schema.setup_instruments i where c.name = "
-                "'events_transactions_current' and "
-                "c.enabled = 'YES' and i.name = 'transaction' and i.enabled = 'YES' and i.timed = "
-                "'YES'");
+            ask("select (select count(*) from performance_schema.setup_consumers where name in "
+                "('global_instrumentation', 'thread_instrumentation', "
+                "'events_transactions_current') and enabled = 'YES') = 3 and exists (select 1 from "
+                "performance_schema.setup_instruments where name = 'transaction' and enabled = "
+                "'YES' and timed = 'YES') and exists (select 1 from "
+                "performance_schema.setup_actors where host = '%' and user = '%' and enabled = "
+                "'YES') and not exists (select 1 from performance_schema.setup_actors where "
+                "enabled <> 'YES')");
         if (counted.next() && counted.integer(0) != 0) return {};
-        return "the performance schema does not count transactions, by which a protected table "
-               "tells them apart; set performance_schema = ON, and leave the instrument "
-               "'transaction' and the consumer 'events_transactions_current' on, as by default";
+        return "the performance schema does not count every transaction, by which a protected "
+               "table tells them apart; set performance_schema = ON, and leave on, as by default, "
+               "the instrument 'transaction', the consumers 'global_instrumentation', "
+               "'thread_instrumentation' and 'events_transactions_current', and all of "
+               "setup_actors";
     }
 
     void install_routines() {
@@ -249,6 +269,7 @@ private:
             })) {
             spread_secret();
         }
+        if (!is_mysql()) forget_presented_leases();
         for (const Routine& routine : routines_) {
             // Writers use it: they would fail while it is being replaced.
             if (is_installed(routine)) continue;
@@ -272,6 +293,17 @@ private:
             link_.run(std::string{statement});
         }
         if (!is_mysql()) link_.run(std::string{sql::mariadb_spread_secret});
+    }
+    // A dump restores rows with the numbers of another server's transactions, which transactions of
+    // this one may get. A row that is locked is of a transaction of this server.
+    void forget_presented_leases() {
+        try {
+            link_.run(
+                "set statement innodb_lock_wait_timeout = 0 for "
+                "delete from lock_presented where type <> x'00'");
+        } catch (const SqlError& error) {
+            if (!error.is_conflict()) throw;
+        }
     }
     // MySQL needs no table to number its transactions.
     [[nodiscard]] bool is_needed(const sql::Proof& proof) const {
@@ -363,13 +395,15 @@ private:
         std::vector<TableColumn> columns;
         auto rows =
             ask("select column_name, data_type, column_type, is_nullable = 'YES', extra like "
-                "'%auto_increment%', ifnull(generation_expression, '') <> '' from "
+                "'%auto_increment%', ifnull(generation_expression, '') <> '', "
+                "ifnull(collation_name, '') from "
                 "information_schema.columns where table_schema = database() and table_name = " +
                 literal(table) + " order by ordinal_position");
         while (rows.next()) {
             columns.push_back({.name = std::string{rows.text(0)},
                                .type = lower(rows.text(1)),
                                .full_type = lower(rows.text(2)),
+                               .collation = lower(rows.text(6)),
                                .nullable = rows.integer(3) != 0,
                                .counts_up = rows.integer(4) != 0,
                                .generated = rows.integer(5) != 0});
@@ -421,34 +455,108 @@ private:
                                    "' can be null: a row with a null in its key has no key");
             }
         }
-        if (!cascading_parents(table, OfThem::all).empty()) {
-            warnings.emplace_back(
-                "the table has a foreign key with CASCADE or SET NULL: what that does to its rows "
-                "is "
-                "not judged, because triggers do not see it; protect the referenced table too");
-        }
         return warnings;
     }
 
-    // The tables whose writes change rows of this one through a foreign key.
-    enum class OfThem : std::uint8_t { all, not_protected };
-    [[nodiscard]] std::vector<std::string> cascading_parents(const std::string& table,
-                                                             OfThem of_them) {
-        std::vector<std::string> parents;
+    // A foreign key by which a write to the parent changes or deletes rows of its table. No trigger
+    // sees that.
+    struct Cascade {
+        std::string name, schema, parent;
+        std::vector<std::pair<std::string, std::string>> columns;  // with those of the parent
+    };
+    [[nodiscard]] std::vector<Cascade> cascades_of(const std::string& table) {
+        std::vector<Cascade> cascades;
         auto rows = ask(
-            "select distinct referenced_table_name from "
-            "information_schema.referential_constraints where constraint_schema = database() "
-            "and table_name = " +
+            "select k.constraint_name, if(k.referenced_table_schema = database(), '', "
+            "k.referenced_table_schema), k.referenced_table_name, k.column_name, "
+            "k.referenced_column_name from information_schema.referential_constraints r join "
+            "information_schema.key_column_usage k on k.constraint_schema = r.constraint_schema "
+            "and k.constraint_name = r.constraint_name and k.table_name = r.table_name where "
+            "r.constraint_schema = database() and r.table_name = " +
             literal(table) +
-            " and (delete_rule in ('CASCADE', 'SET NULL') or update_rule in ('CASCADE', 'SET "
-            "NULL'))" +
-            (of_them == OfThem::all ? ""
-                                    : " and (unique_constraint_schema <> constraint_schema or "
-                                      "not exists (select 1 from lock_protected p where "
-                                      "p.table_name = cast(referenced_table_name as binary)))") +
-            " order by 1");
-        while (rows.next()) parents.emplace_back(rows.text(0));
-        return parents;
+            " and k.referenced_table_name is not null and (r.delete_rule in ('CASCADE', 'SET "
+            "NULL') or r.update_rule in ('CASCADE', 'SET NULL')) order by 3, 1, "
+            "k.ordinal_position");
+        while (rows.next()) {
+            if (cascades.empty() || cascades.back().name != rows.text(0)) {
+                cascades.push_back({.name = std::string{rows.text(0)},
+                                    .schema = std::string{rows.text(1)},
+                                    .parent = std::string{rows.text(2)},
+                                    .columns = {}});
+            }
+            cascades.back().columns.emplace_back(rows.text(3), rows.text(4));
+        }
+        return cascades;
+    }
+
+    // The key of a child's row, made from the row of the parent. Nothing if the parent's columns
+    // do not determine it.
+    [[nodiscard]] std::optional<std::string> key_by_parent(const std::string& table,
+                                                           const KeyTemplate& key,
+                                                           const Cascade& cascade) {
+        const std::vector<TableColumn> columns = columns_of(table);
+        const std::vector<TableColumn> parents_columns = columns_of(cascade.parent);
+        bool determined = true;
+        const KeyTemplate mapped = key.with_columns([&](const std::string& name) {
+            const auto pair =
+                std::ranges::find(cascade.columns, lower(name),
+                                  [](const auto& columns) { return lower(columns.first); });
+            const TableColumn* const of_child = find(columns, name);
+            const TableColumn* const of_parent =
+                pair == cascade.columns.end() ? nullptr : find(parents_columns, pair->second);
+            determined =
+                determined && of_child != nullptr && of_child->is_exact() && of_parent != nullptr;
+            return of_parent == nullptr ? name : of_parent->name;
+        });
+        if (!determined) return std::nullopt;
+        return mapped.text();
+    }
+
+    // What a foreign key does to leased rows without their lease, and what mends it. Nothing if
+    // the parent is protected by the same key, and at least as strictly: then a write to its row
+    // needs what a write to the child's row needs.
+    struct Gap {
+        std::string text, advice;
+    };
+    [[nodiscard]] std::vector<Gap> cascades_around(const std::string& table, const KeyTemplate& key,
+                                                   Unleased unleased) {
+        std::vector<Gap> gaps;
+        const std::vector<ProtectedTable> all = tables();
+        for (const Cascade& cascade : cascades_of(table)) {
+            const bool elsewhere = !cascade.schema.empty();
+            const auto parent = elsewhere
+                                    ? all.end()
+                                    : std::ranges::find(all, cascade.parent, &ProtectedTable::name);
+            const auto by_parent = key_by_parent(table, key, cascade);
+            const std::string name = '\'' + cascade.parent + '\'';
+            std::string text =
+                "a foreign key with CASCADE or SET NULL changes or deletes its rows when " + name +
+                " is written, ";
+            std::string advice;
+            if (parent == all.end()) {
+                text += "and that is not judged";
+                if (by_parent && !elsewhere) {
+                    advice = "protect " + name + " too, by the key " + *by_parent + ", or ";
+                }
+            } else if (by_parent != parent->key) {
+                text.append("which is judged by the key of that table, ")
+                    .append(parent->key)
+                    .append(": under it, leased rows of '")
+                    .append(table)
+                    .append("' can be deleted");
+                advice = by_parent ? "protect " + name + " by the key " + *by_parent + ", or "
+                                   : "give both tables one key, made of the foreign key's columns "
+                                     "(numbers, or texts that are compared byte by byte), or ";
+            } else if (unleased == Unleased::refused && parent->unleased != Unleased::refused) {
+                text += "which needs no lease if nobody has leased the key";
+                advice = "protect " + name + " with --require, too, or ";
+            } else {
+                continue;
+            }
+            gaps.push_back(
+                {std::move(text), advice + "take CASCADE and SET NULL out of the foreign key"});
+        }
+        return gaps;
     }
 
     // Of a text: 16 hexadecimal digits.

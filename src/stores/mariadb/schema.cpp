@@ -9,9 +9,12 @@
 
 #include <leasehold/limits.hpp>
 
+#include "core/pattern_zones.hpp"
 #include "core/retry.hpp"
+#include "core/sql_text.hpp"
 #include "stores/mariadb/adoption.hpp"
 #include "stores/mariadb/dates.hpp"
+#include "stores/mariadb/rows.hpp"
 
 namespace leasehold::mariadb {
 namespace {
@@ -197,7 +200,7 @@ public:
         }
         if (version == 2) {
             link_.run("insert ignore into leasehold values ('zone', " +
-                      std::to_string(zone_of(options_)) + ")");
+                      std::to_string(zone_of(options_)) + ")");  // an adopted table has it
             link_.run("set @leasehold_zone = " + std::string{callers_zone});
         }
         for (const std::string& statement : steps_[version]) run_once_more(statement);
@@ -229,10 +232,12 @@ private:
     }
 
     void adopt_or_refuse_a_foreign_table() {
-        if (!has_table(link_, "locks") || has_table(link_, "leasehold")) return;
+        if (!has_table(link_, "locks")) return;
+        if (has_our_columns() && has_table(link_, "leasehold")) {
+            // Made or adopted in a step that was cut off.
+            return date_the_adopted_locks(link_);
+        }
         if (!has_the_patterns_table(link_)) {
-            // An adoption that was cut off after its last statement.
-            if (options_.adopt == StoreOptions::Adopt::pattern_table && has_our_columns()) return;
             refuse(
                 link_.dialect(),
                 "the database has a table `locks` that is neither Leasehold's nor the pattern's "
@@ -245,8 +250,18 @@ private:
                    "the programs that use it, open the store with adopt=locks, and with time_zone "
                    "if they do not write UTC");
         }
+        require_the_patterns_rows(link_);
+        // The zone is known before the first date is in it.
+        for (const std::string_view statement : {first_step[0], first_step[1]}) {
+            link_.run(std::string{statement});
+        }
+        link_.run("insert into leasehold values ('zone', " + std::to_string(zone_of(options_)) +
+                  ") on duplicate key update value = " +
+                  (options_.time_zone ? std::to_string(zone_of(options_)) : "value"));
+        auto zone = link_.run("select value from leasehold where name = 'zone'");
+        zone.front().next();
         // A timestamp is read as a date of the session's zone.
-        const std::int64_t minutes = zone_of(options_) / 60'000'000;
+        const std::int64_t minutes = zone.front().integer(0) / 60'000'000;
         const auto two = [](std::int64_t number) {
             return (number < 10 ? "0" : "") + std::to_string(number);
         };
@@ -254,6 +269,7 @@ private:
                   two(std::abs(minutes) / 60) + ":" + two(std::abs(minutes) % 60) + "'");
         adopt_the_patterns_table(link_);
         link_.run("set time_zone = '+00:00'");
+        date_the_adopted_locks(link_);
     }
 
     bool has_our_columns() {
@@ -297,6 +313,51 @@ const SchemaSteps& schema_steps(const Dialect& dialect) {
     static const SchemaSteps mariadb = steps_of(mariadb_dialect);
     static const SchemaSteps mysql = steps_of(mysql_dialect);
     return dialect.product == Dialect::Product::mariadb ? mariadb : mysql;
+}
+
+std::vector<std::string> warnings_of_other_zones(Link& link) {
+    const Dialect& dialect = link.dialect();
+    auto rows = std::move(
+        link
+            .run(sql_text(
+                "select type, id, west, minutes_left from (select type, id, touched_at, " +
+                    std::string{dialect.is_in_the_west} +
+                    " as west, if({expires} < {never}, ({expires} - {now}) div 60000000, 0) as "
+                    "minutes_left from (select type, id, expiration_time, granted_at, touched_at "
+                    "from locks where owner = '' limit 1000) of_nobody) of_programs "
+                    "where touched_at = 0 and (west or minutes_left > {longest})",
+                {{"expires", micros_of("expiration_time", own_zone)},
+                 {"never", std::to_string(micros(never))},
+                 {"longest", std::to_string(longest_usual_lock.count())},
+                 {"now", std::string{clock_us}}}))
+            .front());
+    std::string west;
+    std::string east;
+    while (rows.next() && (west.empty() || east.empty())) {
+        const auto key = LockKey::parse(rows.text(0), rows.text(1));
+        const std::string lock =
+            "the lock " + (key ? key->to_string() + ' ' : "") + "of another program ";
+        if (rows.integer(2) != 0) {
+            west = lock + std::string{dialect.says_of_the_west} +
+                   ", so nobody respects its locks; see docs/decisions/pattern-programs.md";
+        } else {
+            east = lock + says_of_the_east(std::chrono::minutes{rows.integer(3)});
+        }
+    }
+    std::vector<std::string> warnings;
+    for (std::string* warning : {&west, &east}) {
+        if (!warning->empty()) warnings.push_back(std::move(*warning));
+    }
+    return warnings;
+}
+
+// With sysdate-is-now, SYSDATE() is the time at which the statement began, and a session can set
+// that time.
+std::string unfitness_of_clock(Link& link) {
+    auto clock = link.run("select sleep(0.001), sysdate(6) = now(6)");
+    if (!clock.front().next() || clock.front().integer(1) == 0) return {};
+    return "the server was started with sysdate-is-now, so that SYSDATE() is not the time of the "
+           "clock; start the server without that option";
 }
 
 void migrate(Link& link, const SchemaSteps& steps, const StoreOptions& options) {

@@ -22,9 +22,10 @@ void refuse_lent_sessions() {
     throw StoreFault{
         StoreFault::Effect::none, StoreFault::Cause::configuration,
         "postgres: the connection goes through a pooler that lends a server session for one "
-        "transaction only. Leasehold needs one session for each process: in PgBouncer give it a "
-        "database entry with pool_mode=session, or connect to PostgreSQL directly. Your "
-        "application's own connections, and the guard in them, may stay as they are"};
+        "transaction or one statement only. Leasehold needs one session for each process: in "
+        "PgBouncer give it a database entry with pool_mode=session, or connect to PostgreSQL "
+        "directly. Your application's own connections, and the guard in them, may use "
+        "pool_mode=transaction"};
 }
 
 std::optional<std::string> require_own_session(
@@ -43,6 +44,8 @@ std::optional<std::string> require_own_session(
         }
         return std::nullopt;
     } catch (const StoreFault& fault) {
+        // PgBouncer answers a `begin` so, and ends the connection.
+        if (std::string_view{fault.what()}.contains("statement pooling")) refuse_lent_sessions();
         if (fault.cause() != StoreFault::Cause::unavailable) throw;
         return "a pooler is in between, and whether it gives each connection a session of its own "
                "could not be tested: it had no second session free";

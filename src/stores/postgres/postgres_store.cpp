@@ -339,7 +339,7 @@ private:
         if (pooled) status.warnings.push_back(*std::move(pooled));
         require_durability(options_, status);
         migrate(talk, steps_, options_);
-        warn_of_a_zone_in_the_west(talk, status);
+        warn_of_other_zones(talk, status);
         const std::string settings = sql_text(
             working_settings, {{"lock_patience", setting_of(retries::postgres_lock_patience)}});
         talk.execute(settings);  // lab: settings

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/key_template.hpp"
+#include "core/protection_warnings.hpp"
 #include "core/retry.hpp"
 #include "core/sql_text.hpp"
 #include "stores/postgres/connection.hpp"
@@ -75,7 +76,7 @@ public:
         const std::optional<Table> table = find(wanted.name);
         if (!table) throw BadRequest{"there is no table '" + wanted.name + "' in this database"};
         require_ordinary(*table);
-        std::vector<std::string> warnings = require_columns(*table, *key);
+        (void)require_columns(*table, *key);
         in_transaction([&] {
             talk_.execute(text_of(sql::protected_tables));
             for (const Common& function : common) talk_.execute(text_of(function.sql));
@@ -91,14 +92,7 @@ public:
                           ") on conflict (schema_name, table_name) do update set key_template = "
                           "excluded.key_template, required = excluded.required");
         });
-        if (has("select from pg_inherits i join pg_class c on c.oid = i.inhparent where "
-                "i.inhparent "
-                "= " +
-                table->oid + " and c.relkind = 'r'")) {
-            warnings.emplace_back(
-                "tables that inherit from this table are not protected: protect each of them");
-        }
-        return warnings;
+        return warnings_about(*table, *key);
     }
 
     bool unprotect(const std::string& name) override {
@@ -157,6 +151,14 @@ public:
             for (const Event& event : events) examine(event, one, *table, *key, add);
         }
         return found;
+    }
+
+    std::vector<ProtectionProblem> warnings() override {
+        return repeated_warnings(
+            tables(), [this](const ProtectedTable& table, const KeyTemplate& key) {
+                const std::optional<Table> found = find(table.name);
+                return found ? warnings_about(*found, key) : std::vector<std::string>{};
+            });
     }
 
 private:
@@ -347,6 +349,20 @@ private:
                 warnings.push_back("the column '" + name +
                                    "' can be null: a row with a null in its key has no key");
             }
+        }
+        return warnings;
+    }
+
+    [[nodiscard]] std::vector<std::string> warnings_about(const Table& table,
+                                                          const KeyTemplate& key) {
+        std::vector<std::string> warnings = require_columns(table, key);
+        if (has("select from pg_inherits i join pg_class p on p.oid = i.inhparent where p.oid = " +
+                table.oid + " and p.relkind = 'r' and not exists (select from " + schema_ +
+                ".lock_protected l join pg_class c on c.oid = i.inhrelid join pg_namespace n on "
+                "n.oid = c.relnamespace where l.schema_name = n.nspname and l.table_name = "
+                "c.relname)")) {
+            warnings.emplace_back(
+                "tables that inherit from this table are not protected: protect each of them");
         }
         return warnings;
     }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/pattern_zones.hpp"
 #include "core/sql_text.hpp"
 #include "stores/postgres/adoption.hpp"
 
@@ -31,14 +32,14 @@ alter table locks
     add column mode       smallint not null default 0,
     add column fence      bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
     add column granted_at timestamptz not null default clock_timestamp(),
-    add column touched_at timestamptz not null default clock_timestamp(),
+    add column touched_at timestamptz not null default 'epoch',
     add column note       text not null default '',
     add column ended      smallint not null default 0,
     add column ended_at   timestamptz not null default '-infinity',
     add column ended_by   text not null default '',
     add column ended_why  text not null default '',
     set (fillfactor = 50);
--- Nobody takes a lock that is over already, see warn_of_a_zone_in_the_west.
+-- Nobody takes a lock that is over already, see warn_of_other_zones.
 update locks set granted_at = least(granted_at, expiration_time);
 create unique index if not exists locks_lockid on locks (lockid);
 create index locks_owner on locks (owner) where owner <> '';
@@ -233,19 +234,36 @@ StoreStatus read_status(Conversation& talk) {
     return status;
 }
 
-void warn_of_a_zone_in_the_west(Conversation& talk, StoreStatus& status) {
-    const auto rows = talk.rows_of(sql_text(R"(
-select type, id from (
-    select type, id, owner, mode, ended, expiration_time, granted_at
-    from locks order by type, id limit 1000) l
-where owner = '' and mode = {exclusive} and ended = {not_ended} and expiration_time < granted_at
-limit 1)"));
-    if (rows.empty()) return;
-    status.warnings.push_back(
-        "the lock " + rows.front()[0] + '/' + rows.front()[1] +
-        " of another program was over when it was taken: that program writes times without a "
-        "zone, and means a zone west of its session's, so nobody respects its locks; see "
-        "docs/decisions/pattern-programs.md");
+void warn_of_other_zones(Conversation& talk, StoreStatus& status) {
+    const auto first_where = [&](std::string_view condition) {
+        return talk.rows_of(sql_text(
+            "select type, id, case when isfinite(expiration_time) then floor(extract(epoch from "
+            "expiration_time - clock_timestamp()) / 60)::bigint end from (select type, id, owner, "
+            "mode, ended, expiration_time, "
+            "granted_at, touched_at from locks order by type, id limit 1000) l where owner = '' "
+            "and mode = {exclusive} and ended = {not_ended} and {condition} limit 1",
+            {{"condition", std::string{condition}}}));
+    };
+    const auto lock = [](const std::vector<std::string>& row) {
+        return "the lock " + row[0] + '/' + row[1] + " of another program ";
+    };
+    if (const auto west = first_where("expiration_time < granted_at"); !west.empty()) {
+        status.warnings.push_back(
+            lock(west.front()) +
+            "was over when it was taken: that program writes times without a zone, and means a "
+            "zone west of its session's, so nobody respects its locks; see "
+            "docs/decisions/pattern-programs.md");
+    }
+    // Of another program's lock no time is known at which Leasehold wrote it.
+    const std::string longer = std::to_string(longest_usual_lock.count());
+    if (const auto east = first_where(
+            "touched_at = 'epoch' and expiration_time < 'infinity' and expiration_time > "
+            "clock_timestamp() + interval '" +
+            longer + " minutes'");
+        !east.empty()) {
+        status.warnings.push_back(lock(east.front()) + says_of_the_east(std::chrono::minutes{
+                                                           std::stoll(east.front()[2])}));
+    }
 }
 
 }  // namespace leasehold::postgres

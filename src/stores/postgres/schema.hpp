@@ -68,8 +68,8 @@ void migrate(Conversation& talk, const SchemaSteps& steps, const StoreOptions& o
 // What the server's settings mean for durability. Refuses a server that is too old.
 [[nodiscard]] StoreStatus read_status(Conversation& talk);
 
-// Warns if a program that shares table `locks` made a lock that was over already, as a program does
-// that means another zone than its session has. Looks at the first keys only.
-void warn_of_a_zone_in_the_west(Conversation& talk, StoreStatus& status);
+// Warns of a program that shares table `locks` and means another zone than its session has: its
+// locks are over when it makes them, or hours too long. Looks at the first keys only.
+void warn_of_other_zones(Conversation& talk, StoreStatus& status);
 
 }  // namespace leasehold::postgres

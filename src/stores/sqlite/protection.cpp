@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/key_template.hpp"
+#include "core/protection_warnings.hpp"
 #include "core/sql_text.hpp"
 #include "core/text.hpp"
 #include "stores/sqlite/database.hpp"
@@ -109,8 +110,9 @@ std::string literal(std::string_view text) {
     return quoted(text, '\'');
 }
 
-std::string trigger_name(const Event& event, const std::string& table) {
-    return "leasehold_protect_" + lower(event.name) + ' ' + table;
+// The beginning of the names of the triggers for this kind of write.
+std::string trigger_prefix(const Event& event) {
+    return "leasehold_protect_" + lower(event.name) + ' ';
 }
 
 class SqliteProtection final : public TableProtection {
@@ -137,7 +139,9 @@ public:
             execute(db_.get(), view_sql().c_str());
             drop_triggers(table);
             for (const Event& event : events) {
-                execute(db_.get(), trigger(event, table, spelled, wanted.unleased).c_str());
+                execute(db_.get(),
+                        trigger(free_name(event, table), event, table, spelled, wanted.unleased)
+                            .c_str());
             }
             Statement{db_.get(), "insert or replace into lock_protected values (?1, ?2, ?3)"}
                 .bind(1, table)
@@ -154,7 +158,11 @@ public:
         in_transaction([&] {
             for (const ProtectedTable& table : tables()) {
                 if (lower(table.name) != lower(name)) continue;
-                drop_triggers(table.name);
+                if (find_table(table.name)) {
+                    drop_triggers(table.name);
+                } else {
+                    drop_triggers_of_renamed(table.name);
+                }
                 Statement{db_.get(), "delete from lock_protected where table_name = ?1"}
                     .bind(1, table.name)
                     .run();
@@ -201,12 +209,14 @@ public:
                 continue;
             }
             for (const Event& event : events) {
-                const std::string name = trigger_name(event, table.name);
-                const auto installed = text_of(
-                    "select sql from sqlite_schema where type = 'trigger' and name = ?1", name);
-                if (!installed) {
-                    add("the trigger " + name + " is missing", again);
-                } else if (*installed != trigger(event, table.name, *key, table.unleased)) {
+                const std::vector<std::string> names = triggers_on(table.name, event);
+                if (names.empty()) {
+                    add("the trigger " + trigger_prefix(event) + table.name + " is missing", again);
+                    continue;
+                }
+                const std::string& name = names.front();
+                if (text_of("select sql from sqlite_schema where type = 'trigger' and name = ?1",
+                            name) != trigger(name, event, table.name, *key, table.unleased)) {
                     add("the trigger " + name + " is not the one that this version installs",
                         again);
                 }
@@ -214,6 +224,13 @@ public:
         }
         if (const auto all = tables(); !all.empty()) examine_shared(all.front().name, again, found);
         return found;
+    }
+
+    std::vector<ProtectionProblem> warnings() override {
+        return repeated_warnings(
+            tables(), [this](const ProtectedTable& table, const KeyTemplate& key) {
+                return warnings_about(require_table(table.name), require_columns(table.name, key));
+            });
     }
 
 private:
@@ -350,14 +367,42 @@ private:
         return all;
     }
 
+    // A table that was renamed keeps its triggers, and their names.
+    [[nodiscard]] std::vector<std::string> triggers_on(const std::string& table,
+                                                       const Event& event) {
+        const std::string prefix = trigger_prefix(event);
+        std::vector<std::string> names;
+        Statement query{db_.get(),
+                        "select name from sqlite_schema where type = 'trigger' and "
+                        "lower(tbl_name) = lower(?1) and substr(name, 1, length(?2)) = ?2"};
+        query.bind(1, table).bind(2, prefix);
+        while (query.step()) names.push_back(query.text(0));
+        return names;
+    }
+    // Another name if the triggers of a renamed table have the first one.
+    [[nodiscard]] std::string free_name(const Event& event, const std::string& table) {
+        const std::string first = trigger_prefix(event) + table;
+        std::string name = first;
+        for (int number = 2;
+             text_of("select 1 from sqlite_schema where lower(name) = lower(?1)", name); ++number) {
+            name = first + ' ' + std::to_string(number);
+        }
+        return name;
+    }
+    void drop_trigger(const std::string& name) {
+        execute(db_.get(), ("drop trigger if exists " + identifier(name)).c_str());
+    }
     void drop_triggers(const std::string& table) {
         for (const Event& event : events) {
-            execute(db_.get(),
-                    ("drop trigger if exists " + identifier(trigger_name(event, table))).c_str());
+            for (const std::string& name : triggers_on(table, event)) drop_trigger(name);
         }
     }
+    void drop_triggers_of_renamed(const std::string& former_name) {
+        for (const Event& event : events) drop_trigger(trigger_prefix(event) + former_name);
+    }
 
-    static std::string trigger(const Event& event, const std::string& table, const KeyTemplate& key,
+    static std::string trigger(const std::string& name, const Event& event,
+                               const std::string& table, const KeyTemplate& key,
                                Unleased unleased) {
         // The concatenation strips a column's collation: keys are bytes.
         const auto expression = [](const KeyTemplate::Parts& parts, const std::string& row) {
@@ -391,7 +436,7 @@ private:
             explain += sql_text(
                 explain_sql, {{"", "{}"}, {"type", type}, {"id", id}, {"unadmitted", unadmitted}});
         }
-        return sql_text(trigger_sql, {{"name", identifier(trigger_name(event, table))},
+        return sql_text(trigger_sql, {{"name", identifier(name)},
                                       {"event", event.name},
                                       {"table", identifier(table)},
                                       {"refused", refused},
