@@ -205,6 +205,7 @@ void WaitingLines::ended(const Outcome& outcome) {
 }
 
 void WaitingLines::wake(std::span<const LockKey> keys) {
+    if (waiting_ == 0) return;
     Work work;
     {
         const std::lock_guard lock{mutex_};
