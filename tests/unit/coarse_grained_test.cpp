@@ -59,6 +59,9 @@ TEST_F(CoarseGrainedTest, ALeaseIsProlongedThroughAnyMember) {
     const auto renewed = aggregates.renew({"Customer", "7"}, lease->lock_id, 10min);
     ASSERT_TRUE(renewed);
     EXPECT_EQ(renewed->remaining(), 10min);
+    const auto bounded = aggregates.renew({"Address", "7/work"}, lease->lock_id, 1h, 20min);
+    ASSERT_TRUE(bounded);
+    EXPECT_EQ(bounded->expires_at, lease->granted_at + 20min);
     EXPECT_FALSE(aggregates.renew({"Address", "8/home"}, lease->lock_id, 10min));
 }
 
