@@ -48,8 +48,8 @@ namespace leasehold {
 //
 // If the store has a line of its own (StoreLine), tries of one key wait there instead.
 //
-// The server has another line, server::WaitingRoom: it knows tokens, connections and places that
-// are kept for clients that come back, and this one knows threads, stop tokens and several keys.
+// The server has another line, server::WaitingRoom; docs/decisions/two-lines.md says why it is
+// another class.
 class WaitingLines {
 public:
     using Reply = Batcher::Reply;
