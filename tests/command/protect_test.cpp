@@ -88,7 +88,7 @@ TEST_F(Protect, ExplainsAWrongTableKeyOrStore) {
     }
 }
 
-TEST_F(Protect, TheDoctorFindsWhatIsMissing) {
+TEST_F(Protect, TheDoctorFindsMissingProtection) {
     EXPECT_FALSE(contains(run({"doctor"}).output, "protection"));
     EXPECT_EQ(run({"protect", "orders", "--key", "Order/{id}"}).exit_code, 0);
     EXPECT_TRUE(contains(run({"doctor"}).output, "ok       protection   1 table is protected"));

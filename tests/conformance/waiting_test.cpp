@@ -89,7 +89,7 @@ TEST_P(Waiting, AnOwnerDoesNotWaitForItself) {
     EXPECT_EQ(must(waiter.get()).owner, "bob");
 }
 
-TEST_P(Waiting, WhoIsStoppedHoldsNothing) {
+TEST_P(Waiting, AStoppedTryHoldsNothing) {
     const Lease held = must(locks().try_lock(key_, {.owner = "alice"}));
     std::stop_source stop;
     auto waiter = wait_for(locks(), key_, "bob", stop.get_token());

@@ -10,8 +10,9 @@
 #include "docs/page.hpp"
 #include "docs/pages.hpp"
 
-// What the documentation shows is done, in its order, and compared with what it says. With
-// LEASEHOLD_UPDATE_DOCS=1 in the environment, what does not fit is written into the pages instead.
+// Executes the commands of the documentation in their order, and compares their output with the
+// pages. With LEASEHOLD_UPDATE_DOCS=1 in the environment, what does not fit is written into the
+// pages instead.
 namespace leasehold::docs {
 namespace {
 

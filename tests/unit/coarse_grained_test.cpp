@@ -33,7 +33,7 @@ TEST_F(CoarseGrainedTest, AMemberLocksItsRoot) {
     EXPECT_EQ(lease->key, (LockKey{"Customer", "7"}));
 }
 
-TEST_F(CoarseGrainedTest, WhoHoldsOneMemberHoldsThemAll) {
+TEST_F(CoarseGrainedTest, TheHolderOfOneMemberHoldsThemAll) {
     ASSERT_TRUE(aggregates.try_lock({"Address", "7/home"}, {.owner = "alice"}));
     for (const LockKey& key :
          {LockKey{"Address", "7/work"}, LockKey{"Address", "7/home"}, LockKey{"Customer", "7"}}) {
@@ -76,7 +76,7 @@ TEST_F(CoarseGrainedTest, ALeaseIsCheckedAndReleasedThroughAnyMember) {
     EXPECT_TRUE(aggregates.try_lock({"Customer", "7"}, {.owner = "bob"}));
 }
 
-// Stands for a store's own type, as PGconn does.
+// In place of a store's own type, such as PGconn.
 struct Transaction {
     std::vector<std::string> asked{};
 };

@@ -187,7 +187,7 @@ TEST_F(WaitingTest, ALeaseThatExpiresIsTakenOver) {
     EXPECT_TRUE(comes_to({"bob"}));
 }
 
-TEST_F(WaitingTest, ThoseWhoShareAreServedTogether) {
+TEST_F(WaitingTest, SharersAreServedTogether) {
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
     wait_for_door("bob", Mode::shared);
     wait_for_door("carol", Mode::shared);
@@ -320,7 +320,7 @@ TEST_F(WaitingTest, ALockIdOfTheCallersOwnIsNotReleasedByAStop) {
     EXPECT_TRUE(locks->check(door, own));
 }
 
-TEST_F(WaitingTest, WhoIsStoppedLeavesTheLine) {
+TEST_F(WaitingTest, AStoppedTryLeavesTheLine) {
     std::stop_source stop;
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
     wait_with(TryLock{.key = door, .lock_id = FreshLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,

@@ -40,7 +40,7 @@ inline std::string number_to_notify(const std::string& condition, const std::str
          {"number", number_of_key(type, id)}});
 }
 
-// $1, $2: keys. Returns the numbers of those that somebody waits for.
+// $1, $2: keys. Returns the numbers of the keys that a watch waits for.
 inline const std::string keys_to_notify = sql_text(
     "select number from (select {number} as number from unnest($1::text[], $2::text[]) as q (type, "
     "id) offset 0) q where number <> 0",

@@ -71,7 +71,7 @@ namespace {
     std::printf("exceptions: caught\n");
 }
 
-// There is no server here: that it says so proves that the store and its driver were linked.
+// There is no server here. The fault that says so proves that the store and its driver were linked.
 template <class Open>
 [[maybe_unused]] void expect_no_server(const char* name, Open open) {
     try {
