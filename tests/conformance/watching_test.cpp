@@ -3,7 +3,10 @@
 #include <stop_token>
 #include <thread>
 
+#include <leasehold/stores/postgres.hpp>
+
 #include "conformance/conformance.hpp"
+#include "conformance/postgres_harness.hpp"
 #include "core/batcher.hpp"
 #include "core/waiting_lines.hpp"
 
@@ -197,6 +200,30 @@ TEST_P(WakingWaiters, AfterAReleaseInATransactionTheNextOneGetsTheLock) {
 }
 
 LEASEHOLD_ON_EVERY_SQL_STORE(WakingWaiters);
+
+using WakingOtherProcesses = SqlConformanceTest;
+
+TEST_P(WakingOtherProcesses, AfterAReleaseInATransactionTheNextOneGetsTheLock) {
+    const LockKey key{"Order", "1"};
+    const Lease lease = must(locks().try_lock(key, {.owner = "alice"}));
+    Process process{harness().open()};
+    auto next = process.wait_with(
+        TryLock{.key = key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1h});
+    // At first, and when its key is watched.
+    ASSERT_TRUE(eventually([&] { return process.asked() >= 2; }));
+    PostgresConnection connection;
+    postgres::wake_waiters(connection.get(), {"Order", "2"});
+    connection.run("begin");
+    ASSERT_TRUE(granted(postgres::guard(connection.get(), key, lease.lock_id)));
+    ASSERT_TRUE(granted(postgres::release(connection.get(), key, lease.lock_id)));
+    EXPECT_THROW(postgres::wake_waiters(connection.get(), key), StoreFault);
+    connection.run("commit");
+    postgres::wake_waiters(connection.get(), key);
+    ASSERT_EQ(next.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(std::get<Lease>(next.get()).owner, "bob");
+}
+
+LEASEHOLD_ON(only_postgres(), WakingOtherProcesses);
 
 }  // namespace
 }  // namespace leasehold::conformance

@@ -103,7 +103,8 @@ TEST(PagesWithCode, EveryBlockDoesItsWork) {
     std::map<std::string, Written> expected{
         {"docs/guarded-save.md", {"update orders set ..."}},
         {"docs/lock-types.md", {"PriceList/2026", "12 Elm Street", "report"}},
-        {"docs/web-kit.md", {"form of Ama", "city: Kumasi", "name=Ama%20Boateng&city=Kumasi", "201"}},
+        {"docs/web-kit.md",
+         {"form of Ama", "city: Kumasi", "name=Ama%20Boateng&city=Kumasi", "201"}},
         {"docs/ko/from-the-texts.md",
          {"report", "first", "second", "form of Order/1", "12 Elm Street", "form of Customer/7",
           "form of Customer/7", "Ama Boateng", "form of Address/70", "3 Oak Road"}},
