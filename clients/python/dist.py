@@ -1,7 +1,7 @@
 """Makes the wheel and the source distribution, with nothing but Python: a build backend (PEP 517) in one file.
 
-Two builds give identical files. The name, the version and what else is known of the package stand here; the version is
-that of leasehold/__init__.py.
+Two builds give identical files. The package's name, description and other metadata are below; the version is read from
+leasehold/__init__.py.
 """
 
 import base64

@@ -1,5 +1,5 @@
 // What a lease alone cannot do: Alice's program is stopped while it holds a lease, Bob takes over,
-// and then Alice's goes on as if nothing had happened. Three ways to save, and what becomes of it.
+// and then Alice's goes on as if nothing had happened. Shows three ways to save, and their results.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/stores/sqlite.hpp>
 

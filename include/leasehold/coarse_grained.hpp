@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -34,8 +35,9 @@ public:
     [[nodiscard]] Result<Lease> extend(const LockKey& member, LockId lock_id, Duration by) {
         return locks_.extend(root(member), lock_id, by);
     }
-    [[nodiscard]] Result<Lease> renew(const LockKey& member, LockId lock_id, Duration ttl) {
-        return locks_.renew(root(member), lock_id, ttl);
+    [[nodiscard]] Result<Lease> renew(const LockKey& member, LockId lock_id, Duration ttl,
+                                      std::optional<Duration> max_hold = {}) {
+        return locks_.renew(root(member), lock_id, ttl, max_hold);
     }
     Result<Lease> release(const LockKey& member, LockId lock_id) {
         return locks_.release(root(member), lock_id);

@@ -22,6 +22,9 @@ struct HoldOptions {
     // How long the lock stays taken if this process dies. While it lives, it renews the lease.
     Duration ttl = std::chrono::minutes{1};
     std::string note{};  // shown to everybody who is refused
+    // The longest time to hold the lock in all, renewals included. Then the lease expires, and the
+    // work is stopped `margin` before.
+    std::optional<Duration> max_hold{};
 
     // How long to wait while others hold the lock, and what ends the wait, as for
     // LockManager::lock_for.

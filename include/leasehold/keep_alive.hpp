@@ -30,6 +30,8 @@ public:
 
     struct Options {
         Duration ttl = std::chrono::minutes{1};
+        // As in LockOptions, for the renewals. A lease that reaches it is lost as expired.
+        std::optional<Duration> max_hold{};
         // The time between two renewals. If not given: a third of the ttl.
         std::optional<Duration> every{};
         // How long before the lease may end the holder must stop. If not given: a tenth of the ttl.

@@ -18,7 +18,8 @@ LockOptions lock_options(HoldOptions& options) {
     LockOptions result{.owner = std::move(options.owner),
                        .mode = options.mode,
                        .places = options.places,
-                       .ttl = options.ttl};
+                       .ttl = options.ttl,
+                       .max_hold = options.max_hold};
     copy_fields(requested_texts, std::move(options), result);
     return result;
 }
@@ -72,10 +73,12 @@ struct Held::State {
 Held::Held(LockManager& locks, std::vector<Lease> leases, const HoldOptions& options)
     : state_{std::make_unique<State>(locks, std::move(leases))} {
     // If this fails, the leases are released.
-    state_->keep_alive.reset(new KeepAlive{
-        locks, state_->leases,
-        KeepAlive::Options{.ttl = options.ttl, .every = options.every, .margin = options.margin},
-        KeepAlive::FirstRenewal::next_beat});
+    state_->keep_alive.reset(new KeepAlive{locks, state_->leases,
+                                           KeepAlive::Options{.ttl = options.ttl,
+                                                              .max_hold = options.max_hold,
+                                                              .every = options.every,
+                                                              .margin = options.margin},
+                                           KeepAlive::FirstRenewal::next_beat});
 }
 
 Held::Held(Held&&) noexcept = default;

@@ -72,7 +72,10 @@ public:
         : set_{set}, key_{lease.key}, lock_id_{lease.lock_id}, valid_until_{set.end_of(lease)} {}
 
     [[nodiscard]] Renew renewal() const {
-        return {.key = key_, .lock_id = lock_id_, .ttl = set_.options.ttl};
+        return {.key = key_,
+                .lock_id = lock_id_,
+                .ttl = set_.options.ttl,
+                .max_hold = set_.options.max_hold};
     }
 
     void keep(SteadyClock::time_point first) {
@@ -104,6 +107,9 @@ public:
         ask_again_soon();
         if (const auto* renewed = std::get_if<Lease>(&outcome)) {
             if (!confirm(set_.end_of(*renewed))) return lose(unconfirmed_);
+            if (renewed->expires_at >= last_expiry(*renewed)) {
+                unconfirmed_ = Refusal{.reason = Gone::expired, .store_now = renewed->store_now};
+            }
             due_ = Heartbeat::next_beat(SteadyClock::now(), set_.every);
         } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
             if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
@@ -114,6 +120,12 @@ public:
     }
 
 private:
+    // No renewal moves the expiry beyond this.
+    [[nodiscard]] Time last_expiry(const Lease& lease) const {
+        const auto& wanted = set_.options.max_hold;
+        return wanted ? lease.granted_at + *wanted : never;
+    }
+
     [[nodiscard]] Heartbeat::time_point next() const {
         if (lost_) return Heartbeat::not_again;
         return renewing_ ? valid_until_ : std::min(due_, valid_until_);

@@ -19,7 +19,7 @@ namespace leasehold {
 //
 // 1. A key that is added is watched after a moment, together with the keys that are added in that
 //    moment. So a short wait costs the store nothing.
-// 2. The thread waits in StoreWatch::wait() and tells what it returns.
+// 2. The thread waits in StoreWatch::wait() and reports what it returns.
 // 3. When the watch fails, the thread opens another one after a pause that grows.
 // 4. When no key is left, the thread closes the watch after a while.
 class KeyWatcher {

@@ -413,6 +413,10 @@ Result<Lease> LockManager::release(LockId lock_id) {
     return result_of<Result<Lease>>(ask(Release{{}, lock_id}));
 }
 
+void LockManager::wake_waiters(const LockKey& key) {
+    lines_->wake({&key, 1});
+}
+
 void LockManager::release_after(const Lease& lease, Duration delay) {
     validate(Release{.key = lease.key, .lock_id = lease.lock_id, .if_expires_at = {}, .by = {}});
     delayed_->schedule(lease, std::clamp(delay, Duration::zero(), longest));

@@ -6,8 +6,8 @@
 
 #include "core/retry.hpp"
 
-// What is done if memory runs out: the request that met it is answered with a fault, and everything
-// else goes on.
+// If memory runs out, the request that met it is answered with a fault, and everything else goes
+// on.
 namespace leasehold {
 
 // The fault for a request that could not be handled for lack of memory. Needs no memory itself once

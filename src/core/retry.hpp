@@ -68,6 +68,10 @@ inline constexpr RetryPolicy etcd_conflict{.attempts = 12};
 inline constexpr RetryPolicy held_lock{
     .first_pause = 20ms, .longest_pause = 500ms, .pauses = RetryPolicy::Pauses::random};
 
+// If tries wait in many lines, each pause is at least this long for each line: it limits how busy
+// they keep the store.
+inline constexpr Duration held_lock_per_line = 1ms;
+
 // The store's watch failed. Tries that wait go on asking once in a while.
 inline constexpr RetryPolicy watch{
     .first_pause = 100ms, .longest_pause = 10s, .pauses = RetryPolicy::Pauses::random};
@@ -86,6 +90,11 @@ inline constexpr RetryPolicy sqlite_opening{.first_pause = 10ms, .longest_pause 
 inline constexpr Duration sqlite_opening_patience = 10s;
 // Another process writes to the SQLite file. SQLite itself pauses and tries again.
 inline constexpr Duration sqlite_writer_patience = 20ms;
+// The server could not release the lease of a page that was closed.
+inline constexpr std::chrono::seconds delayed_release{2};
+// The web kit could not release the locks of a session that has ended. It also looks that often for
+// sessions whose time is up.
+inline constexpr std::chrono::seconds session_end{1};
 // The server cannot accept a connection, for example because no file descriptor is free.
 inline constexpr Duration accept_pause = 50ms;
 

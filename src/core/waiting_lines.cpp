@@ -18,8 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Limits how busy many lines keep the store.
-constexpr Duration pause_per_line = 1ms;
 constexpr Duration after_the_expiry = 1ms;
 // A wait does not count the time while the machine is suspended, but SteadyClock does: so look at
 // the clock often.
@@ -207,6 +205,7 @@ void WaitingLines::ended(const Outcome& outcome) {
 }
 
 void WaitingLines::wake(std::span<const LockKey> keys) {
+    if (waiting_ == 0) return;
     Work work;
     {
         const std::lock_guard lock{mutex_};
@@ -396,8 +395,8 @@ std::optional<Outcome> WaitingLines::latest_for(const Waiter& waiter) const {
 }
 
 Duration WaitingLines::pause_after(Waiter& waiter) const {
-    Duration pause = std::max<Duration>(waiter.retry.next_pause().value_or(longest_sleep),
-                                        lines_.size() * pause_per_line);
+    const Duration pause =
+        std::max<Duration>(*waiter.retry.next_pause(), lines_.size() * retries::held_lock_per_line);
     // The key is free when the last of its holders is gone, and a place when the first one is.
     const auto* refusal = std::get_if<Refusal>(&waiter.latest);
     if (refusal == nullptr || refusal->holders.empty()) return pause;

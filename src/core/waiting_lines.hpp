@@ -48,8 +48,8 @@ namespace leasehold {
 //
 // If the store has a line of its own (StoreLine), tries of one key wait there instead.
 //
-// The server has another line, server::WaitingRoom: it knows tokens, connections and places that
-// are kept for clients that come back, and this one knows threads, stop tokens and several keys.
+// The server has another line, server::WaitingRoom; docs/decisions/two-lines.md says why it is
+// another class.
 class WaitingLines {
 public:
     using Reply = Batcher::Reply;
@@ -69,6 +69,8 @@ public:
 
     // Step 3: the outcome of a request that ends leases.
     void ended(const Outcome& outcome);
+    // Step 3: leases of these keys may have ended.
+    void wake(std::span<const LockKey> keys);
 
     // Answers every try that waits. Tries that are asking are answered by the batcher.
     void close();
@@ -122,8 +124,6 @@ private:
     void wake_at(const WaiterPtr& waiter, SteadyClock::time_point when);
     void start_thread();
 
-    // Step 3: leases of these keys may have ended.
-    void wake(std::span<const LockKey> keys);
     void tried(const WaiterPtr& waiter, Outcome outcome);
     void stop(const WaiterPtr& waiter);
     void run();

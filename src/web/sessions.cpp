@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/retry.hpp"
+
 namespace leasehold::web {
 namespace {
 
 constexpr std::size_t secret_bytes = 32;
 constexpr std::size_t name_bytes = 4;
-constexpr std::chrono::seconds between_sweeps{1};
 
 // A page that nobody looks at still waits for locks and checks them, but <leasehold-guard> renews a
 // lock only while its user is at work.
@@ -190,7 +191,7 @@ private:
     void sweep_until(const std::stop_token& stop) {
         std::unique_lock lock{mutex_};
         while (!stop.stop_requested()) {
-            changed_.wait_for(lock, stop, between_sweeps, [] { return false; });
+            changed_.wait_for(lock, stop, retries::session_end, [] { return false; });
             lock.unlock();
             sweep(stop);
             lock.lock();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace leasehold::web {
 
@@ -48,8 +49,9 @@ void TabLocks::release(const LockKey& key, LockId lock_id) {
 
 void TabLocks::keep() noexcept {
     taken_.clear();
-    if (!starts_anew_) return;
     try {
+        for (const LockKey& key : std::exchange(ending_, {})) locks_.wake_waiters(key);
+        if (!starts_anew_) return;
         for (const Holder& held : locks_.list({.owner = owner_})) {
             if (std::ranges::find(used_, held.key) != used_.end()) continue;
             locks_.release_all(owner_, OwnerScope::exact, held.key);

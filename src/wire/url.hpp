@@ -5,7 +5,7 @@
 
 namespace leasehold::wire {
 
-// Appends a name as one part of a path: what is not plain is %XX, a slash included.
+// Appends a name as one part of a path. Special characters, slashes included, become %XX.
 void append_encoded(std::string& out, std::string_view name);
 
 }  // namespace leasehold::wire

@@ -151,7 +151,7 @@ class Gate:
         self._pass(requests=True, answers=True)
 
     def cut_after_client_bytes(self, count):
-        """Lets so many more bytes pass from clients to the server, and cuts the connection that brought the last."""
+        """Passes `count` more bytes from clients to the server, and cuts the connection that sent the last of them."""
         self._do(lambda: setattr(self, "_client_bytes_left", count))
 
     def cut_before_answer(self, answers_to_pass=0):

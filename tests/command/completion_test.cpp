@@ -9,7 +9,7 @@
 
 #include "command/host.hpp"
 
-// What the shells themselves offer at the end of a line.
+// The completions that the shells themselves offer at the end of a line.
 namespace leasehold::command {
 namespace {
 

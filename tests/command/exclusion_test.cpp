@@ -105,7 +105,7 @@ TEST_P(RunOnAnyStore, LeavesNothingRunningWhenItsSupervisorIsKilled) {
     EXPECT_TRUE(ends_with(*first_, 128 + SIGKILL)) << first_->output();
 }
 
-TEST_P(RunOnAnyStore, PassesTheLockOnWhenItIsToldToEnd) {
+TEST_P(RunOnAnyStore, PassesTheLockOnWhenItIsTerminated) {
     first_.emplace(std::vector<std::string>{"run", "--ttl", "60s", "job", "--", "sleep", "1000"},
                    url());
     ASSERT_TRUE(eventually([&] {
@@ -257,7 +257,7 @@ private:
     }
 };
 
-TEST_F(RunInAServersLine, WhoWasStoppedWhenItsTurnCameRunsNothingUntilItsNext) {
+TEST_F(RunInAServersLine, AProcessThatWasPausedAtItsTurnRunsNothingUntilItsNext) {
     start_two(server_->url());
     Host third{scribe(chronicle_), server_->url()};
     ASSERT_TRUE(come_to_wait(2)) << third.output();

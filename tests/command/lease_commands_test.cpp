@@ -130,7 +130,7 @@ TEST_F(Command, TakesSeveralKeysOrNone) {
     EXPECT_EQ(std::get<std::vector<Lease>>(json({"try", "A/1", "C/3"})).size(), 2U);
 }
 
-TEST_F(Command, SharesAKeyWithThoseWhoShareIt) {
+TEST_F(Command, SharesAKeyWithOtherSharers) {
     EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Price/1", "--shared"}).exit_code, 0);
     EXPECT_EQ(run({"try", "Price/1"}).exit_code, 1);
@@ -218,7 +218,7 @@ TEST_F(Command, AnswersAsJsonWhateverTheAnswerIs) {
     EXPECT_EQ(fault.effect(), StoreFault::Effect::none);
 }
 
-TEST_F(Command, SaysWhatIsWrongWithItsArguments) {
+TEST_F(Command, NamesTheWrongArgument) {
     const auto wrong = [&](std::vector<std::string> arguments, const std::string& answer) {
         const auto finished = run(std::move(arguments));
         EXPECT_EQ(finished.exit_code, 2) << finished.output;
@@ -317,7 +317,7 @@ TEST_F(Command, TakesNoLockThatNobodyElseCanSee) {
     EXPECT_FALSE(contains(not_run.output, "started")) << not_run.output;
 }
 
-TEST_F(Command, FindsWhatIsWrongWithAStore) {
+TEST_F(Command, FindsTheFaultsOfAStore) {
     const auto healthy = run({"doctor"});
     EXPECT_EQ(healthy.exit_code, 0);
     for (const char* const about : {"store", "schema", "clock", "durability", "permissions"}) {

@@ -18,7 +18,7 @@ using testing::Exposition;
 
 class Monitoring : public ::testing::Test {
 protected:
-    // What a server shows that has seen a bit of everything.
+    // The metrics of a server that has seen a bit of everything.
     static const Exposition& shown() {
         static const Exposition metrics = [] {
             const testing::TemporaryFolder folder;

@@ -98,7 +98,7 @@ TEST_F(Protect, TheDoctorRepeatsTheWarnings) {
     EXPECT_TRUE(contains(seen.output, "ok       protection   1 table is protected"));
 }
 
-TEST_F(Protect, TheDoctorFindsWhatIsMissing) {
+TEST_F(Protect, TheDoctorFindsMissingProtection) {
     EXPECT_FALSE(contains(run({"doctor"}).output, "protection"));
     EXPECT_EQ(run({"protect", "orders", "--key", "Order/{id}"}).exit_code, 0);
     EXPECT_TRUE(contains(run({"doctor"}).output, "ok       protection   1 table is protected"));

@@ -101,7 +101,7 @@ TEST_F(Run, IsNeverTheSameOwnerTwice) {
     EXPECT_EQ(run({"--owner", "alice"}, {"true"}).exit_code, 120);
 }
 
-TEST_F(Run, SharesALockWithThoseWhoShareIt) {
+TEST_F(Run, SharesALockWithOtherSharers) {
     auto first = start({"--shared"}, {"sleep", "1000"});
     ASSERT_TRUE(eventually([&] { return is_held(); }));
     EXPECT_EQ(run({"--shared"}, {"true"}).exit_code, 0);

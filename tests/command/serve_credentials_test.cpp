@@ -211,7 +211,7 @@ TEST_F(ServeCredentials, TheServerTellsOfTokensThatExpireSoon) {
     EXPECT_EQ(soon[0].at("token"), "brief");
 }
 
-TEST_F(ServeCredentials, TheDoctorTellsAnAdministratorWhatIsOpen) {
+TEST_F(ServeCredentials, TheDoctorNamesOpenSettingsToAnAdministrator) {
     const auto token = [&](const std::string& name, std::vector<std::string> options) {
         options.insert(options.begin(), {"token", name, "--token-file", file(name)});
         const auto made = leasehold(options);

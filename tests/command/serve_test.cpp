@@ -272,7 +272,7 @@ TEST_F(Serve, GoesOnWhenNobodyReadsItsLog) {
     }
 }
 
-TEST_F(Serve, AnswersWhatIsUnderWayBeforeItStops) {
+TEST_F(Serve, AnswersRequestsUnderWayBeforeItStops) {
     Serving server{store()};
     Client idle = server.connect();
     EXPECT_EQ(idle.ask("GET", "/healthz").status, 200U);

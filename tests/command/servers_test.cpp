@@ -204,7 +204,7 @@ TEST_P(Servers, EventsTellWhatEverybodyDoes) {
     const auto broke = leasehold({"release-all", "command", "--store", url()});
     EXPECT_EQ(events.names(1), "released");
 
-    // This server itself, all of it told once.
+    // Every finding about this server, once.
     lease = take(here_, R"({"owner":"here"})");
     EXPECT_EQ(events.next().text("owner"), "here");
     release(here_, lease);

@@ -101,7 +101,7 @@ private:
     std::string store_ = "sqlite:" + (folder_.path() / "locks.db").string();
 };
 
-TEST_F(AtATerminal, TheCommandReadsWhatIsTypedAndCanBeSuspended) {
+TEST_F(AtATerminal, TheCommandReadsTheKeyboardAndCanBeSuspended) {
     Person person = with_shell();
     ASSERT_TRUE(person.sees("prompt> "));
     person.types("$LEASEHOLD run job -- sh -c 'echo up; exec sed -u s/e/E/g'\n");

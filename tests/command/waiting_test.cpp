@@ -72,7 +72,7 @@ protected:
     Serving server_{"memory:", {"--longest-wait", "60s"}};
 };
 
-TEST_F(WaitingInLine, WhoCameFirstIsServedFirst) {
+TEST_F(WaitingInLine, TheFirstToComeIsServedFirst) {
     const auto held = hold();
     const Host first = try_waiting("bob");
     ASSERT_TRUE(come_to_wait(1)) << first.output();
@@ -84,7 +84,7 @@ TEST_F(WaitingInLine, WhoCameFirstIsServedFirst) {
     EXPECT_FALSE(second.exit_code().has_value()) << second.output();
 }
 
-TEST_F(WaitingInLine, WhoCannotReachTheServerGoesOnAsking) {
+TEST_F(WaitingInLine, AWaiterThatCannotReachTheServerGoesOnAsking) {
     constexpr std::uint16_t nobodys_port = 1;
     for (const std::vector<std::string>& keys :
          {std::vector<std::string>{"Order/1"}, {"Order/2", "Order/3"}}) {
@@ -127,7 +127,7 @@ TEST_F(WaitingInLine, IsRefusedAsHeldWhenItsTimeIsOver) {
     EXPECT_NE(tried.output.find("alice"), std::string::npos) << tried.output;
 }
 
-TEST_F(WaitingInLine, WhoHasItAlreadyGetsItsLeaseBack) {
+TEST_F(WaitingInLine, AHolderGetsItsLeaseBack) {
     const auto held = hold().json();
     const auto tried = leasehold({"try", "--wait", "60s", "--owner", "alice", "--json", "Order/1"},
                                  {"LEASEHOLD_STORE=" + server_.url()});
@@ -135,7 +135,7 @@ TEST_F(WaitingInLine, WhoHasItAlreadyGetsItsLeaseBack) {
     EXPECT_EQ(boost::json::parse(tried.output).at("lease").at("lock_id"), held.at("lock_id"));
 }
 
-TEST_F(WaitingInLine, WhoIsToldToEndLeavesTheLineAtOnce) {
+TEST_F(WaitingInLine, ATerminatedWaiterLeavesTheLineAtOnce) {
     const auto held = hold();
     const Host job = run_waiting({"true"});
     ASSERT_TRUE(come_to_wait(1)) << job.output();
@@ -146,7 +146,7 @@ TEST_F(WaitingInLine, WhoIsToldToEndLeavesTheLineAtOnce) {
     EXPECT_EQ(server_.connect().ask("POST", target, R"({"owner":"bob"})").status, 201U);
 }
 
-TEST_F(WaitingInLine, WhatIsGrantedToOneWhoIsJustToldToEndIsReleased) {
+TEST_F(WaitingInLine, AGrantToATerminatedWaiterIsReleased) {
     const auto held = hold();
     testing::TcpGate gate{"127.0.0.1", server_.port()};
     const Host job =
@@ -160,7 +160,7 @@ TEST_F(WaitingInLine, WhatIsGrantedToOneWhoIsJustToldToEndIsReleased) {
     EXPECT_TRUE(eventually([&] { return holder().empty(); })) << holder();
 }
 
-TEST_F(WaitingInLine, WhoseTurnPassedWhileItWasStoppedStandsInLineAgain) {
+TEST_F(WaitingInLine, AWaiterThatWasPausedAtItsTurnWaitsInLineAgain) {
     const auto held = hold();
     const Host waiter{{"try", "--wait", "60s", "--ttl", "500ms", "--owner", "bob", "Order/1"},
                       server_.url()};

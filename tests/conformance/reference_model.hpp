@@ -9,8 +9,9 @@
 
 namespace leasehold::conformance {
 
-// What a store should answer, said as simply as possible: a list of all leases there ever were,
-// looked through from the start for every question. It knows nothing of the library's own rules.
+// The answers that a store should give, as simply as possible: a list of all leases there ever
+// were, looked through from the start for every question. It knows nothing of the library's own
+// rules.
 //
 // Requests are judged one after the other. Times are compared loosely, so requests must keep their
 // expiries minutes away from each other and from the moments they are judged at.

@@ -3,6 +3,8 @@
 #include <stop_token>
 #include <thread>
 
+#include <leasehold/leader.hpp>
+
 #include "conformance/conformance.hpp"
 
 // Waiting for a lock and holding it, within one process and between two, on every store.
@@ -87,7 +89,7 @@ TEST_P(Waiting, AnOwnerDoesNotWaitForItself) {
     EXPECT_EQ(must(waiter.get()).owner, "bob");
 }
 
-TEST_P(Waiting, WhoIsStoppedHoldsNothing) {
+TEST_P(Waiting, AStoppedTryHoldsNothing) {
     const Lease held = must(locks().try_lock(key_, {.owner = "alice"}));
     std::stop_source stop;
     auto waiter = wait_for(locks(), key_, "bob", stop.get_token());
@@ -146,6 +148,28 @@ TEST_P(Waiting, AHeldLockIsRenewedAndReleased) {
     }
     EXPECT_GT(next.get(), fence);
     EXPECT_TRUE(locks().holders(key_).empty());
+}
+
+TEST_P(Waiting, ALeaderHandsOverToTheOtherProcess) {
+    const auto another = manager();
+    std::atomic<int> at_work = 0;
+    std::atomic<bool> excluded = true;
+    std::atomic<Fence> latest = 0;
+    const auto work = [&](const std::stop_token& stop, Fence fence) {
+        if (++at_work != 1 || fence <= latest.exchange(fence)) excluded = false;
+        (void)eventually([&] { return stop.stop_requested(); });
+        --at_work;
+    };
+    std::optional<Leader> first;
+    first.emplace(locks(), key_, LeaderOptions{.name = "host-1"}, work);
+    ASSERT_TRUE(eventually([&] { return first->leads(); }));
+    const Leader second{*another, key_, {.name = "host-2"}, work};
+    EXPECT_TRUE(second.current().value().owner.starts_with("host-1/"));
+    EXPECT_FALSE(second.leads());
+    first.reset();
+    ASSERT_TRUE(eventually([&] { return second.leads(); }));
+    EXPECT_TRUE(second.current().value().owner.starts_with("host-2/"));
+    EXPECT_TRUE(excluded);
 }
 
 TEST_P(Waiting, TheLossOfAHeldLockIsTold) {

@@ -3,7 +3,10 @@
 #include <stop_token>
 #include <thread>
 
+#include <leasehold/stores/postgres.hpp>
+
 #include "conformance/conformance.hpp"
+#include "conformance/postgres_harness.hpp"
 #include "core/batcher.hpp"
 #include "core/waiting_lines.hpp"
 
@@ -107,7 +110,10 @@ TEST_P(Watching, AStopEndsTheWait) {
 // A process whose waiting tries ask by themselves once an hour only.
 class Process {
 public:
-    explicit Process(std::unique_ptr<Store> store) : store_{std::move(store)} {}
+    enum class Watches : std::uint8_t { no, yes };
+
+    explicit Process(std::unique_ptr<Store> store, Watches watches = Watches::yes)
+        : store_{std::move(store), watches} {}
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
     ~Process() { lines_.close(); }
@@ -117,11 +123,13 @@ public:
             return lines_.wait(wanted, 2h, {});
         });
     }
+    void wake(const LockKey& key) { lines_.wake({&key, 1}); }
     [[nodiscard]] std::size_t asked() const { return store_.asked; }
 
 private:
     struct CountedStore final : Store {
-        explicit CountedStore(std::unique_ptr<Store> store) : inner{std::move(store)} {}
+        CountedStore(std::unique_ptr<Store> store, Watches watched)
+            : inner{std::move(store)}, watches{watched} {}
         void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override {
             inner->apply(requests, outcomes);
             ++asked;
@@ -129,10 +137,11 @@ private:
         [[nodiscard]] std::size_t concurrency() const noexcept override { return 1; }
         [[nodiscard]] StoreStatus status() override { return inner->status(); }
         [[nodiscard]] std::unique_ptr<StoreWatch> open_watch() override {
-            return inner->open_watch();
+            return watches == Watches::yes ? inner->open_watch() : nullptr;
         }
 
         std::unique_ptr<Store> inner;
+        const Watches watches;
         std::atomic<std::size_t> asked{0};
     };
 
@@ -171,6 +180,50 @@ TEST_P(Watching, AWaiterForSeveralKeysIsWokenByTheReleaseOfAnotherProcess) {
 }
 
 LEASEHOLD_ON(every_watched_store(), Watching);
+
+using WakingWaiters = SqlConformanceTest;
+
+TEST_P(WakingWaiters, AfterAReleaseInATransactionTheNextOneGetsTheLock) {
+    const LockKey key{"Order", "1"};
+    const Lease lease = must(locks().try_lock(key, {.owner = "alice"}));
+    Process process{harness().open(), Process::Watches::no};
+    auto next = process.wait_with(
+        TryLock{.key = key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1h});
+    ASSERT_TRUE(eventually([&] { return process.asked() >= 1; }));
+    const auto transaction = harness().begin();
+    ASSERT_TRUE(granted(transaction->guard(key, lease.lock_id)));
+    ASSERT_TRUE(granted(transaction->release(key, lease.lock_id)));
+    transaction->commit();
+    process.wake(key);
+    ASSERT_EQ(next.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(std::get<Lease>(next.get()).owner, "bob");
+}
+
+LEASEHOLD_ON_EVERY_SQL_STORE(WakingWaiters);
+
+using WakingOtherProcesses = SqlConformanceTest;
+
+TEST_P(WakingOtherProcesses, AfterAReleaseInATransactionTheNextOneGetsTheLock) {
+    const LockKey key{"Order", "1"};
+    const Lease lease = must(locks().try_lock(key, {.owner = "alice"}));
+    Process process{harness().open()};
+    auto next = process.wait_with(
+        TryLock{.key = key, .lock_id = LockId::random(), .owner = "bob", .ttl = 1h});
+    // At first, and when its key is watched.
+    ASSERT_TRUE(eventually([&] { return process.asked() >= 2; }));
+    PostgresConnection connection;
+    postgres::wake_waiters(connection.get(), {"Order", "2"});
+    connection.run("begin");
+    ASSERT_TRUE(granted(postgres::guard(connection.get(), key, lease.lock_id)));
+    ASSERT_TRUE(granted(postgres::release(connection.get(), key, lease.lock_id)));
+    EXPECT_THROW(postgres::wake_waiters(connection.get(), key), StoreFault);
+    connection.run("commit");
+    postgres::wake_waiters(connection.get(), key);
+    ASSERT_EQ(next.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(std::get<Lease>(next.get()).owner, "bob");
+}
+
+LEASEHOLD_ON(only_postgres(), WakingOtherProcesses);
 
 }  // namespace
 }  // namespace leasehold::conformance

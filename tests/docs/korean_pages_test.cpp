@@ -79,7 +79,7 @@ TEST(KoreanPages, HaveTheCodeOfTheirEnglishPage) {
     EXPECT_GE(translated, 4U);
 }
 
-// What a shell reads is tested in docs_test.cpp, and the C++ of from-the-texts.md is compiled.
+// Shell commands are tested in docs_test.cpp, and the C++ of from-the-texts.md is compiled.
 TEST(KoreanPages, WithoutAnEnglishPageTakeTheirCodeFromOthers) {
     std::vector<CodeBlock> known = code_in(sources / "README.md");
     for (const auto& entry : fs::recursive_directory_iterator{sources / "docs"}) {

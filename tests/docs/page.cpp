@@ -1,5 +1,6 @@
 #include "docs/page.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -64,27 +65,45 @@ Page::Page(const std::filesystem::path& file) : file_{file} {
     std::ifstream in{file};
     if (!in) throw std::runtime_error{"cannot read " + file.string()};
     lines_ = lines_of(in);
-    std::string block;
+    bool in_block = false;
+    std::size_t indent = 0;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-        const std::string& line = lines_[i];
-        if (line.starts_with("```")) {
-            block = block.empty() ? line.substr(3) + ' ' : "";
-        } else if (block == "sh ") {
-            shell_ += line + '\n';
-        } else if (block == "console " && line.starts_with("$ ")) {
+        const std::size_t begin = std::min(lines_[i].find_first_not_of(' '), lines_[i].size());
+        if (lines_[i].compare(begin, 3, "```") == 0) {
+            in_block = !in_block;
+            indent = begin;
+            if (in_block) blocks_.push_back({.kind = lines_[i].substr(begin + 3), .line = i + 2});
+            continue;
+        }
+        if (!in_block) continue;
+        const std::string line = lines_[i].substr(std::min(begin, indent));
+        blocks_.back().text += line + '\n';
+        if (blocks_.back().kind != "console") continue;
+        if (line.starts_with("$ ")) {
             steps_.push_back({.command = line.substr(2),
                               .output = {},
                               .line = i + 1,
                               .first = i + 1,
                               .last = i + 1});
-        } else if (block == "console " && line.starts_with("> ") && steps_.back().last == i) {
+        } else if (steps_.empty()) {
+            throw std::runtime_error{file.string() + " shows what no command prints"};
+        } else if (line.starts_with("> ") && steps_.back().last == i) {
             add_line(steps_.back().command, line.substr(2));
             steps_.back().first = steps_.back().last = i + 1;
-        } else if (block == "console ") {
+        } else {
             add_line(steps_.back().output, line);
             steps_.back().last = i + 1;
         }
     }
+    if (in_block) throw std::runtime_error{file.string() + " ends in a block of code"};
+}
+
+std::string Page::shell() const {
+    std::string shell;
+    for (const Block& block : blocks_) {
+        if (block.kind == "sh") shell += block.text;
+    }
+    return shell;
 }
 
 void Page::rewrite(const std::vector<std::string>& outputs) const {

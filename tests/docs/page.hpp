@@ -15,15 +15,23 @@ struct Step {
     std::size_t last = 0;
 };
 
-// A page of the documentation. What stands in its blocks of the kind `console` is executed: a line
-// that begins with "$ " is a command, "> " continues it, and the others are what it prints.
+// A block of code, without the indentation of a list.
+struct Block {
+    std::string kind;  // "sh"; empty for a drawing
+    std::string text{};
+    std::size_t line = 0;  // its first, counted from 1
+};
+
+// A page of the documentation. The blocks of the kind `console` are executed: a line that begins
+// with "$ " is a command, "> " continues it, and the others are what it prints.
 class Page {
 public:
     explicit Page(const std::filesystem::path& file);
 
+    [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
     [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
     // The lines of all blocks of the kind `sh`.
-    [[nodiscard]] const std::string& shell() const { return shell_; }
+    [[nodiscard]] std::string shell() const;
 
     // With what was really printed, in the order of steps().
     void rewrite(const std::vector<std::string>& outputs) const;
@@ -32,11 +40,11 @@ private:
     std::filesystem::path file_;
     std::vector<std::string> lines_;
     std::vector<Step> steps_;
-    std::string shell_;
+    std::vector<Block> blocks_;
 };
 
-// Whether this is what the page says, but for what is different every time: lock ids, fences, times
-// and what is left of them. "…" in a page stands for anything within a line.
+// Whether the output is the one of the page, apart from lock ids, fences and times, which differ
+// every time. "…" in a page matches anything within a line.
 [[nodiscard]] bool says_the_same(const std::string& page, const std::string& real);
 
 }  // namespace leasehold::docs

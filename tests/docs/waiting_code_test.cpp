@@ -31,8 +31,11 @@ TEST(WaitingPage, TakesWaitsHoldsAndReleases) {
     EXPECT_EQ(written, (std::vector<std::string>{"first", "second"}));
     EXPECT_TRUE(locks.holders({"Job", "nightly"}).empty());
     EXPECT_EQ(locks.holders({"Job", "encode"}).size(), 1U);
-    EXPECT_EQ(worked_on, (std::vector<std::string>{"Order/1", "Order/3"}));
+    EXPECT_EQ(worked_on, (std::vector<std::string>{"Order/1", "Account/1", "Account/2",
+                                                   "Job/import", "Order/3"}));
     EXPECT_TRUE(locks.holders({"Order", "1"}).empty());
+    EXPECT_TRUE(locks.holders({"Account", "2"}).empty());
+    EXPECT_TRUE(locks.holders({"Job", "import"}).empty());
     EXPECT_TRUE(locks.holders({"Order", "3"}).empty());
 }
 

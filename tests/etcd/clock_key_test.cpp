@@ -61,7 +61,7 @@ TEST(ClockKey, ItsOwnWritingBringsTheBoundsTogether) {
 }
 
 // Written by each who looks, it would never be seen unchanged for long by anybody.
-TEST(ClockKey, WhoSawAnotherWriteItLeavesItToHim) {
+TEST(ClockKey, AServerThatSawAnotherRaiseItLeavesItAlone) {
     ClockKey clock;
     clock.saw({some_time, 5}, at(0s), at(0s));
     clock.wrote({some_time, 6}, at(0s), at(0s));

@@ -203,7 +203,7 @@ TEST_F(EtcdStore, SaysThatSomeWereReleasedWhenTheConnectionEndsAmongThem) {
     EXPECT_GT(left, 0U);
     EXPECT_LT(left, keys);
 
-    // What it knew of other rows is not taken for what is so.
+    // Its older knowledge of other rows is not taken for their present state.
     ASSERT_TRUE(other->release(key_, bobs));
     const Request check = Check{key_, bobs};
     store->apply({&check, 1}, {&outcome, 1});
@@ -257,7 +257,7 @@ TEST_F(EtcdStore, ClocksThatAreFarApartAgreeOnTheTime) {
     EXPECT_FALSE(one->check(key_, lease->lock_id));
 }
 
-TEST_F(EtcdStore, TimeStandsStillWhileNobodyLooks) {
+TEST_F(EtcdStore, TimeDoesNotPassWhileNobodyLooks) {
     auto locks = manager();
     const auto lease = locks->try_lock(key_, {.owner = "alice", .ttl = 1min});
     ASSERT_TRUE(lease);
@@ -273,7 +273,7 @@ TEST_F(EtcdStore, TimeStandsStillWhileNobodyLooks) {
     EXPECT_TRUE(locks->try_lock(key_, {.owner = "bob"}));
 }
 
-TEST_F(EtcdStore, WhoRunsIdleHasSeenTheTimePass) {
+TEST_F(EtcdStore, AnIdleStoreHasSeenTheTimePass) {
     const auto locks = manager();
     const auto lease = locks->try_lock(key_, {.owner = "alice", .ttl = 1h});
     ASSERT_TRUE(lease);
@@ -417,7 +417,7 @@ TEST_F(EtcdStore, AKeyWhoseRowWasForgottenDuringTheTryIsNotGrantedWithAnEarlierF
 }
 
 // A megabyte of names.
-TEST_F(EtcdStore, ForgetsInPartsWhatIsTooMuchForOneTransaction) {
+TEST_F(EtcdStore, PurgesInPartsWhatOneTransactionCannotHold) {
     const auto store = open(target_, {.retention = 0s, .io_timeout = 20s}, clock_.ahead_by({}));
     constexpr std::size_t keys = 50;
     for (int owner = 0; owner < 20; ++owner) {
@@ -540,7 +540,7 @@ TEST(EtcdSecurity, AUserHasToBeKnownAndIsKnownAgainAfterARestart) {
     EXPECT_TRUE(locks.try_lock({"Order", "2"}, {.owner = "alice"}));
 }
 
-TEST(EtcdSecurity, TlsTrustsWhomItIsTold) {
+TEST(EtcdSecurity, TlsTrustsTheGivenAuthorityOnly) {
     const leasehold::testing::TemporaryFolder folder;
     const leasehold::testing::Certificate server{folder.path(), "server",
                                                  "DNS:localhost,IP:127.0.0.1"};

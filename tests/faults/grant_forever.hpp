@@ -25,7 +25,7 @@ public:
     GrantForever(const std::string& url, const std::string& prefix,
                  std::vector<std::string> environment = {});
 
-    // Returns false if the program ended, or did not make so many grants in time.
+    // Returns false if the program ended, or made fewer grants in time.
     [[nodiscard]] bool wait_for_grants(std::size_t count);
     void kill() { process_.kill_hard(); }
 

@@ -153,7 +153,7 @@ void expect_clear(const Wrong& wrong) {
 class OpeningServer : public ServerTest {};
 INSTANTIATE_TEST_SUITE_P(, OpeningServer, ::testing::ValuesIn(every_server()), by_store());
 
-TEST_P(OpeningServer, SaysClearlyWhatIsWrongAndNeverThePassword) {
+TEST_P(OpeningServer, NamesTheMistakeAndNeverThePassword) {
     const std::string scheme = GetParam().store;
     const std::string here = "@127.0.0.1:" + std::to_string(database().port()) + "/";
     const std::string nowhere = "@127.0.0.1:" + std::to_string(testing::free_port()) + "/";

@@ -2,7 +2,7 @@
 
 namespace leasehold::faults {
 
-// What is wrong with a disk.
+// The faults of a disk.
 enum class Trouble : unsigned char {
     none,
     no_flush,  // fsync() and fdatasync() fail with EIO

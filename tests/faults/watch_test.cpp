@@ -1,4 +1,4 @@
-// The connection on which PostgreSQL tells of releases is lost.
+// The connection on which PostgreSQL notifies of releases is lost.
 #include <future>
 
 #include "faults/databases.hpp"

@@ -1,4 +1,4 @@
-// What a client sends, however it arrives: the same bytes in other pieces are the same requests.
+// However the bytes of a client are split on their way, they are the same requests.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

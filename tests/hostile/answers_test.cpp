@@ -355,7 +355,7 @@ TEST_P(UnreadAnswers, AreCountedForTheTokenAndInAll) {
     EXPECT_EQ(status_of(a_page, "second"), 200U);
     EXPECT_TRUE(has_no_more_room("second"));
     EXPECT_EQ(status_of(a_page, "holder"), 200U);
-    // What keeps or ends a lease is always answered.
+    // Requests that keep or end a lease are always answered.
     EXPECT_EQ(holder
                   .ask("PATCH", "/v1/locks/Order/1", R"({"ttl_ms":60000})",
                        lock_token_of(lease) + shows("holder"))

@@ -106,7 +106,7 @@ TEST_P(OutOfMemory, AtTheEndLosesNothing) {
     EXPECT_EQ(server_.stop(), 0) << server_.output();
 }
 
-// Who shows a token is refused for lack of memory as others are, and the audit goes on.
+// A client with a token is refused for lack of memory as others are, and the audit goes on.
 TEST_P(OutOfMemory, IsNeverTakenForAnotherError) {
     const testing::TemporaryFolder folder;
     const std::string file = folder.path() / "tokens";

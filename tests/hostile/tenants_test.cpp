@@ -109,7 +109,7 @@ TEST_P(Tenants, OneParksNoReleasesUntilThoseOfOthersAreForgotten) {
             .status;
     };
     for (int i = 0; i < 12; ++i) {
-        // What cannot be kept is released at once, and not answered 202.
+        // A release that cannot be scheduled is carried out at once, and not answered 202.
         EXPECT_EQ(leave(std::to_string(i), "greedy", "60000"), i < 4 ? 202U : 200U) << i;
     }
     EXPECT_EQ(held(*server), 4U);

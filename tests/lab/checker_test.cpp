@@ -150,7 +150,7 @@ protected:
     const std::vector<std::string> though_free_{"refused though free"};
 };
 
-TEST_F(OneWriter, WhoIsStoppedInTheMiddleKeepsAllKeys) {
+TEST_F(OneWriter, APausedWriterKeepsOthersFromAllKeys) {
     refuse_for_what_is_over();
     work_on_another_key(1500, 3700, Release{other_, LockId::random()});
     EXPECT_EQ(found(one_writer_), nothing_);
@@ -164,7 +164,7 @@ TEST_F(OneWriter, AClientThatArrivesOrLeavesKeepsNobodyOut) {
     EXPECT_EQ(found(one_writer_), though_free_);
 }
 
-TEST_F(OneWriter, WhoOnlyReadsKeepsNone) {
+TEST_F(OneWriter, AReaderKeepsOthersFromNoKey) {
     refuse_for_what_is_over();
     work_on_another_key(1500, 3700, Check{other_, LockId::random()});
     EXPECT_EQ(found(one_writer_), though_free_);

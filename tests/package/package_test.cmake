@@ -4,52 +4,8 @@
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" STORES "${STORES}")
 set(prefix "${WORK}/prefix")
-set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
-get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+include("${CMAKE_CURRENT_LIST_DIR}/functions.cmake")
 file(REMOVE_RECURSE "${WORK}")
-
-function(run)
-    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    if(NOT result EQUAL 0)
-        list(JOIN ARGN " " command)
-        message(FATAL_ERROR "${command} failed:\n${output}")
-    endif()
-    set(output "${output}" PARENT_SCOPE)
-endfunction()
-
-function(expect text part)
-    string(FIND "${text}" "${part}" found)
-    if(found EQUAL -1)
-        message(FATAL_ERROR "expected '${part}' in:\n${text}")
-    endif()
-endfunction()
-
-function(expect_no text part)
-    string(FIND "${text}" "${part}" found)
-    if(NOT found EQUAL -1)
-        message(FATAL_ERROR "did not expect '${part}' in:\n${text}")
-    endif()
-endfunction()
-
-# configure(NAME COMPONENTS [PREFIX]): the command that configures the consumer in ${WORK}/NAME.
-function(configure name components)
-    list(JOIN components "," components)
-    set(found_in "${prefix}" ${ARGN})
-    list(GET found_in -1 found_in)
-    set(command
-        "${CMAKE_COMMAND}" -S "${consumer}" -B "${WORK}/${name}" "-DCMAKE_PREFIX_PATH=${found_in}"
-        "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
-        "-DCOMPONENTS=${components}" PARENT_SCOPE)
-endfunction()
-
-function(use name components)
-    configure(${name} "${components}" ${ARGN})
-    run(${command})
-    run("${CMAKE_COMMAND}" --build "${WORK}/${name}")
-    run("${CMAKE_COMMAND}" -E chdir "${WORK}/${name}" ./consumer)
-    message(STATUS "${name}:\n${output}")
-    set(output "${output}" PARENT_SCOPE)
-endfunction()
 
 # read_block(SECTION LANGUAGE N RESULT): the Nth block of that language in a section of ${page}, from 1.
 file(READ "${source}/docs/library.md" page)
@@ -87,19 +43,6 @@ function(shell name commands)
     run("${CMAKE_COMMAND}" -E chdir "${WORK}/${name}"
         "${CMAKE_COMMAND}" -E env "LEASEHOLD=${source}" "PREFIX=${prefix}" ${ARGN} bash -eux "${WORK}/commands")
     set(output "${output}" PARENT_SCOPE)
-endfunction()
-
-# A shared library exports nothing but names of Leasehold, and std::hash for its types.
-function(expect_names_of_leasehold library)
-    run(nm --dynamic --defined-only --format=just-symbols "${library}")
-    string(REGEX REPLACE "_Z(T[ISTV]|GV|T[hv][^_]*_([^_]*_)?)?Z?N[KRO]*9leasehold[^\n]*\n" "" names "${output}")
-    if(names STREQUAL output)
-        message(FATAL_ERROR "${library} exports no name of Leasehold")
-    endif()
-    string(REGEX REPLACE "_ZNKSt4hashIN9leasehold[^\n]*\n" "" names "${names}")
-    if(NOT names STREQUAL "")
-        message(FATAL_ERROR "${library} exports\n${names}")
-    endif()
 endfunction()
 
 set(quick "CMAKE_TOOLCHAIN_FILE=${CMAKE_CURRENT_LIST_DIR}/quick.cmake" CMAKE_GENERATOR=Ninja)
@@ -246,7 +189,10 @@ string(REPLACE "add_subdirectory(third_party/leasehold)\n" "${fetching}" fetched
 string(REGEX REPLACE "set\\(LEASEHOLD_[A-Z]+ OFF\\)\n" "" fetched "${fetched}")
 expect("${fetched}" "FetchContent_MakeAvailable")
 file(WRITE "${WORK}/subproject/CMakeLists.txt" "${fetched}${compare}")
-shell(subproject "cmake -S . -B fetched" CXX=clang++-19 ${quick})
+string(REPLACE " build" " fetched" commands "${commands}")
+string(REPLACE "\nbuild/" "\nfetched/" commands "${commands}")
+shell(subproject "${commands}" CXX=clang++-19 ${quick})
+expect("${output}" "locked Order/1")
 
 # The same project with shared libraries: only linked again. Compiled by Clang, they are used by a program of any compiler.
 file(WRITE "${WORK}/subproject/CMakeLists.txt" "${lists}${compare}")
@@ -276,7 +222,7 @@ foreach(library IN LISTS libraries)
     expect("${output}" "[$ORIGIN]")
     expect_names_of_leasehold("${library}")
 endforeach()
-# The stores that were not built shared, above all those with Boost inside.
+# The stores that were not built shared, above all those with Boost inside. shared_test.cmake builds and uses them.
 file(GLOB archives "${prefix}/lib/*.a")
 foreach(archive IN LISTS archives)
     run("${COMPILER}" -shared "-Wl,--version-script=${source}/cmake/leasehold.map"
@@ -288,9 +234,10 @@ run("${CMAKE_CURRENT_LIST_DIR}/headers" "${prefix}/include")
 message(STATUS "${output}")
 
 # Component by component.
-use(components "${STORES};memory;asio;web")
+use(components "${STORES};http;memory;asio;web")
 expect("${output}" "asio: locked")
 expect("${output}" "web: answered")
+expect("${output}" "http: linked")
 foreach(store IN LISTS STORES)
     expect("${output}" "${store}: l")
 endforeach()

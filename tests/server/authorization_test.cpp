@@ -191,7 +191,7 @@ TEST_F(Authorization, ThatIsTakenAwayEndsAStreamOfEvents) {
     EXPECT_EQ(stays.names(1), "granted");
 }
 
-TEST(AuthorizationOfASlowListener, ThatIsTakenAwayIsTheEndOfWhatItIsTold) {
+TEST(AuthorizationOfASlowListener, ThatIsTakenAwayEndsTheStream) {
     const auto log = std::make_shared<server::EventLog>(10);
     bool still_allowed = true;
     const auto stream = log->open(

@@ -274,7 +274,7 @@ TEST(DelayedReleasesOfALeaseWithoutEnd, IsCalledOffByWhoComesBackWhileItIsLooked
     EXPECT_TRUE(server.locks().check(page, id).has_value());
 }
 
-TEST_F(DelayedReleases, OfWhatIsGoneSaysSo) {
+TEST_F(DelayedReleases, OfAnEndedLeaseSaysHowItEnded) {
     const Lease lease = must(server_.locks().try_lock(page_));
     (void)server_.locks().release(lease.lock_id);
     const Answer answer = part(lease, "?after_ms=1000");

@@ -11,7 +11,7 @@
 
 namespace leasehold::testing {
 
-// What a browser's EventSource makes of a block of lines.
+// An event as a browser's EventSource reads it from a block of lines.
 struct SentEvent {
     std::string id{};
     std::string name{};  // empty: a comment, or nothing but an id

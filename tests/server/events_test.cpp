@@ -327,7 +327,7 @@ TEST_F(Events, BeatLikeAHeart) {
     EventClient events{server.port(), "?owner=nobody"};
     const std::string before = events.last_id();
     take(server, "/v1/locks/Order/1");
-    // What was filtered out need not be told again to who comes back.
+    // Events that the filter left out are not sent again to a client that comes back.
     ASSERT_TRUE(eventually([&] {
         const auto beat = events.block();
         EXPECT_TRUE(beat && beat->starts_with(": still here\n"));
@@ -346,7 +346,7 @@ TEST_F(Events, AreFollowedAsSoonAsSomebodyIsAboutToListen) {
     }
 }
 
-TEST_F(Events, HaveOnlySoManyListeners) {
+TEST_F(Events, LimitTheNumberOfListeners) {
     RunningServer server{memory::open(), {.events_clients = 2, .events_poll = 1h}};
     EventClient first{server.port()};
     {
@@ -482,7 +482,7 @@ TEST_F(Events, ReachThousandsOfClientsOnSeveralThreads) {
     EXPECT_TRUE(server.listened_to_by(0));
 }
 
-TEST_F(Events, KnowOnlySoManyLeases) {
+TEST_F(Events, LimitTheNumberOfKnownLeases) {
     RunningServer server{memory::open(), {.events_poll = 5ms, .events_leases = 3}};
     for (int i = 0; i < 5; ++i) (void)server.locks().try_lock({"A", std::to_string(i)});
     const auto last = server.locks().try_lock({"Z", "1"}, {.ttl = 1min});

@@ -180,7 +180,7 @@ TEST_F(ServedFiles, AreOnlyRead) {
     EXPECT_TRUE(head.body.starts_with("HTTP/1.1 200"));
 }
 
-TEST_F(ServedFiles, WhatIsNotThereIsNotFound) {
+TEST_F(ServedFiles, AMissingFileIsNotFound) {
     for (const std::string_view target :
          {"/index.html", "/console", "/console/", "/console/index.html", "/console/nothing.js",
           "/console/..%2Findex.html", "/console/../server.cpp", "//", "/./console/console.js",

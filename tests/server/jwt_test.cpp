@@ -272,7 +272,7 @@ TEST_F(Jwt, IsReadStrictly) {
           json::object{{"alg", "EdDSA"}}}) {  // the set has several keys
         EXPECT_EQ(status(ed().jwt(header, claims)), 401U) << json::serialize(header);
     }
-    // Fields twice, and what is no object.
+    // Repeated fields, and JSON that is not an object.
     for (
         const std::string text :
         {R"({"sub":"alice","sub":"bob","iss":"https://login.example","aud":"leasehold","exp":9999999999})",
@@ -330,7 +330,7 @@ TEST_F(Jwt, TouchesOnlyTheKeysThatItNames) {
     EXPECT_EQ(list.json().at("locks").as_array().size(), 2U) << list.body;
     EXPECT_EQ(take("Order/us-2", with_keys("Order/*")), 201U);
     EXPECT_EQ(take("Other/1", with_keys("*")), 201U);
-    // What cannot be read limits to nothing.
+    // A token with a malformed list of keys is refused.
     for (const json::value& bad :
          {json::value{}, json::value(1), json::value(json::array{}),
           json::value(json::array{"Order/*", 1}), json::value(""), json::value("Order/*/x"),

@@ -123,7 +123,7 @@ TEST_F(Knocking, IsNoHammering) {
         202U);
 }
 
-TEST_F(Knocking, SaysWhatIsWrong) {
+TEST_F(Knocking, NamesTheMistake) {
     (void)server_.locks().try_lock(order);
     const std::string long_text(1025, 'x');
     for (const std::string& body :
@@ -243,7 +243,7 @@ TEST_F(KnocksTest, AreNotTooManyOnOneKey) {
     EXPECT_EQ(kept.back().by, "later");
 }
 
-TEST_F(KnocksTest, OfOneTokenReplaceThoseOfNoOther) {
+TEST_F(KnocksTest, OfOneTokenReplaceNoOthers) {
     EXPECT_TRUE(knock_with("modest", "bob", order));
     const LockKey both{"Greedy", "1"};
     for (std::size_t i = 0; i < 2 * Knocks::most_keys; ++i) {

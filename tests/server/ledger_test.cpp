@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 const LockKey order{"Order", "1"};
 constexpr Time start{std::chrono::seconds{1'800'000'000}};
 
-// Leases as a store would know them, and all that was told of them.
+// Leases as a store would know them, and the events that were reported of them.
 class LedgerTest : public ::testing::Test {
 protected:
     static Holder holder(Fence fence, std::string owner = "alice", Mode mode = Mode::exclusive) {
@@ -76,7 +76,7 @@ protected:
     }};
 };
 
-TEST_F(LedgerTest, TellsNothingOfWhatIsThereAtTheBegin) {
+TEST_F(LedgerTest, ReportsNothingAboutTheLeasesOfTheFirstLook) {
     begin({.live = {holder(5)}, .past = {past(holder(3), 7)}});
     survey({holder(5)}, {past(holder(3), 7)});
     EXPECT_EQ(told(), "");
@@ -201,7 +201,7 @@ TEST_F(LedgerTest, ExpectsExpiries) {
     EXPECT_EQ(told(), "granted 9");
 }
 
-TEST_F(LedgerTest, AnExpiryIsToldOnceHoweverLateSomebodyTakesTheKeyOver) {
+TEST_F(LedgerTest, AnExpiryIsReportedOnceHoweverLateSomebodyTakesTheKeyOver) {
     const auto survey_at = [&](Time now, std::vector<Holder> live, std::vector<PastLease> ended) {
         ledger_.begin_survey();
         surveyed({std::move(live), true, std::move(ended), now});
@@ -216,7 +216,7 @@ TEST_F(LedgerTest, AnExpiryIsToldOnceHoweverLateSomebodyTakesTheKeyOver) {
     taken.ended_at = start + 3min;
     survey_at(start + 3min, {holder(9)}, {taken});
     EXPECT_EQ(told(), "granted 9");
-    // A lease that lived between two surveys was not told before.
+    // A lease that lived between two surveys was not reported before.
     Holder brief = holder(11);
     brief.granted_at = start + 4min;
     brief.expires_at = start + 5min;

@@ -49,14 +49,14 @@ TEST(Limits, ASlowBodyIsAnswered408) {
 TEST(Limits, AnIdleConnectionIsClosedWithoutAWord) {
     RunningServer server{memory::open(), {.idle = 100ms}};
     EXPECT_TRUE(server.connect().closed());
-    // Who asks may be too slow itself.
+    // The client that asks may be too slow itself.
     EXPECT_TRUE(eventually([&] {
         Client idle = server.connect();
         return idle.ask("GET", "/healthz").status == 200 && idle.closed();
     }));
 }
 
-TEST(Limits, WhoDoesNotReadIsCutAndHurtsNobody) {
+TEST(Limits, AClientThatDoesNotReadIsCutAndHurtsNobody) {
     RunningServer server{memory::open(), {.write_deadline = 200ms}};
     for (int i = 0; i < 500; ++i) {
         (void)server.locks().try_lock({"Order", std::to_string(i)},
@@ -154,7 +154,7 @@ TEST(Limits, LargeBodiesTogetherHaveABound) {
     }
 }
 
-TEST(Limits, ALargeBodyIsLetGoOnceItIsRead) {
+TEST(Limits, ALargeBodyIsFreedOnceItIsRead) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;
     RunningServer server{std::move(gated),

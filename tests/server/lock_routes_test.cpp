@@ -266,7 +266,7 @@ struct Bad {
     std::string_view detail;
 };
 
-TEST_F(LockRoutes, SaysWhatIsWrong) {
+TEST_F(LockRoutes, NamesTheMistake) {
     const std::string uuid = lock_token(LockId::random().to_string());
     const Bad bad[]{
         {"POST", "/v1/locks/Order/1", R"({"ttl":5})", "", 400, "\"ttl\" is not known here"},

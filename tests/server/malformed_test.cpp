@@ -26,7 +26,7 @@ const std::string post =
     "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: localhost\r\n"
     "Content-Type: application/json\r\n";
 
-TEST_F(Malformed, IsToldWhyAlsoAfterAHead) {
+TEST_F(Malformed, IsRefusedWithTheReasonAlsoAfterAHead) {
     Client client = server_.connect();
     client.send(
         "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\nHost: a\n\n");
@@ -149,7 +149,7 @@ TEST_F(Malformed, ALargeBodyWithinTheBoundIsRead) {
     EXPECT_EQ(answer.json().at("answers").as_array().size(), 1000U);
 }
 
-TEST_F(Malformed, WhoExpectsAWordBeforeTheBodyGetsIt) {
+TEST_F(Malformed, AClientThatExpects100ContinueGetsIt) {
     Client client = server_.connect();
     client.send(post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     EXPECT_EQ(client.receive().status, 100U);

@@ -233,7 +233,7 @@ TEST(MetricsOfSlowClients, CountWhoIsIdle) {
     const MeteredServer server{memory::open(), {.idle = 200ms}};
     Client silent = server.connect();
     EXPECT_TRUE(silent.closed());
-    // Who asks may be too slow for that as well, and be counted.
+    // The client that asks may be too slow, too, and be counted.
     EXPECT_TRUE(eventually([&] {
         const Answer answer = server.connect().ask("GET", "/metrics");
         return answer.status == 200 &&

@@ -8,7 +8,7 @@
 
 namespace leasehold::testing {
 
-// What a client sent, as far as the description is concerned.
+// The parts of a request that the description has rules for.
 struct DescribedRequest {
     std::string method;  // empty: the server could not read the request
     std::string target;

@@ -178,7 +178,7 @@ TEST_F(Description, IsTrueOfEveryRequestInABatch) {
     batch(R"({"op":"purge"})");
 }
 
-TEST_F(Description, IsTrueOfFaultsAndOfWhatIsNotThere) {
+TEST_F(Description, IsTrueOfFaultsAndOfMissingThings) {
     store_.fail(0, Fails::after_effect, 1000);
     lock("POST", 503);
     lock("GET", 503);

@@ -207,7 +207,7 @@ TEST_F(AStoreQueueOfTwoTokens, ServesTheTriesOfWaitersInTheTurnOfTheirToken) {
     EXPECT_EQ(served(), (std::vector<std::string>{"first", "greedy", "other", "greedy", "greedy"}));
 }
 
-// What a client writes itself comes behind the id of its token.
+// The name that a client writes itself follows the id of its token.
 TEST_F(AStoreQueueOfTwoTokens, GivesNoMoreTurnsToATokenThatInventsOthers) {
     ask("first");  // is with the store
     const auto wait = [&](const std::string& token, const std::string& token_id) {

@@ -230,7 +230,7 @@ TEST_F(ProbesAndBatch, SaysWhatAUrlIsFor) {
     EXPECT_EQ(client.ask("GET", "/v1").code(), "not_found");
 }
 
-TEST(Stopping, AnswersWhatIsUnderWayAndEndsIdleConnections) {
+TEST(Stopping, AnswersRequestsUnderWayAndEndsIdleConnections) {
     auto gated = std::make_unique<GatedStore>(memory::open());
     GatedStore& store = *gated;
     RunningServer server{std::move(gated)};

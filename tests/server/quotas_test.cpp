@@ -69,7 +69,7 @@ TEST(Quotas, CountATryBeforeItIsAnswered) {
     EXPECT_EQ(third.error().facts.at("quota"), "leases");
     EXPECT_EQ(third.error().facts.at("limit"), 2U);
     EXPECT_TRUE(quotas.reserve(other, try_for("3", "other")).has_value());
-    // What was refused, or has failed, is given back.
+    // A refused or failed request gives its share of the quota back.
     under_way->settle(Refusal{.kind = Refusal::Kind::held});
     EXPECT_EQ(used(quotas, Quota::leases), 1U);
     EXPECT_EQ(used(quotas, Quota::grants_per_day), 1U);
@@ -294,7 +294,7 @@ TEST(Quotas, ForgetTokensThatUseNothing) {
     EXPECT_EQ(used(quotas, Quota::leases, other), 1U);
 }
 
-TEST(Quotas, OfATokenReplaceThoseOfTheServer) {
+TEST(Quotas, OfATokenReplaceTheServersQuotas) {
     const auto options = limited(Quota::leases, 1);
     Quotas quotas{options};
     server::Token large = token("large", {Role::use});

@@ -70,7 +70,7 @@ TEST(Buckets, TakeBoundedMemoryHoweverManyComeAndForgetTheOldFirst) {
 // So slow that nothing comes back while a test runs.
 constexpr Rate three_in_all{.per_second = 1e-9, .at_once = 3};
 
-TEST(RateLimits, ATokenThatAsksTooOftenIsToldWhenToComeAgain) {
+TEST(RateLimits, ATokenThatAsksTooOftenLearnsWhenToAskAgain) {
     RunningServer server{memory::open(),
                          {.tokens = tokens({token("eager", {Role::see}), token("calm", {Role::see}),
                                             token("free", {Role::see}, "", Rate{})}),

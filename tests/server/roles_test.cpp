@@ -128,7 +128,7 @@ TEST_F(RoleByRole, EveryRouteNeedsItsOwn) {
     }
 }
 
-TEST_F(RoleByRole, ATokenIsToldWhatItMayDo) {
+TEST_F(RoleByRole, ATokenCanReadItsOwnRights) {
     // Its quotas have a test of their own.
     const auto told = [](const Answer& answer) {
         boost::json::object body = answer.json().as_object();

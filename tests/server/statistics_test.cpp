@@ -37,7 +37,7 @@ TEST(Series, IsBoundedHoweverLongNothingHappened) {
     EXPECT_EQ(series.last_begun(), start + 48h);
 }
 
-TEST(Series, WhoWaitsIsSeenInEveryStep) {
+TEST(Series, AWaiterIsSeenInEveryStep) {
     Series series{10s, 360, start};
     series.waiting(2, start);
     series.waiting(3, start + 1s);
@@ -112,7 +112,7 @@ TEST(HotKeys, TellAClientOfSomeKeysNothingAboutTheOthers) {
 
 constexpr Time noon{std::chrono::hours{12}};
 
-TEST(RefusedTries, WhoAsksAgainAndAgainIsOneEntryForAWhile) {
+TEST(RefusedTries, RepeatedTriesAreOneEntryForAWhile) {
     RefusedTries tries{100};
     for (int i = 0; i < 30; ++i) tries.add(numbered_order(1), "bob", noon + i * 500ms);
     tries.add(numbered_order(1), "carol", noon + 1s);
@@ -193,7 +193,7 @@ TEST_F(StatisticsRoute, CountsWhatWasGrantedRefusedWaitedForAndLost) {
     EXPECT_TRUE(read("/v1/refused?type=Order&id=2").at("refused").as_array().empty());
 }
 
-TEST_F(StatisticsRoute, WhoWaitsIsCountedAndStandsInTheList) {
+TEST_F(StatisticsRoute, AWaiterIsCountedAndListed) {
     client_.ask("POST", "/v1/locks/Order/1", R"({"owner":"alice"})");
     client_.ask("POST", "/v1/locks/Order/2", R"({"owner":"alice"})");
     Client waiter = server_.connect();

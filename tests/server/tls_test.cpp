@@ -108,8 +108,8 @@ TEST_F(TlsTest, SpeaksNothingOlderThanTls12) {
     EXPECT_FALSE(old.secure(certificate_.file, TLS1_1_VERSION));
 }
 
-// With an RSA key the client could send its secret encrypted for that key. Whoever gets the key
-// later could then read everything that was recorded.
+// With an RSA key the client could send its secret encrypted for that key. A thief of the key could
+// then read everything that was recorded before.
 TEST_F(TlsTest, SpeaksForwardSecretCiphersOnly) {
     const Certificate rsa = Certificate::with_rsa_key(folder_.path(), "rsa", "DNS:localhost");
     server_.use(identity(rsa));
@@ -225,7 +225,7 @@ TEST_F(TlsTest, HandsOutNoSessionTicketsWhoseKeysWouldNeverChange) {
     }
 }
 
-TEST_F(TlsTest, AnAddressMayBeginSoManyHandshakes) {
+TEST_F(TlsTest, LimitsTheHandshakesOfAnAddress) {
     RunningServer server{memory::open(),
                          {.handshakes_per_address = {.per_second = 1e-9, .at_once = 2},
                           .identity = identity(certificate_)}};

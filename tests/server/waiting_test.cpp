@@ -88,7 +88,7 @@ TEST_F(Waiting, IsFirstComeFirstServed) {
     EXPECT_EQ(order_of_grants, "abcd");
 }
 
-TEST_F(Waiting, GrantsAtOnceWhatIsFree) {
+TEST_F(Waiting, GrantsAFreeKeyAtOnce) {
     RunningServer server{memory::open(), no_poll_};
     Client client = server.connect();
     client.send(waiting_try("alice"));
@@ -126,7 +126,7 @@ TEST_F(Waiting, GrantsAsManyPlacesAsThereAreInTheirOrder) {
     EXPECT_EQ(owner_of(waiters[2].receive()), "c");
 }
 
-TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
+TEST_F(Waiting, AHolderDoesNotWaitForItself) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order, {.owner = "alice"});
     Client other = server.connect();
@@ -140,7 +140,7 @@ TEST_F(Waiting, WhoHoldsTheKeyDoesNotWaitForItself) {
 }
 
 // The line does not know the holders yet.
-TEST_F(WaitingOnAGatedStore, WhoHoldsTheKeyPassesTheOneWhoseFirstTryIsUnderWay) {
+TEST_F(WaitingOnAGatedStore, AHolderPassesTheFirstTryThatIsUnderWay) {
     const auto held = server_.locks().try_lock(order, {.owner = "alice"});
     store_.close();
     Client other = server_.connect();
@@ -155,7 +155,7 @@ TEST_F(WaitingOnAGatedStore, WhoHoldsTheKeyPassesTheOneWhoseFirstTryIsUnderWay) 
     EXPECT_EQ(owner_of(other.receive()), "bob");
 }
 
-TEST_F(WaitingOnAGatedStore, WhoHeldTheKeyBeforeIsLastInLine) {
+TEST_F(WaitingOnAGatedStore, AFormerHolderIsLastInLine) {
     const auto held = server_.locks().try_lock(order, {.owner = "alice"});
     std::vector<Client> waiters = line_up(server_, {"bob", "carol"});
     ASSERT_TRUE(eventually([&] { return store_.batches().size() == 2; }));
@@ -227,7 +227,7 @@ TEST_F(Waiting, IsBounded) {
     EXPECT_EQ(refused.json().at("effect").as_string(), "none");
 }
 
-TEST_F(Waiting, WhoIsGoneIsNeverGranted) {
+TEST_F(Waiting, AClientThatLeftIsNeverGranted) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order);
     Client gone = server.connect();
@@ -243,7 +243,7 @@ TEST_F(Waiting, WhoIsGoneIsNeverGranted) {
     for (const PastLease& past : server.locks().history()) EXPECT_NE(past.lease.owner, "gone");
 }
 
-TEST_F(Waiting, WhoPipelinesWhileWaitingIsStillSeenToGo) {
+TEST_F(Waiting, AClientThatPipelinesWhileItWaitsIsStillSeenToLeave) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order);
     Client client = server.connect();
@@ -302,7 +302,7 @@ private:
     std::latch free_{1};
 };
 
-TEST_F(Waiting, WhoGoesTogetherWithTheOneBeforeIsTriedForOnce) {
+TEST_F(Waiting, AClientThatLeavesWithTheOneBeforeIsTriedForOnce) {
     auto sticky = std::make_unique<StickyStore>();
     StickyStore& store = *sticky;
     RunningServer server{std::move(sticky), {.threads = 1, .wait_poll = 1h}};
@@ -336,7 +336,7 @@ TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateTakesNothingFromItsOwner) {
     EXPECT_TRUE(server_.locks().history().empty());
 }
 
-TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithItsLockId) {
+TEST_F(WaitingOnAGatedStore, ALateGrantStaysForARepeatedTryWithItsLockId) {
     const LockId drawn = LockId::random();
     const std::string token = "Lock-Token: " + drawn.to_string() + "\r\n";
     store_.close();
@@ -353,7 +353,7 @@ TEST_F(WaitingOnAGatedStore, AGrantThatComesTooLateStaysForThoseWhoAskAgainWithI
     EXPECT_TRUE(server_.locks().history().empty());
 }
 
-TEST_F(Waiting, WhoSendsMoreThanIsKeptWhileWaitingIsGrantedNothing) {
+TEST_F(Waiting, AClientThatSendsTooMuchWhileItWaitsIsGrantedNothing) {
     RunningServer server{memory::open(), no_poll_};
     const auto held = server.locks().try_lock(order);
     Client client = server.connect();
@@ -448,7 +448,7 @@ TEST_F(WaitingOnAGatedStore, ThousandsCostTheStoreNothing) {
     EXPECT_TRUE(server_.waits_for(0));
 }
 
-TEST_F(Waiting, NamesThoseWhoWaitInTheirOrder) {
+TEST_F(Waiting, NamesTheWaitersInTheirOrder) {
     RunningServer server{memory::open(), {.threads = 2, .waiters_named = 3, .wait_poll = 1h}};
     const auto held = server.locks().try_lock(order);
     std::vector<Client> waiters = line_up(server, {"a", "b", "c", "d"});
@@ -521,12 +521,12 @@ private:
     const std::string drawn_ = LockId::random().to_string();
 };
 
-TEST_F(WaitingLong, WhoComesBackAfterItsTimeStandsWhereItStood) {
+TEST_F(WaitingLong, AClientThatComesBackAfterItsTimeGetsItsPlaceBack) {
     come_back_from("1");
     EXPECT_EQ(line_of(server_, "/v1/locks/Order/1"), "ab");
 }
 
-TEST_F(WaitingLong, WhoWentAwayBeforeItsTimeGoesToTheEndOfTheLine) {
+TEST_F(WaitingLong, AClientThatLeftBeforeItsTimeGoesToTheEndOfTheLine) {
     come_back_from("1");
     a_.close();
     ASSERT_TRUE(server_.waits_for(1));

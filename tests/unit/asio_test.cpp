@@ -165,7 +165,7 @@ TEST_F(AsioTest, AnyCompletionTokenCanBeUsed) {
     EXPECT_EQ(lease.get().value().owner, "alice");
 }
 
-// What a handler held is destroyed with its context, at the latest.
+// The objects that a handler owns are destroyed with its context, at the latest.
 TEST_F(AsioTest, AContextMayEndBeforeItsOperationsAreAnswered) {
     const auto held = locks.try_lock(order, {.owner = "alice"});
     const auto kept = std::make_shared<int>();

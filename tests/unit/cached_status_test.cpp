@@ -32,7 +32,7 @@ private:
     std::promise<void> began_;
 };
 
-TEST(CachedStatus, IsToldAtOnceWhileTheServerIsSilentAndEndsAtOnce) {
+TEST(CachedStatus, IsKnownAtOnceWhileTheServerIsSilentAndEndsAtOnce) {
     SilentServer server;
     CachedStatus cached{[&](const std::stop_token& ended) { return server.read(ended); }, 0s};
     cached.refresh_if_old();

@@ -33,7 +33,7 @@ TEST_F(CoarseGrainedTest, AMemberLocksItsRoot) {
     EXPECT_EQ(lease->key, (LockKey{"Customer", "7"}));
 }
 
-TEST_F(CoarseGrainedTest, WhoHoldsOneMemberHoldsThemAll) {
+TEST_F(CoarseGrainedTest, TheHolderOfOneMemberHoldsThemAll) {
     ASSERT_TRUE(aggregates.try_lock({"Address", "7/home"}, {.owner = "alice"}));
     for (const LockKey& key :
          {LockKey{"Address", "7/work"}, LockKey{"Address", "7/home"}, LockKey{"Customer", "7"}}) {
@@ -59,6 +59,9 @@ TEST_F(CoarseGrainedTest, ALeaseIsProlongedThroughAnyMember) {
     const auto renewed = aggregates.renew({"Customer", "7"}, lease->lock_id, 10min);
     ASSERT_TRUE(renewed);
     EXPECT_EQ(renewed->remaining(), 10min);
+    const auto bounded = aggregates.renew({"Address", "7/work"}, lease->lock_id, 1h, 20min);
+    ASSERT_TRUE(bounded);
+    EXPECT_EQ(bounded->expires_at, lease->granted_at + 20min);
     EXPECT_FALSE(aggregates.renew({"Address", "8/home"}, lease->lock_id, 10min));
 }
 
@@ -73,7 +76,7 @@ TEST_F(CoarseGrainedTest, ALeaseIsCheckedAndReleasedThroughAnyMember) {
     EXPECT_TRUE(aggregates.try_lock({"Customer", "7"}, {.owner = "bob"}));
 }
 
-// Stands for a store's own type, as PGconn does.
+// In place of a store's own type, such as PGconn.
 struct Transaction {
     std::vector<std::string> asked{};
 };

@@ -27,7 +27,7 @@ protected:
         LockManager locks{std::unique_ptr<Store>{store}};
         Fails how = Fails::before_effect;
 
-        // What is there, whatever the faults.
+        // The leases that exist, whatever the faults.
         std::vector<Holder> really_held() {
             std::array<Request, 1> list{List{}};
             std::array<Outcome, 1> outcome;

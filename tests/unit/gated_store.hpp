@@ -42,7 +42,7 @@ public:
         return changed_.wait_for(lock, patience, [&] { return held_ >= calls; });
     }
 
-    // What came to the gate, in order, also what is still held.
+    // The batches that came to the gate, in order, including a batch that is still held.
     [[nodiscard]] std::vector<std::vector<Request>> batches() const {
         const std::lock_guard lock{mutex_};
         return batches_;

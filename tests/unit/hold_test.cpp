@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 #include <leasehold/hold.hpp>
+#include <leasehold/stores/memory.hpp>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -111,6 +112,17 @@ TEST_F(HoldTest, IsRenewed) {
     EXPECT_FALSE(held->stop_token().stop_requested());
 }
 
+TEST_F(HoldTest, EndsWhenTheLongestTimeIsOver) {
+    HoldOptions options = renewed_often();
+    options.max_hold = 200ms;
+    options.margin = 10ms;
+    LockManager locks_with_real_time{memory::open()};
+    const auto held = hold(locks_with_real_time, job, options);
+    EXPECT_EQ(held->lease().expires_at, held->lease().granted_at + 200ms);
+    ASSERT_TRUE(eventually([&] { return held->stop_token().stop_requested(); }));
+    EXPECT_EQ(std::get<Refusal>(held->loss().value()).reason, Gone::expired);
+}
+
 TEST_F(HoldTest, StopsTheWorkWhenTheLeaseIsLost) {
     const auto held = hold(locks, job, renewed_often());
     std::atomic<bool> stopped = false;
@@ -149,7 +161,7 @@ TEST_F(HoldTest, ASlowHolderOfOneLostLeaseDoesNotDelayTheRenewalOfAnother) {
     done.set_value();
 }
 
-TEST_F(HoldTest, MayBeEndedByTheWorkThatIsToldOfTheLoss) {
+TEST_F(HoldTest, MayBeEndedByTheWorkThatLearnsOfTheLoss) {
     std::optional<Held> held = hold(locks, job, renewed_often()).value();
     std::atomic<bool> ended = false;
     std::optional<std::stop_callback<std::function<void()>>> work;

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 const LockKey door{"Door", "1"};
 const LockKey window{"Window", "1"};
 
-// What happens to a store, for the watches that look at it. Thread-safe.
+// The endings of leases in a store, for the watches that look at it. Thread-safe.
 class Events {
 public:
     void end(const LockKey& key) {
@@ -132,7 +132,7 @@ TEST_F(KeyWatcherTest, TellsAKeyOnceItIsWatchedAndWhenALeaseMayHaveEnded) {
     EXPECT_EQ(events.opened(), 1U);
 }
 
-TEST_F(KeyWatcherTest, NoLongerWatchesWhatIsRemoved) {
+TEST_F(KeyWatcherTest, NoLongerWatchesRemovedKeys) {
     watcher.add(door);
     watcher.add(window);
     ASSERT_TRUE(is_told(window, 1));

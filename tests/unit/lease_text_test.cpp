@@ -170,7 +170,7 @@ TEST(LeaseText, AShortSentenceSaysHowTheLockEnded) {
     EXPECT_EQ(gone(Gone::taken).short_message(english), "Your lock ended, and somebody took it.");
     EXPECT_EQ(gone(Gone::broken, "root/1").short_message(english), "root broke your lock.");
     EXPECT_EQ(gone(Gone::unknown).short_message(english), "You no longer have the lock.");
-    // What people typed is not a hole to fill.
+    // Braces that people typed are not placeholders.
     EXPECT_EQ(gone(Gone::broken, "{why}", "{name}").short_message(english),
               "{why} broke your lock: “{name}”");
     Refusal busy;

@@ -9,7 +9,7 @@
 
 namespace leasehold::testing {
 
-// A clock that moves only when told to. Copies are one clock. Thread-safe.
+// A clock that moves only on demand. Copies are one clock. Thread-safe.
 class ManualClock {
 public:
     static constexpr Time start{std::chrono::seconds{1'800'000'000}};

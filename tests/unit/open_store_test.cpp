@@ -76,7 +76,7 @@ TEST_F(OpenStoreTest, OpensAnSqliteFileAndMakesItsTables) {
     EXPECT_FALSE(again.try_lock(stored_key, {.owner = "bob"}));
 }
 
-TEST_F(OpenStoreTest, RefusesAKindItDoesNotHaveAndNamesThoseItHas) {
+TEST_F(OpenStoreTest, RefusesAnUnknownKindAndNamesTheKnownOnes) {
     const std::string text = problem_of_opening("oracle://host/db");
     EXPECT_TRUE(text.starts_with("no store for 'oracle:'; this build has memory:, sqlite:path"))
         << text;
@@ -191,7 +191,7 @@ TEST_F(OpenStoreTest, StrictDurabilityTakesSqliteAndRefusesMemory) {
     }
 }
 
-TEST_F(OpenStoreTest, WithoutHistoryAnEndingIsToldOnlyUntilTheNextGrant) {
+TEST_F(OpenStoreTest, WithoutHistoryAnEndingIsKnownOnlyUntilTheNextGrant) {
     EXPECT_EQ(told_after_the_next_grant("memory:"), Gone::released);
     EXPECT_EQ(told_after_the_next_grant("memory:?history=off"), Gone::unknown);
     EXPECT_EQ(told_after_the_next_grant(sqlite_url()), Gone::released);

@@ -92,7 +92,7 @@ private:
     };
 };
 
-// What came out: the lease, or why not.
+// The answer: the lease, or why not.
 [[nodiscard]] inline const Lease& granted(const Outcome& outcome) {
     return std::get<Lease>(outcome);
 }

@@ -4,7 +4,7 @@
 
 #include "unit/rules_bench.hpp"
 
-// What the rules make of time: leaps, steps back, and fences that follow the clock.
+// How the rules treat time: leaps, steps back, and fences that follow the clock.
 namespace leasehold::testing {
 namespace {
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Rules, WhoMayComeBesideWhom) {
+TEST(Rules, WhichModesExcludeEachOther) {
     struct Row {
         Mode held;
         Mode wanted;

@@ -48,7 +48,7 @@ TEST_F(StoreClockTest, AGoodClockIsFollowed) {
     EXPECT_EQ(clock.leapt_since(start), 0s);
 }
 
-TEST_F(StoreClockTest, ASmallStepBackStandsStill) {
+TEST_F(StoreClockTest, ASmallStepBackStopsTheTime) {
     const Time before = observe();
     store -= 3s;
     EXPECT_EQ(observe(), before);
@@ -147,7 +147,7 @@ TEST_F(StoreClockTest, ALeapBeyondTheBoundIsRecorded) {
     EXPECT_EQ(clock.leapt_since(after), 0s);
 }
 
-TEST_F(StoreClockTest, ALeapWithinTheBoundIsNone) {
+TEST_F(StoreClockTest, ALeapWithinTheBoundIsIgnored) {
     answer_takes = 0ms;
     const Time before = observe();
     store += 5s;
@@ -184,7 +184,7 @@ TEST_F(StoreClockTest, ALeapThatSlowAnswersBlurIsCountedAtItsMost) {
     EXPECT_EQ(slow.leapt_since(after - 1us), 1h - 996ms);
 }
 
-TEST_F(StoreClockTest, LeapsAddUpAndEachCountsOnlyForWhatIsOlder) {
+TEST_F(StoreClockTest, LeapsAddUpAndEachCountsOnlyForOlderLeases) {
     answer_takes = 0ms;
     const Time first = observe();
     store += 10s;

@@ -14,7 +14,7 @@ StoreUrl parse(std::string_view text) {
     return StoreUrl::parse(text, {});
 }
 
-// What a URL is refused with.
+// The message with which a URL is refused.
 std::string problem(const std::function<void()>& use) {
     try {
         use();
@@ -196,7 +196,7 @@ TEST(StoreUrl, AnEtcdUrlMayNameSeveralPlaces) {
               "the store's URL has a port that is not a number from 1 to 65535");
 }
 
-TEST(StoreUrl, RefusesAPortThatIsNone) {
+TEST(StoreUrl, RefusesAPortThatIsNoNumber) {
     for (const char* bad : {"0", "65536", "x", "33o6", "-1"}) {
         const StoreUrl url = parse(std::string{"mariadb://db:"} + bad + "/shop");
         EXPECT_EQ(problem([&] { (void)url.port(3306); }),

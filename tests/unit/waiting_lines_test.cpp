@@ -107,6 +107,18 @@ TEST_F(WaitingTest, AReleaseWakesTheWaiterAtOnce) {
     EXPECT_EQ(waiter.get().value().owner, "bob");
 }
 
+TEST_F(WaitingTest, AWakingOfWaitersIsHarmless) {
+    locks->wake_waiters(door);
+    EXPECT_EQ(asked(), 0U);
+    const Lease held = locks->try_lock(door, {.owner = "alice"}).value();
+    wait_for_door("bob");
+    locks->wake_waiters(door);
+    locks->wake_waiters(window);
+    EXPECT_TRUE(granted_so_far().empty());
+    ASSERT_TRUE(locks->release(door, held.lock_id));
+    EXPECT_TRUE(comes_to({"bob"}));
+}
+
 TEST_F(WaitingTest, WithoutPatienceItIsAPlainTry) {
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
     const auto refused = locks->lock_for(door, 0s, {.owner = "bob"});
@@ -175,7 +187,7 @@ TEST_F(WaitingTest, ALeaseThatExpiresIsTakenOver) {
     EXPECT_TRUE(comes_to({"bob"}));
 }
 
-TEST_F(WaitingTest, ThoseWhoShareAreServedTogether) {
+TEST_F(WaitingTest, SharersAreServedTogether) {
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
     wait_for_door("bob", Mode::shared);
     wait_for_door("carol", Mode::shared);
@@ -308,7 +320,7 @@ TEST_F(WaitingTest, ALockIdOfTheCallersOwnIsNotReleasedByAStop) {
     EXPECT_TRUE(locks->check(door, own));
 }
 
-TEST_F(WaitingTest, WhoIsStoppedLeavesTheLine) {
+TEST_F(WaitingTest, AStoppedTryLeavesTheLine) {
     std::stop_source stop;
     ASSERT_TRUE(locks->try_lock(door, {.owner = "alice"}));
     wait_with(TryLock{.key = door, .lock_id = FreshLockId::draw(), .owner = "bob", .ttl = 1h}, 1h,

@@ -187,7 +187,7 @@ TEST(Wire, SortsTheKeysOfOneRequestTogetherWithTheirLockIds) {
     EXPECT_EQ(wanted.lock_ids[1], b);
 }
 
-TEST(Wire, NamesTheFieldItsValueAndWhatIsRight) {
+TEST(Wire, NamesTheFieldItsValueAndTheRightForm) {
     EXPECT_EQ(problem_of("[]"), "a request must be a JSON object");
     EXPECT_EQ(problem_of("{}"), "a request: \"op\" is missing");
     EXPECT_EQ(problem_of(R"({"op":"fly"})"),
@@ -301,7 +301,7 @@ TEST(Wire, ReadsEveryDateTimeOfWholeMicroseconds) {
     }
 }
 
-TEST(Wire, RefusesWhatIsNotStrictlyJson) {
+TEST(Wire, AcceptsStrictJsonOnly) {
     EXPECT_EQ(problem_of(R"({"op":"try","op":"check"})"), "the field \"op\" is given twice");
     EXPECT_EQ(problem_of(R"({"a":{"b":1,"b":2}})"), "the field \"b\" is given twice");
     for (const std::string_view bad :

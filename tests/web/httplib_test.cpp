@@ -55,6 +55,37 @@ TEST_F(HttplibTest, ServesTheRoutesAndTheFiles) {
     EXPECT_TRUE(is_free({"Order", "a/b"}));
 }
 
+TEST_F(HttplibTest, SignsInWithACookieThatTheRoutesKnow) {
+    web::Sessions sessions{locks};
+    httplib::Server application;
+    web::add_lock_routes(application, routes, sessions);
+    web::add_sign_in(application, sessions, web::by_name, web::CookieFor::any_http);
+    application.Get("/", [&](const httplib::Request& request, httplib::Response& response) {
+        const auto person = web::visitor(sessions, request);
+        web::send_page(person ? web::guarded_form(*person, {"Order", "\"1\""}, "save", "<b>") : "",
+                       response);
+    });
+    const int its_port = application.bind_to_any_port("127.0.0.1");
+    const std::jthread its_thread{[&] { application.listen_after_bind(); }};
+    ASSERT_TRUE(eventually([&] { return application.is_running(); }));
+    httplib::Client browser{"127.0.0.1", its_port};
+    EXPECT_EQ(browser.Get("/v1/locks/Order/1")->status, 401);
+    const auto nobody = browser.Post("/sign-in", httplib::Params{{"name", "a/b"}});
+    EXPECT_EQ(nobody->status, 303);
+    EXPECT_FALSE(nobody->has_header("Set-Cookie"));
+    const auto signed_in = browser.Post("/sign-in", httplib::Params{{"name", "Kim & Lee"}});
+    EXPECT_EQ(signed_in->get_header_value("Location"), "/");
+    const std::string cookie = signed_in->get_header_value("Set-Cookie");
+    const httplib::Headers as_signed_in{{"Cookie", cookie.substr(0, cookie.find(';'))}};
+    EXPECT_EQ(browser.Get("/v1/locks/Order/1", as_signed_in)->status, 200);
+    const std::string page = browser.Get("/", as_signed_in)->body;
+    EXPECT_NE(page.find("key-id=\"&quot;1&quot;\" owner=\"Kim &amp; Lee\" session=\""),
+              std::string::npos)
+        << page;
+    EXPECT_NE(page.find("action=\"save\"><b></form></leasehold-guard>"), std::string::npos) << page;
+    application.stop();
+}
+
 TEST_F(HttplibTest, AWaitIsAnsweredWithTheLock) {
     const auto held = locks.try_lock(order, {.owner = "Lee"});
     std::jthread releasing{[&] {

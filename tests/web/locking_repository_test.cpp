@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <future>
+
 #include <leasehold/stores/sqlite.hpp>
 
 #include "support/process.hpp"
@@ -159,6 +161,17 @@ TEST_F(LockingRepositoryTest, LocksLoadsGuardsSavesAndReleases) {
     saving.transaction.commit();
     EXPECT_TRUE(is_free());
     EXPECT_EQ(database.run("select text || by || version from orders"), "newKim2");
+}
+
+TEST_F(LockingRepositoryTest, ASaveHandsTheLockToTheNextThatWaits) {
+    const LockId lock_id = opened_by(kim);
+    auto next =
+        std::async(std::launch::async, [&] { return locks.lock_for(order, 1h, {.owner = "Lee"}); });
+    auto saving = step(kim);
+    ASSERT_TRUE(saving.orders.save("1", {"new", 1}, lock_id));
+    saving.transaction.commit();
+    saving.tab_locks.keep();
+    EXPECT_EQ(next.get().value().owner, "Lee");
 }
 
 TEST_F(LockingRepositoryTest, ASaveWithoutTheLockWritesNothing) {

@@ -133,7 +133,7 @@ TEST_F(SessionsTest, SessionsThatHoldLocksAfterTheirEndCount) {
     EXPECT_TRUE(is_free("1"));
 }
 
-TEST_F(SessionsTest, AShutdownReleasesTheLocksOfThoseWhoHaveSignedOut) {
+TEST_F(SessionsTest, AShutdownReleasesTheLocksOfSessionsThatHaveEnded) {
     {
         web::Sessions sessions{locks, options};
         const auto kim = sessions.sign_in("Kim");
@@ -157,7 +157,7 @@ TEST_F(SessionsTest, AShutdownKeepsTheLocksUnlessAsked) {
     EXPECT_TRUE(is_free("2"));
 }
 
-TEST_F(SessionsTest, WhoHasSignedOutIsNotLeftWithALock) {
+TEST_F(SessionsTest, ASignedOutPersonIsNotLeftWithALock) {
     web::Sessions sessions{locks, options};
     web::LockRoutes routes{locks, [](const auto&...) { return true; }, patient};
     const auto kim = sessions.sign_in("Kim");

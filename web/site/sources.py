@@ -8,7 +8,7 @@ import markdown_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A file from which a reference page is made stands for that page: sources link to the file.
+# Sources link to the file from which a reference page is made; the site links to that page instead.
 GENERATED = {
     "src/server/v1/openapi.json": "reference/http.md",
     "src/cli/main.cpp": "reference/command.md",

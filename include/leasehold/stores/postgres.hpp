@@ -30,6 +30,13 @@ namespace leasehold::postgres {
 Result<Lease> release(::pg_conn* transaction, const LockKey& key, LockId lock_id,
                       Duration busy_patience = Limits{}.busy_patience);
 
+// Wakes other processes that wait for the key. Call it after the transaction that released the
+// lease has committed, outside of a transaction: it sends a NOTIFY in one of its own, if anybody
+// waits. Without it, they learn of the release up to half a second later. For callers that wait in
+// this process there is LockManager::wake_waiters(). Throws StoreFault inside a transaction and if
+// the connection is lost.
+void wake_waiters(::pg_conn* connection, const LockKey& key);
+
 // Protects tables of this database. The role must own the store's tables, and needs the right
 // TRIGGER on a table to protect it.
 [[nodiscard]] std::unique_ptr<TableProtection> open_protection(const std::string& conninfo,

@@ -44,7 +44,7 @@ using BeastResponse = boost::beast::http::response<boost::beast::http::string_bo
 }
 
 // Stops a token when the client closes its connection while its request is being answered. Keep it
-// until the answer is there, and read nothing from the socket meanwhile. For the thread or strand
+// until the answer is there, and read nothing from the socket until then. For the thread or strand
 // of the socket, which outlives this.
 class ClientWatch {
 public:

@@ -31,8 +31,8 @@ private:
     std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-// A form that could not be saved is shown again: with what was typed, and with what others have
-// changed since it was loaded. Send along the fields it was loaded with, Fields::print() in a
+// A form that could not be saved is shown again, with the typed text and with the changes of others
+// since it was loaded. Send along the fields it was loaded with, Fields::print() in a
 // hidden field, and compare. The field `version` is the record's version and does not count as a
 // change.
 struct Change {
@@ -42,7 +42,7 @@ struct Change {
 };
 [[nodiscard]] std::vector<Change> changes(const Fields& before, const Fields& after);
 
-// What was typed, with what others have changed in the fields that the person did not touch. Fields
+// The typed fields, with the changes of others in the fields that the person did not touch. Fields
 // with a dot in their name, "address.2.street", are lines of lists. They are taken together, all as
 // they were typed or all as they are now: a mixture would be a list that nobody wrote.
 [[nodiscard]] Fields merged(const Fields& loaded, const Fields& typed, const Fields& now);

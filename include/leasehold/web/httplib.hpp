@@ -12,7 +12,9 @@
 #include <thread>
 #include <utility>
 
+#include <leasehold/web/client_files.hpp>
 #include <leasehold/web/lock_routes.hpp>
+#include <leasehold/web/sessions.hpp>
 
 // The web kit on cpp-httplib (0.11 and later). Include it in programs that link cpp-httplib.
 namespace leasehold::web {
@@ -40,6 +42,45 @@ inline void send(const Response& response, httplib::Response& to) {
         [if_unsent = response.if_unsent](bool sent) {
             if (!sent) if_unsent();
         });
+}
+
+// The visitor with the cookie of a session.
+[[nodiscard]] inline std::optional<Visitor> visitor(Sessions& sessions,
+                                                    const httplib::Request& request) {
+    return sessions.visitor(request_from(request));
+}
+
+// Takes anybody's word for the form's field `name`: to try the kit out.
+[[nodiscard]] inline std::optional<std::string> by_name(const httplib::Request& form) {
+    return form.get_param_value("name");
+}
+
+// Lets the server answer POST /sign-in, such as sign_in_form sends it. `user` says who has sent the
+// form, and nothing if its password is wrong. Either way the browser goes to "/".
+inline void add_sign_in(httplib::Server& server, Sessions& sessions,
+                        std::function<std::optional<std::string>(const httplib::Request&)> user,
+                        CookieFor connections = CookieFor::https) {
+    server.Post("/sign-in", [&sessions, user = std::move(user), connections](
+                                const httplib::Request& form, httplib::Response& to) {
+        to.set_redirect("/", 303);
+        auto name = user(form);
+        if (!name) return;
+        try {
+            if (const auto session = sessions.sign_in(*std::move(name))) {
+                to.set_header("Set-Cookie", set_cookie("session", session->token, connections));
+            }
+        } catch (const BadRequest&) {
+            // The name cannot be a part of an owner: the person is asked again.
+        }
+    });
+}
+
+// Sends a page with this HTML in its body.
+inline void send_page(const std::string& body, httplib::Response& to, int status = 200) {
+    to.status = status;
+    to.set_content(
+        "<!doctype html><meta name=viewport content=\"width=device-width\"><body>" + body,
+        "text/html; charset=utf-8");
 }
 
 // Lets the server answer the routes of <leasehold-guard>. `who` says who has signed in; it is
@@ -95,6 +136,19 @@ inline sem_t end_signals;  // counts the signals that ask serve_until_signal() t
     ::sigaction(SIGINT, &before_int, nullptr);
     ::sigaction(SIGTERM, &before_term, nullptr);
     return true;
+}
+
+// add_lock_routes() for applications that use Sessions.
+inline void add_lock_routes(httplib::Server& server, LockRoutes& routes, Sessions& sessions) {
+    add_lock_routes(server, routes, [&sessions](const httplib::Request& request) {
+        return visitor(sessions, request);
+    });
+}
+
+// serve_until_signal() for this machine alone.
+[[nodiscard]] inline bool serve_until_signal(httplib::Server& server, LockRoutes& routes,
+                                             int port) {
+    return serve_until_signal(server, routes, "127.0.0.1", port);
 }
 
 }  // namespace leasehold::web

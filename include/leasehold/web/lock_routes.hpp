@@ -43,7 +43,7 @@ struct LockRoutesOptions {
     // The longest delay that a page which is closed can ask for before its lock is released.
     Duration longest_delay = std::chrono::minutes{1};
 
-    // Called with each fault of the store, for your log: the page is only told that the locks are
+    // Called with each fault of the store, for your log: the page learns only that the locks are
     // not available, because the store's words can name hosts and users. Called on any thread; must
     // not throw.
     std::function<void(const StoreFault&)> on_fault{};

@@ -109,7 +109,8 @@ public:
     // The record without a lock, only to show it to a person who was refused.
     [[nodiscard]] Found look(const std::string& id) { return repository_.find(id); }
 
-    // Guards, writes and releases in your transaction. You commit it; a refusal rolls it back.
+    // Guards, writes and releases in your transaction. You commit it and then call
+    // TabLocks::keep(), which wakes the next page that waits; a refusal rolls it back.
     [[nodiscard]] std::expected<void, NotSaved> save(const std::string& id, const Record& record,
                                                      LockId lock_id) {
         auto saved = save_under_guard(id, record, lock_id);
@@ -142,6 +143,7 @@ private:
         if (auto released = transaction_.release(lease->key, lock_id); !released) {
             return std::unexpected{NotSaved{.refusal = std::move(released).error()}};
         }
+        locks_.will_end(lease->key);
         return {};
     }
 

@@ -32,10 +32,15 @@ public:
     // Releases a lock of this session; twice is harmless.
     void release(const LockKey& key, LockId lock_id);
 
+    // Notes that the request's own database transaction ends this lock. Once the request has
+    // succeeded, the next page that waits for the lock gets it at once.
+    void will_end(const LockKey& key) { ending_.push_back(key); }
+
     // When this request succeeds, it releases every other lock that the tab had before.
     void start_anew() noexcept { starts_anew_ = true; }
 
-    // The request has succeeded. Faults are ignored: a lease that cannot be released expires.
+    // The request has succeeded, and its database transaction is committed. Faults are ignored: a
+    // lease that cannot be released expires.
     void keep() noexcept;
     // The request has failed: releases the locks it took.
     void give_back() noexcept;
@@ -49,6 +54,7 @@ private:
     const Duration ttl_;
     std::vector<LockKey> used_;  // every key that this request asked for and got
     std::vector<Lease> taken_;   // of these, the leases that this request was granted
+    std::vector<LockKey> ending_;
     bool starts_anew_ = false;
 };
 

@@ -104,7 +104,9 @@ private:
                 }
                 if (opened == Opened::no) return "is it running, and is the URL right?";
                 break;
-            default: break;
+            case StoreFault::Cause::internal:
+            case StoreFault::Cause::lock_id_in_use:
+            case StoreFault::Cause::too_large: break;
         }
         return "see the store's own log";
     }

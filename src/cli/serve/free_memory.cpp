@@ -129,7 +129,7 @@ void FreeMemory::run(const std::stop_token& stop) {
         usual = std::min(usual, resident);
         const std::size_t free_now = free_bytes();
         usually_free = std::min(usually_free, free_now);
-        // What is freed after a load stays resident: the process does not grow then.
+        // Memory that was freed after a load stays resident, so the process does not grow.
         const bool freed = free_now >= usually_free + worth_bytes;
         if (resident < usual + worth_bytes && !freed) continue;
         ::malloc_trim(0);

@@ -173,8 +173,8 @@ Digest digest_of_rules(const JwtRules& rules) {
     return digest_of(all);
 }
 
-// Of one bearer, whatever JWT it shows: rates, quotas and leases go by it. No entry of a token file
-// can have it.
+// The id that rates, quotas and leases count by: the same for all JWTs of one bearer. No entry of a
+// token file can have it.
 std::string id_of_bearer(const std::string& issuer, const std::string& owner) {
     constexpr std::size_t digits = 32;
     return "jwt:" + hex_of(digest_of(issuer + '\n' + owner)).substr(0, digits);

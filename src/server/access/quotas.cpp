@@ -43,7 +43,7 @@ bool is_per_day(Quota quota) {
     return std::ranges::find(per_day, quota) != per_day.end();
 }
 
-// What is used in part is used.
+// Rounds up: a unit of which a part is used counts as used.
 std::uint64_t whole(double used) {
     return static_cast<std::uint64_t>(std::ceil(used));
 }

@@ -37,10 +37,10 @@ public:
     explicit Quotas(const ServerOptions& options);
     ~Quotas() override;
 
-    // Counts as long as it exists. It may outlive this.
+    // A share of a quota, taken until it is destroyed. It may outlive this.
     using Place = std::shared_ptr<void>;
-    // One more waiter, event stream, delayed release or connection. A problem if the quota is used
-    // up.
+    // Counts one more waiter, event stream, delayed release or connection. Returns a problem if the
+    // quota is used up.
     [[nodiscard]] std::expected<Place, Problem> enter(const Token& token, Quota quota,
                                                       std::string_view owner = {});
 

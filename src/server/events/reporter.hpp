@@ -26,7 +26,7 @@ namespace leasehold::server {
 //
 // 1. The first listener starts a survey: the list of all live leases and the end of the history.
 //    The ledger makes no events of it, and the listener's stream begins.
-// 2. Every outcome of this server goes to the ledger, which tells what is new.
+// 2. Every outcome of this server goes to the ledger, which reports what has changed.
 // 3. When a lease is due to expire, and when the ledger finds a contradiction, the store is asked
 //    about that key, and its answer decides.
 // 4. Every `events_poll` a new survey finds the changes of other servers.

@@ -10,7 +10,7 @@
 namespace leasehold::server::v1 {
 
 // Searches leases for a text. The case of ASCII letters does not matter. The time is linear in the
-// length of what is searched, whatever the text is (the algorithm of Knuth, Morris and Pratt):
+// length of the searched text (the algorithm of Knuth, Morris and Pratt):
 // after a letter that does not fit, the search goes on with the longest beginning of the text that
 // ends there, and never looks back.
 class Search {

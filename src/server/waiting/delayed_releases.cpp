@@ -6,14 +6,10 @@
 #include <new>
 
 #include "core/out_of_memory.hpp"
+#include "core/retry.hpp"
 
 namespace leasehold::server {
-namespace {
-
-// Between two tries to release a lease, if the store does not answer.
-constexpr std::chrono::seconds between_tries{2};
-
-}  // namespace
+namespace {}  // namespace
 
 DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
                                  const ServerOptions& options)
@@ -124,7 +120,7 @@ void DelayedReleases::on_time() {
         while (!due_.empty() && due_.begin()->first <= now) {
             Scheduled& scheduled = due_.begin()->second;
             if (scheduled.confirmed && !scheduled.under_way) send(scheduled);
-            put_off(due_.begin(), now + between_tries);
+            put_off(due_.begin(), now + retries::delayed_release);
         }
     }
     set_timer();

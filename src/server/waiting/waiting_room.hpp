@@ -37,11 +37,8 @@ namespace leasehold::server {
 // 6. A client that closes its connection leaves the line. A lease that was granted to it is
 //    released at once, unless the client may know of it.
 //
-// LockManager has another line, WaitingLines, which keeps the same order and shares the watch. It
-// knows threads, stop tokens, faults that pass and several keys. This one knows tokens that are
-// revoked or queue in turn, connections that close, clients that repeat their try or come back for
-// their place, and it names who waits. Each of these is a step in the life of a try, so one class
-// for both would have all the steps of both.
+// LockManager has another line, WaitingLines, with the same order; docs/decisions/two-lines.md says
+// why it is another class.
 class WaitingRoom final : public OutcomeListener {
 public:
     // All outlive this. The refusals at the end of a wait are published to `outcomes`. The watch is

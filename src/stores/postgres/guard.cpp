@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "core/guarded.hpp"
+#include "core/retry.hpp"
 #include "core/sql_text.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
 #include "stores/postgres/presenting.hpp"
 #include "stores/postgres/schema.hpp"
 #include "stores/postgres/statements.hpp"
+#include "stores/postgres/waits.hpp"
 
 namespace leasehold::postgres {
 namespace {
@@ -224,6 +226,25 @@ Result<Lease> release(PGconn* transaction, const LockKey& key, LockId lock_id,
         if (released) write_released(tx, locked.slot, endings);
         return released;
     });
+}
+
+void wake_waiters(PGconn* connection, const LockKey& key) {
+    if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF ||
+        PQtransactionStatus(connection) != PQTRANS_IDLE) {
+        refuse(StoreFault::Cause::configuration,
+               "wake_waiters works after the transaction, outside of a pipeline");
+    }
+    static const std::string notify =
+        sql::notify_if_watched(setting_of(retries::postgres_lock_patience));
+    const auto parameters = Parameters{}.text(key.type()).text(key.id());
+    const Parameters::Bound bound = parameters.bound();
+    const Rows notified{PQexecParams(connection, notify.c_str(), bound.count(), nullptr,
+                                     bound.values.data(), bound.lengths.data(),
+                                     bound.formats.data(), binary_format)};
+    // If another session was notifying for too long, the waiters ask after their pause.
+    if (PQstatus(connection) != CONNECTION_OK) {
+        refuse(StoreFault::Cause::unavailable, PQerrorMessage(connection));
+    }
 }
 
 }  // namespace leasehold::postgres

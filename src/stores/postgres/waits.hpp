@@ -40,7 +40,7 @@ inline std::string number_to_notify(const std::string& condition, const std::str
          {"number", number_of_key(type, id)}});
 }
 
-// $1, $2: keys. Returns the numbers of those that somebody waits for.
+// $1, $2: keys. Returns the numbers of the keys that a watch waits for.
 inline const std::string keys_to_notify = sql_text(
     "select number from (select {number} as number from unnest($1::text[], $2::text[]) as q (type, "
     "id) offset 0) q where number <> 0",
@@ -53,6 +53,18 @@ inline const std::string notify = sql_text(
     "select set_config('synchronous_commit', 'off', true), pg_notify('{channel}', number::text) "
     "from unnest($1::bigint[]) as q (number)",
     {{"channel", channel}});
+
+// $1, $2: a key. Both in one statement, on a connection of the caller's.
+inline std::string notify_if_watched(const std::string& lock_patience) {
+    return sql_text(
+        "select set_config('lock_timeout', '{lock_patience}', true), "
+        "set_config('synchronous_commit', 'off', true), pg_notify('{channel}', number::text) "
+        "from (select {number} as number from (values ($1::text, $2::text)) as q (type, id) "
+        "offset 0) q where number <> 0",
+        {{"lock_patience", lock_patience},
+         {"channel", channel},
+         {"number", number_to_notify("true", "q.type", "q.id")}});
+}
 
 // $1, $2: keys; $3: how many of them are locked. Returns their numbers, in the same order.
 inline const std::string watch_keys = sql_text(

@@ -173,7 +173,7 @@ private:
         if (PQconsumeInput(connection_.get()) == 0) throw lost(PQerrorMessage(connection_.get()));
     }
 
-    // Watches these keys and no others. Returns those that were not watched before.
+    // Watches these keys and no others. Returns the keys that were not watched before.
     std::vector<LockKey> watch_only(std::span<const LockKey> keys) {
         const std::set<LockKey> wanted{keys.begin(), keys.end()};
         std::vector<std::int64_t> unlocked;

@@ -27,8 +27,10 @@ namespace leasehold::postgres {
 // notify.
 //
 // Leases that end by release() in the caller's own transaction, or by the pattern's programs, are
-// not notified. Behind a pooler there is no watch, because the pooler may lend its session to
-// others.
+// not notified, unless the caller asks for it after its commit (wake_waiters() in postgres.hpp). A
+// NOTIFY in the transaction could spoil it: its commit would wait for the lock of step 3 and fail
+// at the caller's lock_timeout, and it could not be prepared (PREPARE TRANSACTION). Behind a pooler
+// there is no watch, because the pooler may lend its session to others.
 [[nodiscard]] std::unique_ptr<StoreWatch> make_watch(const std::string& conninfo,
                                                      Duration io_timeout);
 

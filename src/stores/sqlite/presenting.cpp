@@ -83,7 +83,7 @@ int insert(sqlite3_vtab* table, int argc, sqlite3_value** argv, sqlite3_int64* r
 int begin(sqlite3_vtab* /*table*/) {
     return SQLITE_OK;
 }
-// The first step of a commit: what is written here is committed, too.
+// The first step of a commit: its writes are committed, too.
 int before_commit(sqlite3_vtab* table) {
     return sqlite3_exec(static_cast<Table*>(table)->db, "delete from main.lock_presented", nullptr,
                         nullptr, nullptr);

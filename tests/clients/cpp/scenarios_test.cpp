@@ -42,7 +42,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds patience = 60s;  // longer than anything takes on a slow machine
 
-// What the C++ types have no place for.
+// Values that the C++ types cannot hold.
 const std::set<std::string, std::less<>> left_out{"knocks", "retry_after_ms"};
 
 class Mismatch : public std::runtime_error {
@@ -493,7 +493,7 @@ std::string test_name(std::string_view sentence) {
     return name;
 }
 
-// Scenarios mostly wait: some of those that are wanted run at the same time, each with a server of
+// Scenarios mostly wait: some of them run at the same time, each with a server of
 // its own.
 class SideBySide : public ::testing::Environment {
 public:

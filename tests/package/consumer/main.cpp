@@ -27,6 +27,9 @@
 #ifdef WITH_ETCD
 #include <leasehold/stores/etcd.hpp>
 #endif
+#ifdef WITH_HTTP
+#include <leasehold/stores/http.hpp>
+#endif
 #ifdef WITH_WEB
 #include <leasehold/stores/memory.hpp>
 #include <leasehold/web/lock_routes.hpp>
@@ -68,7 +71,7 @@ namespace {
     std::printf("exceptions: caught\n");
 }
 
-// There is no server here: that it says so proves that the store and its driver were linked.
+// There is no server here. The fault that says so proves that the store and its driver were linked.
 template <class Open>
 [[maybe_unused]] void expect_no_server(const char* name, Open open) {
     try {
@@ -129,6 +132,7 @@ int main() {
         expect_no_server("mysql",
                          [] { return leasehold::open_store("mysql://nobody@127.0.0.1:1/none"); });
         expect_no_server("etcd", [] { return leasehold::open_store("etcd://127.0.0.1:1/none"); });
+        expect_no_server("http", [] { return leasehold::open_store("http://127.0.0.1:1"); });
 #endif
 #ifdef WITH_SQLITE
         use("sqlite", leasehold::sqlite::open(file));
@@ -154,6 +158,9 @@ int main() {
 #endif
 #ifdef WITH_ASIO
         use_asio();
+#endif
+#ifdef WITH_HTTP
+        expect_no_server("http", [] { return leasehold::http::open({.port = 1}); });
 #endif
 #ifdef WITH_ETCD
         expect_no_server("etcd",

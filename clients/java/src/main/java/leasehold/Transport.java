@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLHandshakeException;
 
-/** Sends requests, each once, and says what became of them. Thread-safe. */
+/** Sends each request once, and returns the answer or throws a fault that states its effect. Thread-safe. */
 final class Transport {
     private final String url; // of the server, without a slash at its end
     private final HttpClient http;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
 #include <functional>
 #include <map>
 #include <optional>
@@ -7,6 +10,7 @@
 #include <vector>
 
 #include <leasehold/leasehold.hpp>
+#include <leasehold/web/lock_routes.hpp>
 #include <leasehold/web/locking_repository.hpp>
 #include <leasehold/web/sessions.hpp>
 
@@ -57,11 +61,11 @@ private:
     Customer saved_{.name = "Ama"};
 };
 
-// What the code of docs/ko/from-the-texts.md leaves to the application. In the form there is the
-// lock id of a lease on Order/1, which the visitor has in `tab`.
-class TextsApplication {
+// What the code of the pages leaves to the application. In the form there is the lock id of a lease
+// on Order/1, which the visitor has in `tab`.
+class PageApplication {
 public:
-    TextsApplication(const std::string& url, ::sqlite3* connection);
+    PageApplication(const std::string& url, ::sqlite3* connection);
 
     std::string store_url;
     ::sqlite3* db;
@@ -82,23 +86,48 @@ public:
     void render_form(const std::string& record, const std::string& lock_id);
     [[nodiscard]] static std::string load(const LockKey& key) { return key.to_string(); }
     [[nodiscard]] static std::string customer_of(const LockKey&) { return "7"; }
+    void render(const std::string& record) { written.push_back(record); }
     void make_report(Fence) { written.emplace_back("report"); }
     void write(const std::string& item, Fence) { written.push_back(item); }
+    void write(const std::string& item) { written.push_back(item); }
+    void send(const web::Response& response) { written.push_back(std::to_string(response.status)); }
     void begin(::sqlite3*) { transaction.begin(); }
     void update(::sqlite3*, const std::string& text) { written.push_back(text); }
     void rollback(::sqlite3*) { transaction.roll_back(); }
     void commit(::sqlite3*) { transaction.commit(); }
 };
 
+// The code of docs/guarded-save.md.
+class SavingApplication : public PageApplication {
+public:
+    using PageApplication::PageApplication;
+
+    const LockId lock_id = LockId::parse(form.at("lock_id")).value();
+
+    void exec(::sqlite3*, const std::string& sql);
+    void explain(const Refusal& refusal) { show(refusal.message()); }
+};
+
+// The code of docs/web-kit.md. In the form there is the lock id of Customer/7.
+class WebApplication : public PageApplication {
+public:
+    WebApplication(const std::string& url, ::sqlite3* connection);
+
+    web::Sessions sessions{locks};
+    web::LockRoutes routes{locks, [](auto&, auto&, Mode) { return true; }};
+    boost::asio::io_context context;
+    boost::asio::ip::tcp::socket accepted{context};
+};
+
 // What a block of code did.
-struct TextsRun {
+struct PageRun {
     std::string shown;
     std::vector<std::string> written;
 };
 
-// The blocks of C++ of docs/ko/from-the-texts.md in their order, which the build copies from there.
-// Each takes the store's URL and a connection to the same file.
-[[nodiscard]] std::vector<std::function<TextsRun(const std::string&, ::sqlite3*)>>
-code_of_the_texts_page();
+// The blocks of C++ of a page in their order, which the build copies from there. Each takes the
+// store's URL and a connection to the same file.
+using Blocks = std::vector<std::function<PageRun(const std::string&, ::sqlite3*)>>;
+[[nodiscard]] std::map<std::string, Blocks> code_of_the_pages();
 
 }  // namespace leasehold::docs
