@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <leasehold/expected.hpp>
+#include <leasehold/language.hpp>
 #include <leasehold/lock_id.hpp>
 #include <leasehold/lock_key.hpp>
 #include <leasehold/time.hpp>
@@ -106,12 +107,12 @@ struct Refusal {
     Time store_now{};
 
     // One sentence for a person who knows keys and leases.
-    [[nodiscard]] std::string message() const;
+    [[nodiscard]] std::string message(Language language = Language::english) const;
 
     // One short sentence for the users of your application: "Kim has been editing this since
     // 14:05." The time of day is local to a place that far east of UTC. The server does not know
     // where its users are: without that, the sentence says "14:05 UTC".
-    // <leasehold/refusal_texts.hpp> has the texts in English, the default, and in Korean.
+    // <leasehold/refusal_texts.hpp> has the texts in every language; English is the default.
     [[nodiscard]] std::string short_message() const;
     [[nodiscard]] std::string short_message(const RefusalTexts& texts,
                                             std::chrono::minutes east_of_utc = {}) const;

@@ -6,6 +6,7 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/keep_alive.hpp>
+#include <leasehold/language.hpp>
 #include <leasehold/leader.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/limits.hpp>

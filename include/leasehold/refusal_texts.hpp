@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <leasehold/language.hpp>
+
 namespace leasehold {
 
 // What Refusal::short_message() says, in one language. Replace any of the texts, or fill in all of
@@ -21,10 +23,7 @@ struct RefusalTexts {
     std::string unknown{};
     std::string busy{};
 
-    [[nodiscard]] static const RefusalTexts& english();
-    [[nodiscard]] static const RefusalTexts& korean();
-    // By a language tag such as "ko" or "ko-KR"; English for all others.
-    [[nodiscard]] static const RefusalTexts& in(const std::string& language);
+    [[nodiscard]] static const RefusalTexts& in(Language language);
 };
 
 }  // namespace leasehold

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "cli/phrases.hpp"
 #include "core/durations.hpp"
 #include "core/secret_file.hpp"
 
@@ -93,20 +94,26 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
     return sum;
 }
 
-std::string in_words(Duration duration) {
-    if (duration == until_released) return "until released";
-    if (duration < Duration::zero()) return "-" + in_words(-duration);
-    std::string text;
-    int parts = 0;
-    for (const DurationUnit& unit : duration_units) {
-        const auto count = duration / unit.length;
-        if (count == 0 && parts == 0) continue;
-        if (unit.name == "ms" && parts > 0) break;
-        if (count > 0) text += std::to_string(count).append(unit.name);
-        duration -= count * unit.length;
-        if (++parts == 2) break;
-    }
-    return text.empty() ? "0s" : text;
+std::string in_words(Duration duration, Language language) {
+    if (duration == until_released) return std::string{phrases::until_released.in(language)};
+    if (duration < Duration::zero()) return "-" + in_words(-duration, language);
+    static_assert(phrases::units.size() == duration_units.size());
+    constexpr std::size_t milliseconds = duration_units.size() - 1;
+    const auto counted = [language](std::size_t unit, std::int64_t count) {
+        return phrases::units.at(unit).in(language, {{"count", std::to_string(count)}});
+    };
+    std::size_t larger = 0;
+    while (larger < milliseconds && duration < duration_units.at(larger).length) ++larger;
+    const auto count = duration / duration_units.at(larger).length;
+    if (count == 0) return counted(milliseconds - 1, 0);  // "0s"
+    std::string text = counted(larger, count);
+    const std::size_t smaller = larger + 1;
+    if (smaller >= milliseconds) return text;
+    const auto rest = duration % duration_units.at(larger).length;
+    const auto count_of_rest = rest / duration_units.at(smaller).length;
+    if (count_of_rest == 0) return text;
+    return phrases::two_units.in(language,
+                                 {{"larger", text}, {"smaller", counted(smaller, count_of_rest)}});
 }
 
 LockKey key_from(std::string_view text, const std::string& type) {

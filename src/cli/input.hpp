@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <leasehold/language.hpp>
 #include <leasehold/lock_id.hpp>
 #include <leasehold/lock_key.hpp>
 #include <leasehold/time.hpp>
@@ -15,8 +16,8 @@ namespace leasehold::cli {
 // "250ms", "90s", "1h30m": whole numbers with units, the larger first.
 [[nodiscard]] std::expected<Duration, std::string> parse_duration(std::string_view text);
 
-// "1h30m", "45s", "250ms": at most two units, rounded down.
-[[nodiscard]] std::string in_words(Duration duration);
+// "1h30m", "45s", "250ms": at most two units, rounded down. In English as an option takes it.
+[[nodiscard]] std::string in_words(Duration duration, Language language = Language::english);
 
 // "TYPE/ID", split at the first slash; a name without one is a key of DistLock's type. With a type,
 // the whole text is the id. Throws BadRequest.

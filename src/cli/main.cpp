@@ -45,7 +45,7 @@ int fail(const Invocation& call, const StoreFault& fault) {
 
 bool is_written() {
     const bool written = flush_output();
-    if (!written) complain("the answer could not be written to standard output");
+    if (!written) complain(spoken(phrases::not_written));
     return written;
 }
 

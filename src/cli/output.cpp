@@ -50,15 +50,44 @@ Glyph first_glyph(std::string_view text) {
 }
 
 Cell time_left(Time until, Time store_now) {
-    if (until == never) return {"until released", Colour::dim};
+    if (until == never) return {spoken(phrases::until_released), Colour::dim};
     const Duration left = until - store_now;
-    if (left <= Duration::zero()) return {"ended", Colour::dim};
+    if (left <= Duration::zero()) return {spoken(phrases::has_ended), Colour::dim};
     using namespace std::chrono_literals;
-    return {in_words(std::max(std::chrono::floor<std::chrono::seconds>(left), 1s)),
+    return {spoken(std::max(std::chrono::floor<std::chrono::seconds>(left), 1s)),
             left < 10s ? Colour::yellow : Colour::none};
 }
 
+// "ko_KR.UTF-8": a language, a territory and a character set.
+Language language_of_locale(std::string_view name) {
+    const std::size_t dot = name.find('.');
+    if (dot != std::string_view::npos) {
+        const std::string charset = lower(name.substr(dot + 1, name.find('@', dot) - dot - 1));
+        if (charset != "utf-8" && charset != "utf8") return Language::english;
+    }
+    return language_of(name.substr(0, name.find_first_of("_.@")));
+}
+
 }  // namespace
+
+Language our_language() {
+    static const Language language = [] {
+        for (const char* const variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+            const char* const locale = std::getenv(variable);
+            if (locale != nullptr && *locale != '\0') return language_of_locale(locale);
+        }
+        return Language::english;
+    }();
+    return language;
+}
+
+std::string spoken(const Phrase& phrase, std::initializer_list<Filling> fillings) {
+    return phrase.in(our_language(), fillings);
+}
+
+std::string spoken(Duration duration) {
+    return in_words(duration, our_language());
+}
 
 std::string painted(std::string_view text, Colour colour, int file) {
     if (colour == Colour::none || !colours_on(file)) return std::string{text};
@@ -166,13 +195,13 @@ std::string local_time(Time time) {
 }
 
 std::string named(const std::string& owner) {
-    return owner.empty() ? "somebody" : owner;
+    return owner.empty() ? spoken(phrases::somebody) : owner;
 }
 
 Table table_of(const HolderPage& holders) {
-    Table table{{"KEY", "OWNER", "MODE", "LEFT", "SINCE", "FENCE", "NOTE"}};
+    Table table{phrases::holder_headings};
     for (const Holder& holder : holders) {
-        table.add({holder.key.to_string(), named(holder.owner), std::string{to_string(holder.mode)},
+        table.add({holder.key.to_string(), named(holder.owner), spoken(phrases::modes[holder.mode]),
                    time_left(holder.expires_at, holders.store_now), local_time(holder.granted_at),
                    std::to_string(holder.fence), holder.note});
     }
@@ -197,44 +226,45 @@ int refuse(const Invocation& call, const Refusal& refusal) {
 }
 
 std::string described(const Refusal& refusal) {
-    if (refusal.kind != Refusal::Kind::held || refusal.holders.empty()) return refusal.message();
+    if (refusal.kind != Refusal::Kind::held || refusal.holders.empty()) {
+        return refusal.message(our_language());
+    }
     std::string text;
     for (const Holder& holder : refusal.holders) {
         if (!text.empty()) text += "; ";
-        text.append(holder.key.to_string())
-            .append(holder.mode == Mode::shared ? " is shared by " : " is held by ")
-            .append(named(holder.owner))
-            .append(" since ")
-            .append(local_time(holder.granted_at))
-            .append(", ")
-            .append(time_left(holder.expires_at, refusal.store_now).text);
-        if (holder.expires_at != never) text += " left";
-        if (!holder.note.empty()) text += " (" + holder.note + ")";
+        std::string left = time_left(holder.expires_at, refusal.store_now).text;
+        if (holder.expires_at != never) left = spoken(phrases::left, {{"time", left}});
+        std::string note;
+        if (!holder.note.empty()) note = spoken(phrases::with_note, {{"note", holder.note}});
+        text += spoken(holder.mode == Mode::shared ? phrases::shared : phrases::held,
+                       {{"key", holder.key.to_string()},
+                        {"owner", named(holder.owner)},
+                        {"since", local_time(holder.granted_at)},
+                        {"left", left},
+                        {"note", note}});
     }
     if (refusal.holders_in_all > refusal.holders.size()) {
         const std::size_t others = refusal.holders_in_all - refusal.holders.size();
-        text += "; and " + std::to_string(others) + (others == 1 ? " other" : " others");
+        text += spoken(others == 1 ? phrases::and_one_other : phrases::and_others,
+                       {{"count", std::to_string(others)}});
     }
     return text;
 }
 
 std::string advice_on_access(const Invocation& call) {
     const std::string source = token_source(StoreUrl::parse(named_store(call), {}));
-    if (source.empty()) return "; LEASEHOLD_TOKEN_FILE must name a file that holds your token";
-    std::string advice = "; the token is from " + source;
-    if (call.asks_as_user) {
-        advice += "; a token that speaks for one owner needs --owner (now " + who_we_are() + ")";
-    }
+    if (source.empty()) return spoken(phrases::token_missing);
+    std::string advice = spoken(phrases::token_from, {{"source", source}});
+    if (call.asks_as_user) advice += spoken(phrases::name_the_owner, {{"owner", who_we_are()}});
     return advice;
 }
 
 std::string described(const Invocation& call, const StoreFault& fault) {
-    std::string text;
+    std::string text = fault.what();
     if (fault.effect() == StoreFault::Effect::unknown)
-        text = "the effect is unknown: ";
+        text = spoken(phrases::unknown_effect, {{"fault", text}});
     else if (call.effect == Effect::changes)
-        text = "nothing was changed: ";
-    text += fault.what();
+        text = spoken(phrases::nothing_changed, {{"fault", text}});
     if (fault.cause() == StoreFault::Cause::not_allowed) text += advice_on_access(call);
     return text;
 }

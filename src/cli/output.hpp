@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +13,21 @@
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/request.hpp>
 
+#include "cli/phrases.hpp"
 #include "cli/subcommand.hpp"
 
 // Prints what people and scripts read. Everything that the command prints goes through here: texts
 // from a server or from other users are made harmless, so that they cannot act on a terminal or
 // pretend to be another line.
 namespace leasehold::cli {
+
+// Of the environment: LC_ALL, else LC_MESSAGES, else LANG. English for a locale without UTF-8.
+[[nodiscard]] Language our_language();
+// The phrase in our language.
+[[nodiscard]] std::string spoken(const Phrase& phrase,
+                                 std::initializer_list<Filling> fillings = {});
+// in_words() in our language.
+[[nodiscard]] std::string spoken(Duration duration);
 
 enum class Colour : std::uint8_t { none, bold, dim, red, green, yellow };
 
@@ -40,6 +50,9 @@ struct Cell {
 // Columns aligned by what a terminal shows.
 class Table {
 public:
+    explicit Table(std::span<const Phrase> headings) {
+        for (const Phrase& heading : headings) headings_.push_back(spoken(heading));
+    }
     explicit Table(std::vector<std::string> headings) : headings_{std::move(headings)} {}
     void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 

@@ -33,15 +33,6 @@ inline constexpr EnumTable<Gone, EnumName> gone_names{{
     {Gone::broken, "broken"},
 }};
 
-// Why a lease is gone, where it is not known who ended it.
-inline constexpr EnumTable<Gone, std::string_view> gone_sentences{{
-    {Gone::unknown, "no such lease is known"},
-    {Gone::expired, "the lease has expired"},
-    {Gone::released, "the lease has been released"},
-    {Gone::taken, "the lease has expired and somebody took the key"},
-    {Gone::broken, "the lease was broken"},
-}};
-
 inline constexpr EnumTable<Refusal::Kind, EnumName> refusal_names{{
     {Refusal::Kind::held, "held"},
     {Refusal::Kind::gone, "gone"},

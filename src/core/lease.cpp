@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "core/enum_names.hpp"
 #include "core/text.hpp"
@@ -21,73 +20,7 @@ void write_digits(char* end, std::size_t digits, std::int64_t number) {
     }
 }
 
-// A person is named by the first part of the owner's path: "alice" for "alice/session-7/tab-2".
-std::string named(const std::string& owner) {
-    return owner.empty() ? "somebody" : owner.substr(0, owner.find('/'));
-}
-
-// "1 minute", "5 minutes": in the largest unit that gives at least two, and never too short.
-std::string roughly(Duration time) {
-    struct Unit {
-        const char* name;
-        Duration length;
-    };
-    constexpr std::array units{Unit{"day", std::chrono::days{1}},
-                               Unit{"hour", std::chrono::hours{1}},
-                               Unit{"minute", std::chrono::minutes{1}}};
-    Unit unit{"second", std::chrono::seconds{1}};
-    for (const Unit& larger : units) {
-        if (time > 2 * larger.length - std::chrono::seconds{1}) {
-            unit = larger;
-            break;
-        }
-    }
-    const auto count = (time + unit.length - Duration{1}) / unit.length;
-    return std::to_string(count) + ' ' + unit.name + (count == 1 ? "" : "s");
-}
-
-std::string describe(const Holder& holder, Time store_now) {
-    std::string text = holder.key.to_string() +
-                       (holder.mode == Mode::shared ? " is shared by " : " is held by ") +
-                       named(holder.owner);
-    if (holder.expires_at == never) {
-        text += " until it is released";
-    } else if (holder.expires_at <= store_now) {
-        text += " for a moment more";
-    } else {
-        text += " for at most " + roughly(holder.expires_at - store_now) + " more";
-    }
-    if (!holder.note.empty()) text += " (" + holder.note + ")";
-    return text;
-}
-
-std::string describe_gone(const Refusal& refusal) {
-    const std::string why = refusal.why.empty() ? "" : ": " + refusal.why;
-    std::string sentence{gone_sentences[refusal.reason]};
-    switch (refusal.reason) {
-        case Gone::released: return sentence + why;
-        case Gone::taken: return "the lease has expired and " + named(refusal.by) + " took the key";
-        case Gone::broken: return sentence + " by " + named(refusal.by) + why;
-        case Gone::expired:
-        case Gone::unknown: break;
-    }
-    return sentence;
-}
-
 }  // namespace
-
-std::string Refusal::message() const {
-    switch (kind) {
-        case Kind::busy: return "an open transaction is using this lock; try again in a moment";
-        case Kind::gone: return describe_gone(*this);
-        case Kind::held: break;
-    }
-    if (holders.empty()) return "somebody else holds the key";
-    std::string text = describe(holders.front(), store_now);
-    const std::size_t others = std::max(holders.size(), holders_in_all) - 1;
-    if (others > 0) text += " and " + std::to_string(others) + " more";
-    return text;
-}
 
 // The names are string literals, so each ends with a null character.
 const char* to_string(Mode mode) noexcept {

@@ -9,6 +9,7 @@
 
 #include "core/columns.hpp"
 #include "core/enum_names.hpp"
+#include "core/refusal_phrases.hpp"
 
 // How statements are written: as a pattern with {words} in it, filled in once when the program
 // starts.
@@ -43,7 +44,7 @@ inline constexpr std::string_view sql_numbers_from{sql_digits<first>.data(),
     for (std::size_t i = 0; i < enum_size<Gone>; ++i) {
         const auto gone = static_cast<Gone>(i);
         cases += "when " + std::to_string(number_of(gone)) + " then '" +
-                 std::string{gone_sentences[gone]} + "' ";
+                 std::string{phrases::gone[gone].in(Language::english)} + "' ";
     }
     return cases;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/retry.hpp"
+#include "server/http/phrases.hpp"
 #include "server/monitoring/observer.hpp"
 #include "server/protocol/dispatcher.hpp"
 #include "server/transport/connections.hpp"
@@ -37,7 +38,7 @@ constexpr std::size_t most_send_buffer = 1U << 30U;
 // Answers a connection that is not served, if that is possible without waiting for the client.
 void turn_away(Socket socket, const Dispatcher& dispatcher) {
     std::string out;
-    print(out, dispatcher.error({}, overloaded("too many connections; try again in a moment")),
+    print(out, dispatcher.error({}, overloaded(phrases::connections)),
           http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())),
           AfterReply::close, WithBody::yes);
     error_code ignored;

@@ -202,10 +202,10 @@ json::object to_json(const PastLease& past) {
     return object;
 }
 
-json::object to_json(const Refusal& refusal) {
+json::object to_json(const Refusal& refusal, Language language) {
     json::object object;
     object["code"] = refusal_names[refusal.kind];
-    object["detail"] = refusal.message();
+    object["detail"] = refusal.message(language);
     if (refusal.kind == Refusal::Kind::held) {
         object["holders"] = list_of(refusal.holders);
         object["holders_in_all"] = std::max(refusal.holders_in_all, refusal.holders.size());
@@ -228,10 +228,10 @@ json::object to_json(const StoreFault& fault) {
     return object;
 }
 
-json::object to_json(const Outcome& outcome) {
+json::object to_json(const Outcome& outcome, Language language) {
     json::object object;
     std::visit(
-        [&object]<class T>(const T& answer) {
+        [&object, language]<class T>(const T& answer) {
             if constexpr (std::is_same_v<T, Lease>) {
                 object["lease"] = to_json(answer);
             } else if constexpr (std::is_same_v<T, std::vector<Lease>>) {
@@ -249,7 +249,7 @@ json::object to_json(const Outcome& outcome) {
             } else if constexpr (std::is_same_v<T, Purged>) {
                 object["purged"] = {{"forgotten", answer.forgotten}, {"complete", answer.complete}};
             } else if constexpr (std::is_same_v<T, Refusal>) {
-                object["refused"] = to_json(answer);
+                object["refused"] = to_json(answer, language);
             } else if constexpr (std::is_same_v<T, StoreFault>) {
                 object["fault"] = to_json(answer);
             }
@@ -258,9 +258,9 @@ json::object to_json(const Outcome& outcome) {
     return object;
 }
 
-void print(std::string& out, const Outcome& outcome) {
+void print(std::string& out, const Outcome& outcome, Language language) {
     const auto* lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr) return print(out, to_json(outcome));
+    if (lease == nullptr) return print(out, to_json(outcome, language));
     ObjectPrinter printer{out};
     printer.name("lease");
     print(out, *lease);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <leasehold/language.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/request.hpp>
 
@@ -20,7 +21,8 @@ void print(std::string& out, const Lease& lease);
 // What everybody may know.
 [[nodiscard]] json::object to_json(const Holder& holder);
 [[nodiscard]] json::object to_json(const PastLease& past);
-[[nodiscard]] json::object to_json(const Refusal& refusal);
+// Only the `detail` of a refusal is in that language.
+[[nodiscard]] json::object to_json(const Refusal& refusal, Language language = Language::english);
 [[nodiscard]] json::object to_json(const StoreFault& fault);
 
 // {"op": "try", "type": "Order", "id": "1", ...}. A try without a lock id gets one drawn.
@@ -41,8 +43,8 @@ void print(std::string& out, const Lease& lease);
 // {"history": [...], "store_now": ...}, {"purged": {...}}, {"refused": {...}} or {"fault": {...}}.
 // A page that was cut has "cut": true. A server that names only some of the "leases" that a
 // release_all has ended adds "leases_in_all".
-[[nodiscard]] json::object to_json(const Outcome& outcome);
-void print(std::string& out, const Outcome& outcome);
+[[nodiscard]] json::object to_json(const Outcome& outcome, Language language = Language::english);
+void print(std::string& out, const Outcome& outcome, Language language = Language::english);
 // Throws BadRequest if it is not one.
 [[nodiscard]] Outcome outcome_from(const json::value& message);
 

@@ -58,14 +58,17 @@ test('the Korean glossary has a word for every row of the English one', () => {
 
 test('Korean texts use the words of the glossary', () => {
   assert.ok(avoided.includes('임대') && avoided.length > 10);
-  const library = [...read('src/core/refusal_texts.cpp').matchAll(/"((?:[^"\\]|\\.)*[가-힣](?:[^"\\]|\\.)*)"/g)].map(([, text]) => text);
-  assert.ok(library.length > 8);
-  const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example), ...library];
+  const all = [...Object.values(texts.ko), ...Object.values(korean), ...Object.values(example)];
+  for (const table of ['src/core/refusal_phrases.hpp', 'src/cli/phrases.hpp', 'src/server/http/phrases.hpp', 'src/server/quota.hpp']) {
+    const phrases = [...read(table).matchAll(/"((?:[^"\\]|\\.)*[가-힣](?:[^"\\]|\\.)*)"/g)].map(([, text]) => text);
+    assert.ok(phrases.length > 8, table);
+    all.push(...phrases);
+  }
   for (const text of all) for (const word of avoided) assert.ok(!text.includes(word), `"${text}" says ${word}`);
 });
 
 test('Korean pages use the words of the glossary', () => {
-  const pages = readdirSync(root + 'docs/ko').filter((name) => name !== 'glossary.md').map((name) => 'docs/ko/' + name);
+  const pages = readdirSync(root + 'docs/ko', { recursive: true }).filter((name) => name.endsWith('.md') && name !== 'glossary.md').map((name) => 'docs/ko/' + name);
   for (const page of [...pages, 'README.ko.md']) {
     const prose = read(page).replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
     // At the beginning of a Korean word: 락 is avoided, 연락 is not.

@@ -2,7 +2,8 @@
 // what Leasehold answers in the same situation. A step is one statement, so that a test can let two
 // programs take turns; each program has a clock of its own, which the test sets. The programs need
 // no transaction to show the faults; PatternTables.TwoProgramsWinOneExpiredLock shows the first one
-// with transactions, on the databases that the texts use.
+// with transactions, on the databases that the texts use. texts_on_servers_test.cpp has the faults
+// that only these databases show.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -224,6 +225,36 @@ TEST_F(TheTexts, TheHolderIsLockedOutOfItsOwnLock) {
     EXPECT_EQ(first.lock_id, reloaded.lock_id);
 }
 
+TEST_F(TheTexts, AnExtensionHasNoLimit) {
+    constexpr std::chrono::minutes century = std::chrono::days{36'500};
+    ASSERT_TRUE(alice.try_lock("of-alice"));
+    alice.look_for("of-alice");
+    alice.extend_what_it_saw(century);
+    bob.clock = century;
+    EXPECT_FALSE(bob.try_lock("of-bob")) << "nobody has seen alice for a hundred years";
+    bob.look_for_the_key();
+    bob.extend_what_it_saw(-2 * century);
+    EXPECT_FALSE(alice.check("of-alice")) << "an extension has ended it";
+
+    const Lease lease = locks.try_lock(key, {.owner = "alice"}).value();
+    EXPECT_THROW((void)locks.extend(key, lease.lock_id, century), BadRequest);
+    EXPECT_THROW((void)locks.extend(key, lease.lock_id, -1min), BadRequest);
+    EXPECT_TRUE(locks.check(key, lease.lock_id));
+}
+
+TEST_F(TheTexts, TheReleaseOfALostLockSaysNothing) {
+    ASSERT_TRUE(alice.try_lock("of-alice"));
+    bob.clock = 6min;
+    ASSERT_TRUE(bob.try_lock("of-bob"));
+    EXPECT_NO_THROW(alice.release("of-alice"));
+
+    const auto [expired, taken] = expired_and_taken();
+    const auto released = locks.release(key, expired.lock_id);
+    ASSERT_FALSE(released);
+    EXPECT_EQ(released.error().reason, Gone::taken);
+    EXPECT_EQ(released.error().by, taken.owner);
+}
+
 // The edit form with its hidden lock id
 
 TEST_F(TheTexts, TheLockOfAnotherRecordPasses) {
@@ -270,6 +301,18 @@ TEST_F(TheTexts, AReleaseBeforeTheCommitLetsTheNextOwnerReadOldData) {
     ours.run("commit");
     EXPECT_TRUE(other_process.try_lock(key, {.owner = "bob"}));
     EXPECT_EQ(ours.value("select text from record"), "of alice");
+}
+
+TEST_F(TheTexts, ALateHeartbeatRemovesALockThatNobodyElseWants) {
+    ASSERT_TRUE(alice.try_lock("of-alice"));
+    alice.clock = 6min;  // the laptop has slept
+    EXPECT_FALSE(alice.check("of-alice"));
+    EXPECT_TRUE(database.run("select * from locks").empty());
+
+    const Lease before = locks.try_lock(key, {.owner = "alice", .ttl = 100ms}).value();
+    while (locks.check(key, before.lock_id)) continue;
+    EXPECT_TRUE(locks.try_lock(key, {.owner = "alice", .since = before.fence}))
+        << "nobody has held the key since";
 }
 
 // DistLock with the table `dist_lock`
@@ -341,6 +384,22 @@ TEST_F(TheTexts, OneOwnerInTwoThreadsFailsOnItsOwnLock) {
 
     EXPECT_TRUE(locks.try_lock(key, {.owner = "alice/s-1/tab-1"}));
     EXPECT_TRUE(other_process.try_lock(key, {.owner = "alice/s-1/tab-1"}));
+}
+
+TEST_F(TheTexts, AFailedDatabaseLooksLikeALock) {
+    database.run("drop table session_locks");
+    EXPECT_FALSE(database.succeeds("insert into session_locks values (7, 'session-1')"));
+
+    EXPECT_THROW((void)sqlite::open((folder.path() / "nowhere/ours.db").string()), StoreFault);
+}
+
+TEST_F(TheTexts, TwoRecordsWithOneNumberAreOneLock) {
+    database.run("insert into session_locks values (7, 'session-1')");  // customer 7
+    EXPECT_FALSE(database.succeeds("insert into session_locks values (7, 'session-2')"))
+        << "this was meant for order 7";
+
+    EXPECT_TRUE(locks.try_lock({"Customer", "7"}, {.owner = "alice"}));
+    EXPECT_TRUE(locks.try_lock({"Order", "7"}, {.owner = "bob"}));
 }
 
 }  // namespace

@@ -241,8 +241,10 @@ TEST(Quotas, LetOneOwnerUseAShare) {
     const auto three = quotas.reserve(shop, try_for("3", "shop/alice/tab-3"));
     ASSERT_TRUE(one.has_value() && two.has_value());
     ASSERT_FALSE(three.has_value());
-    EXPECT_TRUE(three.error().detail.starts_with("the owner 'shop/alice' has used up its quota"))
-        << three.error().detail;
+    EXPECT_TRUE(three.error()
+                    .detail.in(Language::english)
+                    .starts_with("the owner 'shop/alice' has used up its quota"))
+        << three.error().detail.in(Language::english);
     EXPECT_TRUE(quotas.reserve(shop, try_for("3", "shop/bob")).has_value());
     // A token for all owners counts the first name.
     const server::Token all = token("all", {Role::use}, "*");

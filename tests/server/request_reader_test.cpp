@@ -27,9 +27,10 @@ RequestReader::State receive(RequestReader& reader, std::string_view bytes) {
 std::size_t kept_by(const HttpRequest& request) {
     return request.method.capacity() + request.target.capacity() + request.content_type.capacity() +
            request.if_none_match.capacity() + request.accept.capacity() +
-           request.accept_encoding.capacity() + request.host.capacity() +
-           request.authorization.value_or("").capacity() + request.origin.value_or("").capacity() +
-           request.audit_id.capacity() + request.body.capacity() + request.fields.capacity();
+           request.accept_encoding.capacity() + request.accept_language.capacity() +
+           request.host.capacity() + request.authorization.value_or("").capacity() +
+           request.origin.value_or("").capacity() + request.audit_id.capacity() +
+           request.body.capacity() + request.fields.capacity();
 }
 
 // Sends a long text in each place in which a request can have one, in a request of its own.

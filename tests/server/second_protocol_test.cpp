@@ -57,14 +57,14 @@ public:
         if (request.content_type == "text/door") return;
         throw server::Refused{{.status = 415, .detail = "a door is text/door"}};
     }
-    Reply error(const Problem& problem) const override {
+    Reply error(const Problem& problem, Language preferred) const override {
         return {.status = problem.status,
-                .body = "no: " + problem.detail + "\n",
+                .body = "no: " + problem.detail.in(preferred) + "\n",
                 .content_type = "text/door",
                 .fields = problem.fields};
     }
     Reply error(const StoreFault& fault) const override {
-        return error(Problem{.status = 503, .detail = fault.what()});
+        return error(Problem{.status = 503, .detail = fault.what()}, Language::english);
     }
     Reply without_memory(StoreFault::Effect effect) const noexcept override {
         return {.status = 503,

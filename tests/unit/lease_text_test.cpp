@@ -153,18 +153,18 @@ TEST(LeaseText, EveryWordIsTheDesigns) {
 TEST(LeaseText, AShortSentenceNamesThePersonAndTheTimeOfDay) {
     Refusal refusal = held_by({alice()});
     EXPECT_EQ(refusal.short_message(), "alice has been editing this since 09:20 UTC.");
-    EXPECT_EQ(refusal.short_message(RefusalTexts::in("ko-KR"), 9h),
+    EXPECT_EQ(refusal.short_message(RefusalTexts::in(Language::korean), 9h),
               "alice 님이 18:20부터 편집하고 있습니다.");
-    EXPECT_EQ(refusal.short_message(RefusalTexts::english(), -10h),
+    EXPECT_EQ(refusal.short_message(RefusalTexts::in(Language::english), -10h),
               "alice has been editing this since 23:20.");
     refusal.holders_in_all = 3;
-    EXPECT_EQ(refusal.short_message(RefusalTexts::english()),
+    EXPECT_EQ(refusal.short_message(RefusalTexts::in(Language::english)),
               "alice has been using this since 09:20 UTC, and 2 more.");
     EXPECT_EQ(held_by({}).short_message(), "Somebody else is editing this.");
 }
 
 TEST(LeaseText, AShortSentenceSaysHowTheLockEnded) {
-    const RefusalTexts& english = RefusalTexts::english();
+    const RefusalTexts& english = RefusalTexts::in(Language::english);
     EXPECT_EQ(gone(Gone::expired).short_message(english), "Your lock has expired.");
     EXPECT_EQ(gone(Gone::released).short_message(english), "Your lock was released elsewhere.");
     EXPECT_EQ(gone(Gone::taken).short_message(english), "Your lock ended, and somebody took it.");
@@ -179,9 +179,9 @@ TEST(LeaseText, AShortSentenceSaysHowTheLockEnded) {
 }
 
 TEST(LeaseText, EveryLanguageHasEveryShortSentence) {
-    for (const RefusalTexts* texts : {&RefusalTexts::english(), &RefusalTexts::korean()}) {
+    for (const Language language : {Language::english, Language::korean}) {
         const auto& [somebody, held, several, nobody_named, expired, released, taken, broken,
-                     broken_why, unknown, busy] = *texts;
+                     broken_why, unknown, busy] = RefusalTexts::in(language);
         for (const auto* text : {&somebody, &held, &several, &nobody_named, &expired, &released,
                                  &taken, &broken, &broken_why, &unknown, &busy}) {
             EXPECT_FALSE(text->empty());
@@ -190,7 +190,38 @@ TEST(LeaseText, EveryLanguageHasEveryShortSentence) {
             EXPECT_NE(text->find("{name}"), std::string::npos) << *text;
         }
     }
-    EXPECT_EQ(&RefusalTexts::in("kok"), &RefusalTexts::english());
+}
+
+TEST(LeaseText, AHeldKeyIsDescribedInKorean) {
+    Holder holder = alice();
+    EXPECT_EQ(held_by({holder}).message(Language::korean),
+              "Order/1 잠금은 alice 님이 선점하고 있습니다(최대 5분 남음)");
+    holder.mode = Mode::shared;
+    holder.note = "{name}";
+    holder.expires_at = morning + 2s;
+    EXPECT_EQ(
+        held_by({holder, holder, holder}).message(Language::korean),
+        "Order/1 잠금은 alice 님이 공유하고 있습니다(최대 2초 남음, 메모: {name}, 그 밖에 2건)");
+    holder.expires_at = never;
+    holder.owner = "";
+    holder.note = "";
+    EXPECT_EQ(held_by({holder}).message(Language::korean),
+              "Order/1 잠금은 다른 사용자 님이 공유하고 있습니다(해제할 때까지)");
+    EXPECT_EQ(held_by({}).message(Language::korean), "다른 사용자가 이 키를 선점하고 있습니다");
+}
+
+TEST(LeaseText, ALostLeaseIsExplainedInKorean) {
+    const auto korean = [](const Refusal& refusal) { return refusal.message(Language::korean); };
+    EXPECT_EQ(korean(gone(Gone::unknown)), "그런 잠금이 없습니다");
+    EXPECT_EQ(korean(gone(Gone::expired)), "잠금이 만료되었습니다");
+    EXPECT_EQ(korean(gone(Gone::released, "", "로그아웃")), "잠금이 해제되었습니다: 로그아웃");
+    EXPECT_EQ(korean(gone(Gone::taken, "bob/1")), "잠금이 만료된 뒤 bob 님이 선점했습니다");
+    EXPECT_EQ(korean(gone(Gone::broken, "root", "휴가")),
+              "root 님이 잠금을 강제 해제했습니다: 휴가");
+    Refusal busy;
+    busy.kind = Refusal::Kind::busy;
+    EXPECT_EQ(korean(busy),
+              "열려 있는 트랜잭션이 이 잠금을 사용하고 있습니다. 잠시 뒤에 다시 시도하세요");
 }
 
 TEST(LeaseText, RemainingIsCountedFromTheStoresClock) {

@@ -16,9 +16,24 @@ def is_korean(page):
     return page.file.src_uri.startswith("ko/")
 
 
+def on_files(files, config):
+    config["extra"]["pages"] = {file.src_uri for file in files.documentation_pages()}
+
+
+def in_language(page, language, pages):
+    """The page in that language, or the first one of that language."""
+    path = page.file.src_uri.removeprefix("ko/")
+    folder = "ko/" if language == "ko" else ""
+    path = folder + (path if folder + path in pages else "index.md")
+    return path.removesuffix(".md") + ".html"
+
+
 def on_page_context(context, page, config, nav):
     # Buttons, labels and the search of a Korean page are Korean.
     config["theme"]["language"] = "kr" if is_korean(page) else "en"
+    config["extra"]["alternate"] = [
+        {"name": name, "lang": language, "link": in_language(page, language, config["extra"]["pages"])}
+        for name, language in (("English", "en"), ("한국어", "ko"))]
     return context
 
 

@@ -87,14 +87,6 @@ def anchors(text):
     return known
 
 
-def title(text):
-    for _, line in lines_outside_code(text):
-        heading = HEADING.match(line)
-        if heading and len(heading.group(1)) == 1:
-            return plain(heading.group(2))
-    return None
-
-
 def with_links(text, replace):
     """The page with every link's target replaced by replace(target)."""
 

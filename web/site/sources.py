@@ -38,8 +38,7 @@ def site_path(path):
     if path == "README.md":
         return "overview.md"
     if path == "README.ko.md":
-        has_start = any((ROOT / "docs/ko" / name).exists() for name in ("index.md", "README.md"))
-        return "ko/overview.md" if has_start else "ko/index.md"
+        return "ko/overview.md"
     if path.startswith("docs/"):
         path = path.removeprefix("docs/")
     else:

@@ -180,6 +180,12 @@ TEST_F(HttpTest, SpeaksKoreanToThoseWhoDo) {
     EXPECT_TRUE(client()
                     .Get("/sign-in", {{"Accept-Language", "ko-KR,ko;q=0.9"}})
                     ->body.contains("누구신가요?"));
+    const auto language = [&](const char* accepted) {
+        const auto page = client().Get("/sign-in", {{"Accept-Language", accepted}});
+        return page->body.contains("<html lang=\"ko\">") ? "ko" : "en";
+    };
+    EXPECT_STREQ(language("en;q=0.1, ko"), "ko");
+    EXPECT_STREQ(language("kok, en;q=0.5"), "en");
     const auto chosen = client().Get("/sign-in?lang=ko");
     EXPECT_TRUE(chosen->body.contains("<html lang=\"ko\">"));
     EXPECT_TRUE(chosen->get_header_value("Set-Cookie").starts_with("lang=ko"));

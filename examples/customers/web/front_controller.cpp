@@ -29,8 +29,8 @@ Response FrontController::handle(Request request) {
         Response response = answer(request);
         if (request.query.has("lang")) {
             response.headers.emplace_back(
-                "Set-Cookie",
-                kit::set_cookie("lang", code_of(request.language()), kit::CookieFor::any_http));
+                "Set-Cookie", kit::set_cookie("lang", leasehold::tag_of(request.language()),
+                                              kit::CookieFor::any_http));
         }
         return response;
     } catch (const leasehold::BadRequest&) {

@@ -32,9 +32,11 @@ leasehold::web::Request Request::kit_request() const {
 }
 
 Language Request::language() const {
-    if (query.has("lang")) return language_of(query.get("lang"));
-    if (const std::string chosen = cookie("lang"); !chosen.empty()) return language_of(chosen);
-    return language_of(header("Accept-Language"));
+    if (query.has("lang")) return leasehold::language_of(query.get("lang"));
+    if (const std::string chosen = cookie("lang"); !chosen.empty()) {
+        return leasehold::language_of(chosen);
+    }
+    return leasehold::preferred_language(header("Accept-Language"));
 }
 
 std::string Request::tab() const {

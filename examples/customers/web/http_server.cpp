@@ -46,7 +46,8 @@ void reply(httplib::Response& to, const Response& response) {
 // Refuses a request that the application does not see.
 void refuse(const httplib::Request& from, httplib::Response& to, int status,
             std::string_view english) {
-    const std::string text{in(language_of(from.get_header_value("Accept-Language")), english)};
+    const std::string text{
+        in(leasehold::preferred_language(from.get_header_value("Accept-Language")), english)};
     reply(to, {.status = status, .content_type = "text/plain; charset=utf-8", .body = text + '\n'});
 }
 

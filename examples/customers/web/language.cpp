@@ -139,14 +139,6 @@ const std::map<std::string_view, std::string_view>& korean() {
 
 }  // namespace
 
-Language language_of(std::string_view accepted) {
-    return accepted.starts_with("ko") ? Language::korean : Language::english;
-}
-
-std::string_view code_of(Language language) {
-    return language == Language::korean ? "ko" : "en";
-}
-
 std::string_view in(Language language, std::string_view english) {
     if (language == Language::english) return english;
     const auto found = korean().find(english);

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <cstdint>
+#include <leasehold/language.hpp>
+
 #include <string_view>
 
 #include "web/html.hpp"
 
 namespace customers::web {
 
-enum class Language : std::uint8_t { english, korean };
-
-// Korean if an Accept-Language field starts with it, otherwise English.
-[[nodiscard]] Language language_of(std::string_view accepted);
-[[nodiscard]] std::string_view code_of(Language language);
+using leasehold::Language;
 
 // The text in that language. The English text is the name of a text, and is used where there is no
 // translation.

@@ -47,7 +47,7 @@ void add_break(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(HolderPage{.items = {holder_of(*broken)}, .store_now = broken->store_now});
         else
-            say("the lease of " + owner + " on " + key.to_string() + " is broken");
+            say(spoken(phrases::is_broken, {{"owner", owner}, {"key", key.to_string()}}));
         return static_cast<int>(done);
     });
 }

@@ -12,7 +12,7 @@ void add_check(CLI::App& app, Invocation& call) {
         const LockId id = lock_id_from(lease->lock_id);
         const auto key = lease->locked_key();
         LockManager locks{open_shared_store(call)};
-        return answer(call, key ? locks.check(*key, id) : locks.check(id), "is alive");
+        return answer(call, key ? locks.check(*key, id) : locks.check(id), phrases::is_alive);
     });
 }
 

@@ -21,7 +21,7 @@ void add_extend(CLI::App& app, Invocation& call) {
         LockManager locks{open_shared_store(call)};
         return answer(call,
                       key ? locks.extend(*key, id, *options->by) : locks.extend(id, *options->by),
-                      "is extended");
+                      phrases::is_extended);
     });
 }
 

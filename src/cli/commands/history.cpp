@@ -24,13 +24,13 @@ HistoryPage look_back(LockManager& locks, History query, std::size_t most) {
 }
 
 Table table_of_past(const HistoryPage& past) {
-    Table table{{"ENDED", "KEY", "OWNER", "HOW", "BY", "HELD FOR", "FENCE", "WHY"}};
+    Table table{phrases::history_headings};
     for (const PastLease& one : past) {
         const bool unusual = one.how == Gone::broken || one.how == Gone::taken;
         table.add({local_time(one.ended_at), one.lease.key.to_string(), named(one.lease.owner),
-                   Cell{to_string(one.how), unusual ? Colour::yellow : Colour::none}, one.by,
-                   in_words(one.ended_at - one.lease.granted_at), std::to_string(one.lease.fence),
-                   one.why});
+                   Cell{spoken(phrases::endings[one.how]), unusual ? Colour::yellow : Colour::none},
+                   one.by, spoken(one.ended_at - one.lease.granted_at),
+                   std::to_string(one.lease.fence), one.why});
     }
     return table;
 }
@@ -61,7 +61,7 @@ void add_history(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(past);
         else if (past.empty())
-            say("no lease has ended");
+            say(spoken(phrases::nothing_ended));
         else
             table_of_past(past).print();
         return static_cast<int>(done);

@@ -53,7 +53,8 @@ void add_knock(CLI::App& app, Invocation& call) {
                 "the message is missing; give --message TEXT, which the holder will read"};
         }
         const http::Knock knock{.owner = owner_from(call, options->owner),
-                                .message = options->message};
+                                .message = options->message,
+                                .language = call.json ? Language::english : our_language()};
         const auto asked = http::knock(server_at(url), url.options.io_timeout, key, knock);
         if (!asked) return refuse_knock(call, asked.error());
         if (call.json) {
@@ -61,7 +62,8 @@ void add_knock(CLI::App& app, Invocation& call) {
             return done;
         }
         for (const Holder& holder : *asked) {
-            say(named(holder.owner) + " is asked for " + key.to_string());
+            say(spoken(phrases::is_asked,
+                       {{"owner", named(holder.owner)}, {"key", key.to_string()}}));
         }
         return done;
     });

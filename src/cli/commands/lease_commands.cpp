@@ -19,15 +19,18 @@ void add_lease_options(Subcommand& command, Invocation& call, NamedLease& lease)
         .json(call);
 }
 
-std::string described(const Lease& lease, const std::string& done) {
-    std::string text = lease.key.to_string() + " " + done;
+std::string described(const Lease& lease, const Phrase& done_to_it) {
+    std::string until;
     if (const auto left = lease.remaining(); left && !lease.ended) {
-        text += " until " + local_time(lease.expires_at) + " (" + in_words(*left) + ")";
+        until = spoken(phrases::until,
+                       {{"time", local_time(lease.expires_at)}, {"left", spoken(*left)}});
     }
-    return text + ", fence " + std::to_string(lease.fence);
+    return spoken(
+        done_to_it,
+        {{"key", lease.key.to_string()}, {"until", until}, {"fence", std::to_string(lease.fence)}});
 }
 
-int answer(const Invocation& call, const Result<Lease>& result, const std::string& done_to_it) {
+int answer(const Invocation& call, const Result<Lease>& result, const Phrase& done_to_it) {
     if (!result) return refuse(call, result.error());
     if (call.json)
         print_json(*result);

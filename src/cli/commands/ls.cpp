@@ -27,10 +27,10 @@ void add_ls(CLI::App& app, Invocation& call) {
             return static_cast<int>(done);
         }
         if (holders.empty())
-            say("nothing is locked");
+            say(spoken(phrases::nothing_locked));
         else
             table_of(holders).print();
-        if (holders.size() == most) complain("there may be more; see --limit");
+        if (holders.size() == most) complain(spoken(phrases::may_be_more));
         return static_cast<int>(done);
     });
 }

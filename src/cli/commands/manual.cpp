@@ -132,6 +132,9 @@ sets these for its command: the key, and the fence to store with everything that
 .TP
 .B NO_COLOR
 If set, the output has no colours.
+.TP
+.BR LC_ALL ", " LC_MESSAGES ", " LANG
+The first of them that is set chooses the language of answers: Korean for "ko_KR.UTF-8", else English.
 .SH FILES
 .TP
 .I /etc/leasehold/leasehold.toml

@@ -35,8 +35,11 @@ void add_protect(CLI::App& app, Invocation& call) {
             print_json(answer);
             return static_cast<int>(done);
         }
-        say(table.name + " is protected: " + rule_of(table));
-        for (const std::string& warning : warnings) say({{"warning  ", Colour::yellow}, {warning}});
+        say(spoken(options->require ? phrases::is_protected : phrases::is_protected_if_leased,
+                   {{"table", table.name}, {"key", table.key}}));
+        for (const std::string& warning : warnings) {
+            say({{spoken(phrases::warning), Colour::yellow}, {warning}});
+        }
         return static_cast<int>(done);
     });
 }

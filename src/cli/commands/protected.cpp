@@ -22,12 +22,12 @@ void add_protected(CLI::App& app, Invocation& call) {
             return static_cast<int>(done);
         }
         if (tables.empty()) {
-            say("no table is protected");
+            say(spoken(phrases::nothing_protected));
             return static_cast<int>(done);
         }
-        Table shown{{"TABLE", "KEY", "UNLEASED ROWS"}};
+        Table shown{phrases::table_headings};
         for (const ProtectedTable& table : tables) {
-            shown.add({table.name, table.key, std::string{name_of(table.unleased)}});
+            shown.add({table.name, table.key, spoken(phrases::unleased[table.unleased])});
         }
         shown.print();
         return static_cast<int>(done);

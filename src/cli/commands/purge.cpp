@@ -13,8 +13,8 @@ void add_purge(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(Purged{.forgotten = forgotten, .complete = true});
         else
-            say("forgot " + std::to_string(forgotten) +
-                (forgotten == 1 ? " ended lease" : " ended leases"));
+            say(spoken(forgotten == 1 ? phrases::forgot_one : phrases::forgot,
+                       {{"count", std::to_string(forgotten)}}));
         return static_cast<int>(done);
     });
 }

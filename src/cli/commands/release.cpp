@@ -18,7 +18,7 @@ void add_release(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(*released);
         else
-            say(released->key.to_string() + " is released");
+            say(spoken(phrases::is_released, {{"key", released->key.to_string()}}));
         return static_cast<int>(done);
     });
 }

@@ -29,9 +29,9 @@ void add_release_all(CLI::App& app, Invocation& call) {
             print_json(*released);
             return static_cast<int>(done);
         }
-        if (released->empty()) say(options->owner + " holds nothing");
+        if (released->empty()) say(spoken(phrases::holds_nothing, {{"owner", options->owner}}));
         for (const Lease& lease : *released) {
-            say(lease.key.to_string() + " is released");
+            say(spoken(phrases::is_released, {{"key", lease.key.to_string()}}));
         }
         return static_cast<int>(done);
     });

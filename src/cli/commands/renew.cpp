@@ -18,7 +18,8 @@ void add_renew(CLI::App& app, Invocation& call) {
         const auto key = options->lease.locked_key();
         LockManager locks{open_shared_store(call)};
         const Duration ttl = options->ttl.value_or(locks.limits().default_ttl);
-        return answer(call, key ? locks.renew(*key, id, ttl) : locks.renew(id, ttl), "is renewed");
+        return answer(call, key ? locks.renew(*key, id, ttl) : locks.renew(id, ttl),
+                      phrases::is_renewed);
     });
 }
 

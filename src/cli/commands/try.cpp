@@ -37,9 +37,9 @@ void print_leases(const std::vector<Lease>& leases, const TryOptions& options) {
             if (options.lock_id_file.empty()) say(lease.lock_id.to_string());
             continue;
         }
-        say(described(lease, "is yours"));
+        say(described(lease, phrases::is_yours));
         if (options.lock_id_file.empty())
-            say("  lock id " + lease.lock_id.to_string() + "  (keep it secret)");
+            say(spoken(phrases::lock_id, {{"id", lease.lock_id.to_string()}}));
     }
 }
 

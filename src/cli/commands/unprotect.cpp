@@ -18,7 +18,8 @@ void add_unprotect(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(boost::json::object{{"table", *table}, {"was_protected", was_protected}});
         else
-            say(*table + (was_protected ? " is not protected any more" : " was not protected"));
+            say(spoken(was_protected ? phrases::not_protected_any_more : phrases::was_not_protected,
+                       {{"table", *table}}));
         return static_cast<int>(done);
     });
 }

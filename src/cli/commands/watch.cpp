@@ -148,9 +148,11 @@ private:
 std::vector<std::string> picture_of(const Source& source, const std::string& trouble) {
     const Size size = Screen::size();
     const std::size_t count = source.holders().size();
-    std::string heading = "leasehold  " + source.name() + "  " + local_time(source.now()) + "  " +
-                          std::to_string(count) + (count == most_shown ? "+" : "") +
-                          (count == 1 ? " lease" : " leases") + "  (q ends)";
+    const std::string leases =
+        spoken(count == 1 ? phrases::watched_one : phrases::watched,
+               {{"count", std::to_string(count) + (count == most_shown ? "+" : "")}});
+    const std::string heading =
+        "leasehold  " + source.name() + "  " + local_time(source.now()) + "  " + leases;
     std::vector<std::string> lines{painted(fitted(heading, size.columns), Colour::dim)};
     if (!trouble.empty()) {
         lines.push_back(painted(fitted(trouble, size.columns), Colour::red));
@@ -159,8 +161,9 @@ std::vector<std::string> picture_of(const Source& source, const std::string& tro
     if (lines.size() > size.rows) {
         const std::size_t hidden = lines.size() - size.rows + 1;
         lines.resize(size.rows - 1);
-        lines.push_back(
-            painted(fitted("and " + std::to_string(hidden) + " more", size.columns), Colour::dim));
+        lines.push_back(painted(
+            fitted(spoken(phrases::and_more, {{"count", std::to_string(hidden)}}), size.columns),
+            Colour::dim));
     }
     return lines;
 }

@@ -22,7 +22,7 @@ void add_who(CLI::App& app, Invocation& call) {
         if (call.json)
             print_json(holders);
         else if (holders.empty())
-            say("nobody holds " + key.to_string());
+            say(spoken(phrases::nobody_holds, {{"key", key.to_string()}}));
         else
             table_of(holders).print();
         return static_cast<int>(done);

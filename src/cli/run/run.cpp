@@ -145,7 +145,7 @@ private:
 };
 
 std::string why(const KeepAlive::Loss& loss) {
-    if (const auto* refusal = std::get_if<Refusal>(&loss)) return refusal->message();
+    if (const auto* refusal = std::get_if<Refusal>(&loss)) return refusal->message(our_language());
     return std::get<StoreFault>(loss).what();
 }
 
@@ -239,7 +239,7 @@ private:
 
     [[nodiscard]] Event without_supervisor() const {
         const bool lost = loss().has_value();
-        if (!lost) complain("the supervisor was killed, and the command with it");
+        if (!lost) complain(spoken(phrases::supervisor_killed));
         return {.kind = Event::Kind::ended,
                 .cause = lost ? Event::Cause::stopped : Event::Cause::itself,
                 .value = SIGKILL};
@@ -272,9 +272,9 @@ private:
     // The lease has expired or will soon. The store may hang: it is not asked again.
     [[nodiscard]] int was_stopped() const {
         const auto lost = loss();
-        complain("the lease on " + options_.key.to_string() +
-                 " was lost, and the command stopped: " +
-                 (lost ? why(*lost) : "it was not renewed in time"));
+        complain(spoken(phrases::lease_lost,
+                        {{"key", options_.key.to_string()},
+                         {"why", lost ? why(*lost) : spoken(phrases::not_renewed)}}));
         return lease_lost;
     }
 
@@ -309,9 +309,9 @@ private:
         try {
             (void)locks_->release(lease_.key, lease_.lock_id);
         } catch (const StoreFault& fault) {
-            complain("the lock on " + options_.key.to_string() +
-                     " could not be released and ends by itself in at most " +
-                     in_words(options_.ttl) + ": " + fault.what());
+            complain(spoken(phrases::not_released, {{"key", options_.key.to_string()},
+                                                    {"time", spoken(options_.ttl)},
+                                                    {"fault", fault.what()}}));
         }
     }
 
@@ -393,7 +393,7 @@ int run_under_lock(const Invocation& call, const RunOptions& options) {
         if (!granted) return say_refused(options, granted.error());
         return run_granted(options, *std::move(granted), supervisor, signals);
     } catch (const StoreFault& fault) {
-        std::string text = "the command was not started: " + std::string{fault.what()};
+        std::string text = spoken(phrases::not_started, {{"fault", fault.what()}});
         const bool denied = fault.cause() == StoreFault::Cause::not_allowed;
         if (denied) text += advice_on_access(call);
         complain(text);

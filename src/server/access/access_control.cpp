@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "server/http/client_connection.hpp"
+#include "server/http/phrases.hpp"
 #include "server/monitoring/observer.hpp"
 
 namespace leasehold::server {
@@ -33,8 +34,7 @@ Problem forbidden(const Denial& denied) {
 Problem unauthorized(const Scheme& scheme, std::string_view challenge) {
     return {.status = 401,
             .code = "unauthorized",
-            .detail = "this server wants a token that it accepts, as in Authorization: " +
-                      std::string{scheme.form},
+            .detail = {phrases::unauthorized, {{"form", scheme.form}}},
             .fields = "WWW-Authenticate: " + std::string{challenge} + "\r\n"};
 }
 
@@ -49,7 +49,7 @@ std::size_t keys_tried(const Request& request) {
 }
 
 [[noreturn]] void refuse_for_now(const Token& token, std::chrono::duration<double> wait) {
-    throw Refused{too_often("the token '" + token.name + "' exceeds its request rate", wait)};
+    throw Refused{too_often({phrases::request_rate, {{"token", token.name}}}, wait)};
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void AccessControl::admit(HttpRequest& request, const Rule& rule, const Scheme& 
         Problem problem = unauthorized(
             scheme, request.authorization ? scheme.challenge_after_failure : scheme.challenge);
         if (const auto wait = count_unknown(connection)) {
-            problem = too_often("too many requests without a valid token from your address", *wait);
+            problem = too_often(phrases::unknown_tokens, *wait);
             problem.last = true;
         }
         throw Refused{std::move(problem)};

@@ -18,6 +18,7 @@
 #include "core/grant.hpp"
 #include "core/keyed_hash.hpp"
 #include "core/request_traits.hpp"
+#include "server/http/phrases.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -133,16 +134,16 @@ public:
     // The problem if the amount does not fit.
     std::optional<Problem> problem_of(const Pair& pair, Quota quota, std::uint64_t amount,
                                       const Token& token, std::string_view owner) {
-        const auto refused = [&](const Account& account, const std::string& who) {
+        const auto refused = [&](const Account& account, const Phrase& phrase,
+                                 std::string_view name) {
             ++refusals_[quota];
-            return problem(account, quota, amount, who);
+            return problem(account, quota, amount, phrase, name);
         };
         if (!fits(*pair.token, quota, amount)) {
-            return refused(*pair.token, "the token '" + token.name + "'");
+            return refused(*pair.token, phrases::token_quota, token.name);
         }
         if (pair.owner != nullptr && !fits(*pair.owner, quota, amount)) {
-            return refused(*pair.owner,
-                           "the owner '" + std::string{counted_owner(token, owner)} + "'");
+            return refused(*pair.owner, phrases::owner_quota, counted_owner(token, owner));
         }
         if (!leaves_places(*pair.token, quota)) {
             ++refusals_[quota];
@@ -156,8 +157,7 @@ public:
                                             std::string_view owner) {
         if (pair.owner == nullptr || fits(*pair.owner, quota, 1)) return std::nullopt;
         ++refusals_[quota];
-        return problem(*pair.owner, quota, 1,
-                       "the owner '" + std::string{counted_owner(token, owner)} + "'");
+        return problem(*pair.owner, quota, 1, phrases::owner_quota, counted_owner(token, owner));
     }
 
     void add(const Pair& pair, Quota quota, double amount) {
@@ -367,7 +367,7 @@ private:
         return std::nullopt;
     }
 
-    static Problem quota_problem(Quota quota, std::uint64_t limit, std::string detail) {
+    static Problem quota_problem(Quota quota, std::uint64_t limit, Detail detail) {
         constexpr unsigned soon_s = 10;
         return {.status = 429,
                 .code = "quota_exceeded",
@@ -377,14 +377,17 @@ private:
     }
 
     static Problem problem(const Account& account, Quota quota, std::uint64_t amount,
-                           const std::string& who) {
+                           const Phrase& phrase, std::string_view name) {
         const QuotaTraits& traits = quota_traits[quota];
         const std::uint64_t limit = account.limits[quota];
-        std::string detail = who + " has used up its quota '" + std::string{traits.name} + "', " +
-                             std::to_string(limit) + ' ' + std::string{traits.what} + "; " +
-                             std::string{traits.remedy} +
-                             ". The server's administrator sets the quota.";
-        Problem refused = quota_problem(quota, limit, std::move(detail));
+        Problem refused =
+            quota_problem(quota, limit, Detail::written_by([&](Language language) {
+                              return phrase.in(language, {{"name", name},
+                                                          {"quota", traits.name},
+                                                          {"limit", std::to_string(limit)},
+                                                          {"what", traits.what.in(language)},
+                                                          {"remedy", traits.remedy.in(language)}});
+                          }));
         if (is_per_day(quota)) {
             constexpr double day_s = 86400;
             const double over =
@@ -398,10 +401,13 @@ private:
     [[nodiscard]] Problem full(Quota quota, const Token& token) const {
         const QuotaTraits& traits = quota_traits[quota];
         const auto limit = static_cast<std::uint64_t>(tokens_.at(id_of(token)).used[quota]);
-        return quota_problem(quota, limit,
-                             "the server has few places left for " + std::string{traits.what} +
-                                 ", and the token '" + token.name + "' has " +
-                                 std::to_string(limit) + " of them; " + std::string{traits.remedy});
+        return quota_problem(quota, limit, Detail::written_by([&](Language language) {
+                                 return phrases::few_places.in(
+                                     language, {{"what", traits.what.in(language)},
+                                                {"name", token.name},
+                                                {"limit", std::to_string(limit)},
+                                                {"remedy", traits.remedy.in(language)}});
+                             }));
     }
 
     static Moment end_of(const Lease& lease, Moment now) {

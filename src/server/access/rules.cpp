@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/enum_table.hpp"
+#include "server/http/phrases.hpp"
 
 namespace leasehold::server {
 namespace {
@@ -62,6 +63,10 @@ bool may_touch_every_key(const Token& token, Need need) {
     return !role || allows(*role) || (need == Need::use_or_see && allows(Role::see));
 }
 
+Denial denied(const Phrase& phrase, const Token& token) {
+    return {{phrase, {{"token", token.name}}}};
+}
+
 std::optional<Denial> denial_of_keys(const Token& token, const Request& request) {
     const Need need = rule_of(request).need;
     if (may_touch_every_key(token, need)) return std::nullopt;
@@ -76,12 +81,8 @@ std::optional<Denial> denial_of_keys(const Token& token, const Request& request)
         case RequestKind::history: return std::nullopt;
         // sign() limits it.
         case RequestKind::release_all: return std::nullopt;
-        case RequestKind::purge:
-            return Denial{"the token '" + token.name +
-                          "' may touch only some keys; a purge concerns all keys"};
-        default:
-            return Denial{"the token '" + token.name +
-                          "' may touch only some keys; name the key together with the lock id"};
+        case RequestKind::purge: return denied(phrases::no_purge, token);
+        default: return denied(phrases::name_the_key, token);
     }
 }
 
@@ -97,8 +98,7 @@ std::optional<Denial> denial(const Token& token, Need need) {
     if (!role || token.roles.has(*role)) return std::nullopt;
     if (need == Need::use_or_see && token.roles.has(Role::see)) return std::nullopt;
     const std::string_view name = role_names[*role];
-    return Denial{"the token '" + token.name + "' lacks the role '" + std::string{name} + "'",
-                  name};
+    return Denial{{phrases::lacks_role, {{"token", token.name}, {"role", name}}}, name};
 }
 
 std::optional<Denial> denial(const Token& token, const Request& request) {
@@ -116,13 +116,12 @@ std::optional<Denial> denial(const Token& token, Need need, const LockKey& key) 
     };
     const auto role = role_for(need);
     if (!role || allows(*role) || (need == Need::use_or_see && allows(Role::see))) return {};
-    return Denial{"the keys of the token '" + token.name + "' do not include " + key.to_string()};
+    return Denial{{phrases::lacks_key, {{"token", token.name}, {"key", key.to_string()}}}};
 }
 
 std::optional<Denial> denial_of_totals(const Token& token) {
     if (token.keys.of(Role::see).has_every_key()) return std::nullopt;
-    return Denial{"the token '" + token.name +
-                  "' sees only some keys; these numbers count the leases of all keys"};
+    return denied(phrases::no_totals, token);
 }
 
 const KeySet& visible_keys(const Token* token) noexcept {
@@ -132,9 +131,8 @@ const KeySet& visible_keys(const Token* token) noexcept {
 
 std::optional<Denial> denial(const Token& token, std::string_view owner) {
     if (speaks_for(token, owner)) return std::nullopt;
-    if (token.owner.empty()) return Denial{"the token '" + token.name + "' speaks for no owner"};
-    return Denial{"the token '" + token.name + "' speaks only for the owner '" + token.owner +
-                  "' and owners below it, '" + token.owner + "/...'"};
+    if (token.owner.empty()) return denied(phrases::no_owner, token);
+    return Denial{{phrases::other_owner, {{"token", token.name}, {"owner", token.owner}}}};
 }
 
 void sign(Request& request, const Token& token) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/access/tokens.hpp"
+#include "server/http/problem.hpp"
 #include "server/requests.hpp"
 
 // Which role a request needs, and which rate counts it. The rules of URLs are in the protocols'
@@ -24,7 +25,7 @@ struct Rule {
 
 // Why a token may not do something. The text goes to the client.
 struct Denial {
-    std::string detail;
+    Detail detail;
     std::string_view role{};  // the missing role, if that is the reason
 };
 // Nothing if the token may.

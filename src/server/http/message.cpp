@@ -40,6 +40,10 @@ void print(std::string& out, const Reply& reply, std::string_view date, AfterRep
         field("Content-Length", std::to_string(reply.body.size() + reply.static_body.size()));
     }
     if (!reply.etag.empty()) field("ETag", reply.etag);
+    if (reply.language) {
+        field("Content-Language", tag_of(*reply.language));
+        field("Vary", "Accept-Language");
+    }
     if (reply.retry_after_s > 0) field("Retry-After", std::to_string(reply.retry_after_s));
     out.append(reply.fields);
     if (after == AfterReply::close) field("Connection", "close");

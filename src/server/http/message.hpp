@@ -10,6 +10,8 @@
 
 #include <boost/json/object.hpp>
 
+#include <leasehold/language.hpp>
+
 #include "server/http/header_fields.hpp"
 #include "server/http/memory_budget.hpp"
 
@@ -29,6 +31,7 @@ struct HttpRequest {
     std::string if_none_match;
     std::string accept;
     std::string accept_encoding;
+    std::string accept_language;
     std::string host;
     std::optional<std::string> authorization;
     std::optional<std::string> origin;  // of the web page that sends the request, if one does
@@ -45,6 +48,8 @@ struct HttpRequest {
     std::string audit_id{};                // names the request in the audit, if it is recorded
     std::size_t refused_in_batch = 0;      // by the token's rate and quotas, for the audit
 
+    // The language in which the client wants the sentences of the reply.
+    [[nodiscard]] Language language() const noexcept { return preferred_language(accept_language); }
     // Frees the memory of a body that was read.
     void drop_body();
 };
@@ -57,6 +62,8 @@ struct Reply {
     std::string_view content_type = "application/json";
     std::string_view cache_control = "no-store";
     std::string_view etag{};
+    // Of the sentences in the body, if another client would have got them in another language.
+    std::optional<Language> language{};
     std::string fields{};               // further header fields, each a whole line
     unsigned retry_after_s = 0;         // 0: the reply has no Retry-After
     std::string_view route{};           // the pattern of the URL; empty: no route has this URL

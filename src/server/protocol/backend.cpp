@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/http/phrases.hpp"
 #include "server/monitoring/observer.hpp"
 #include "server/protocol/audited.hpp"
 
@@ -30,7 +31,8 @@ Outcome asked_too_often() {
 
 // The outcome of a request of a batch that a quota does not allow.
 Outcome not_allowed(const Problem& problem) {
-    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable, problem.detail};
+    return StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
+                      problem.detail.in(Language::english)};
 }
 
 template <class T>
@@ -49,7 +51,7 @@ struct Sent {
 // Refuses a knock that comes too early.
 void refuse_until(std::optional<Knocks::Clock::duration> pause) {
     if (!pause) return;
-    throw Refused{too_often("the holder has just been asked: wait a moment", *pause)};
+    throw Refused{too_often(phrases::just_asked, *pause)};
 }
 
 // A client does not wait longer than its token lives. The wait ends a moment later, so that the
@@ -239,12 +241,9 @@ MemoryBudget::Share Backend::reserve_batch(RoutedRequest& request, std::size_t r
     switch (share.reserve(batches_, id_of(token.get()), requests * bytes_each)) {
         case MemoryBudget::Room::enough: break;
         case MemoryBudget::Room::token_has_too_much:
-            throw Refused{too_often(
-                "clients with the token '" + token->name + "' send too many large batches at once",
-                std::chrono::seconds{1})};
-        case MemoryBudget::Room::too_little:
-            throw Refused{
-                overloaded("too many large batches are being answered; try again in a moment")};
+            throw Refused{too_often({phrases::large_batches_of_token, {{"token", token->name}}},
+                                    std::chrono::seconds{1})};
+        case MemoryBudget::Room::too_little: throw Refused{overloaded(phrases::large_batches)};
     }
     return share;
 }
@@ -260,12 +259,9 @@ void Backend::reserve_answer(RoutedRequest& request, std::size_t bytes) {
     switch (request.http.answer_share.reserve(unsent_answers_, id_of(token.get()), bytes)) {
         case MemoryBudget::Room::enough: return;
         case MemoryBudget::Room::token_has_too_much:
-            throw Refused{too_often("clients with the token '" + token->name +
-                                        "' have not read their large answers yet",
+            throw Refused{too_often({phrases::large_answers_of_token, {{"token", token->name}}},
                                     std::chrono::seconds{1})};
-        case MemoryBudget::Room::too_little:
-            throw Refused{
-                overloaded("too many large answers are being sent; try again in a moment")};
+        case MemoryBudget::Room::too_little: throw Refused{overloaded(phrases::large_answers)};
     }
 }
 
@@ -435,9 +431,7 @@ Task<Reporter::Opened> Backend::listen(RoutedRequest& request, EventFilter filte
     // The tokens may have changed before the stream was opened.
     if (opened) access_.admit_again(request.http, Need::see, request.scheme);
     if (opened && token && !access_.still_sees_the_same(*token)) {
-        throw Refused{{.status = 403,
-                       .code = "forbidden",
-                       .detail = "the keys that this token may see have just changed: ask again"}};
+        throw Refused{{.status = 403, .code = "forbidden", .detail = phrases::keys_changed}};
     }
     co_return opened;
 }

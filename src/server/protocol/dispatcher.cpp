@@ -36,8 +36,8 @@ Problem wrong_method(const Protocol& protocol, const PathPattern& path) {
 
 // Writes the problem in the protocol's form, and adds the header fields that HTTP requires, in case
 // the protocol left them out.
-Reply error_of(const Protocol& protocol, const Problem& problem) {
-    Reply reply = protocol.error(problem);
+Reply error_of(const Protocol& protocol, const Problem& problem, const HttpRequest& request) {
+    Reply reply = protocol.error(problem, request.language());
     if (!reply.fields.contains(problem.fields)) reply.fields += problem.fields;
     reply.retry_after_s = std::max(reply.retry_after_s, problem.retry_after_s);
     reply.last = reply.last || problem.last;
@@ -45,21 +45,25 @@ Reply error_of(const Protocol& protocol, const Problem& problem) {
 }
 
 // The reply to the exception that is being handled. `effect` is that of a lack of memory.
-Reply error_of_exception(const Protocol& protocol, StoreFault::Effect effect) try {
+Reply error_of_exception(const Protocol& protocol, const HttpRequest& request,
+                         StoreFault::Effect effect) try {
     try {
         throw;
     } catch (const Refused& refused) {
-        return error_of(protocol, refused.problem);
+        return error_of(protocol, refused.problem, request);
     } catch (const BadRequest& bad) {
-        return error_of(protocol, {.status = 400, .code = "bad_request", .detail = bad.what()});
+        return error_of(protocol, {.status = 400, .code = "bad_request", .detail = bad.what()},
+                        request);
     } catch (const StoreFault& fault) {
         return protocol.error(fault);
     } catch (const std::bad_alloc&) {
         return protocol.without_memory(effect);
     } catch (const std::exception&) {
-        return error_of(protocol, {.status = 500,
-                                   .code = "internal",
-                                   .detail = "the server could not answer this request"});
+        return error_of(protocol,
+                        {.status = 500,
+                         .code = "internal",
+                         .detail = "the server could not answer this request"},
+                        request);
     }
 } catch (const std::bad_alloc&) {
     return protocol.without_memory(effect);
@@ -141,7 +145,7 @@ std::string_view Dispatcher::without_memory(const HttpRequest& request,
 }
 
 Reply Dispatcher::error(const HttpRequest& request, const Problem& problem) const {
-    Reply reply = error_of(protocol_of(request.target), problem);
+    Reply reply = error_of(protocol_of(request.target), problem, request);
     reply.method = label_of_method(request.method);
     return reply;
 }
@@ -151,7 +155,7 @@ Reply Dispatcher::refusal_of_body(HttpRequest& request, const ClientConnection& 
     const Protocol& protocol = protocol_of(request.target);
     Reply reply{.method = label_of_method(request.method)};
     (void)find_route(protocol, request, reply);
-    replace(reply, error_of(protocol, problem));
+    replace(reply, error_of(protocol, problem, request));
     audit(request, connection, reply);
     permit_origin(reply, request, options_);
     return reply;
@@ -215,7 +219,7 @@ std::optional<Reply> Dispatcher::refusal_before_body(std::optional<std::uint64_t
         if (body_bytes > 0U) protocol.check_body_type(request);
         return std::nullopt;
     } catch (...) {
-        replace(reply, error_of_exception(protocol, StoreFault::Effect::none));
+        replace(reply, error_of_exception(protocol, request, StoreFault::Effect::none));
     }
     audit(request, connection, reply);
     permit_origin(reply, request, options_);
@@ -263,8 +267,9 @@ Task<Reply> Dispatcher::answer(HttpRequest& request, ClientConnection& connectio
         }
     } catch (...) {
         const bool untouched = !routed || !routed->asked_store;
-        replace(reply, error_of_exception(protocol, untouched ? StoreFault::Effect::none
-                                                              : StoreFault::Effect::unknown));
+        replace(reply, error_of_exception(
+                           protocol, request,
+                           untouched ? StoreFault::Effect::none : StoreFault::Effect::unknown));
     }
     reply.waited = routed && routed->waited;
     const Executor executor = co_await asio::this_coro::executor;

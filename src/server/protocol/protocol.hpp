@@ -33,8 +33,8 @@ public:
     // Throws Refused if the protocol does not take a body of the request's Content-Type.
     virtual void check_body_type(const HttpRequest& request) const = 0;
 
-    // The reply to a request that is refused.
-    [[nodiscard]] virtual Reply error(const Problem& problem) const = 0;
+    // The reply to a request that is refused, for a client that prefers this language.
+    [[nodiscard]] virtual Reply error(const Problem& problem, Language preferred) const = 0;
     // The reply to a request whose handler threw this.
     [[nodiscard]] virtual Reply error(const StoreFault& fault) const = 0;
     // The reply to a request that met a lack of memory, with this effect. Needs no memory: all its

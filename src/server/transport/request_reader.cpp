@@ -89,6 +89,7 @@ private:
             case http::field::if_none_match: return add(request_.if_none_match, value);
             case http::field::accept: return add(request_.accept, value);
             case http::field::accept_encoding: return add(request_.accept_encoding, value);
+            case http::field::accept_language: return add(request_.accept_language, value);
             default:
                 return request_.fields.add({text.data(), text.size()},
                                            {value.data(), value.size()});
@@ -189,6 +190,7 @@ RequestReader::State RequestReader::next() {
     empty_for_reuse(request_.if_none_match);
     empty_for_reuse(request_.accept);
     empty_for_reuse(request_.accept_encoding);
+    empty_for_reuse(request_.accept_language);
     empty_for_reuse(request_.host);
     request_.authorization.reset();
     request_.origin.reset();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/access/tokens.hpp"
+#include "server/http/phrases.hpp"
 #include "server/transport/worker.hpp"
 
 namespace leasehold::server {
@@ -43,11 +44,11 @@ Problem too_slow() {
 }
 
 Problem too_many_bodies() {
-    return overloaded("too many large bodies are being received; try again in a moment");
+    return overloaded(phrases::large_bodies);
 }
 
 Problem too_many_bodies_of(const Token& token) {
-    return too_often("clients with the token '" + token.name + "' send too many large bodies",
+    return too_often({phrases::large_bodies_of_token, {{"token", token.name}}},
                      std::chrono::seconds{1});
 }
 

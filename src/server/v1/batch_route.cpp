@@ -22,7 +22,7 @@ Problem problem_of(const BatchRefused& refused, std::size_t requests) {
     Problem problem = refused.problem;
     const std::size_t first = refused.indices.front();
     if (requests > 1) {
-        problem.detail.insert(0, "requests[" + std::to_string(first) + "]: ");
+        problem.detail.put_before("requests[" + std::to_string(first) + "]: ");
     }
     problem.facts["index"] = first;
     if (problem.status == 403) {
@@ -117,7 +117,8 @@ Task<Reply> Native::batch(RoutedRequest& request) {
     } catch (const BatchRefused& refused) {
         throw Refused{problem_of(refused, size)};
     }
-    Reply reply;
+    const Language language = request.http.language();
+    Reply reply{.language = language};
     reply.body = R"({"answers":[)";
     std::size_t yielded_at = 0;
     std::size_t room_for_knocks = knocks_bytes;
@@ -127,11 +128,11 @@ Task<Reply> Native::batch(RoutedRequest& request) {
         const Outcome outcome = std::exchange(outcomes[i], {});  // frees its memory soon
         const auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
         if (keeps_own_lease(kinds[i])) {
-            print_for_holder(reply.body, outcome, room_for_knocks);
+            print_for_holder(reply.body, outcome, language, room_for_knocks);
         } else if (kinds[i] == RequestKind::release_all && leases != nullptr) {
             co_await print_ended(reply.body, *leases, room_for_ended);
         } else {
-            wire::print(reply.body, outcome);
+            wire::print(reply.body, outcome, language);
         }
         if (reply.body.size() - yielded_at < bytes_between_yields) continue;
         yielded_at = reply.body.size();
@@ -153,9 +154,10 @@ std::size_t Native::room_for_rows(RoutedRequest& request, std::span<const Reques
     return most;
 }
 
-void Native::print_for_holder(std::string& out, const Outcome& outcome, std::size_t& room) const {
+void Native::print_for_holder(std::string& out, const Outcome& outcome, Language language,
+                              std::size_t& room) const {
     const auto* const lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr) return wire::print(out, outcome);
+    if (lease == nullptr) return wire::print(out, outcome, language);
     const std::vector<Knock> knocks = backend_.knocks_on(*lease);
     if (knocks.empty()) return wire::print(out, outcome);
     json::object answer = wire::to_json(outcome);

@@ -6,6 +6,7 @@
 #include "core/sizes.hpp"
 #include "core/text.hpp"
 #include "server/http/bodies.hpp"
+#include "server/http/phrases.hpp"
 #include "server/v1/lock_token.hpp"
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
@@ -63,8 +64,7 @@ Task<Reply> Native::knock(RoutedRequest& request) {
     const auto holders = co_await backend_.knock(request, std::move(key), std::move(knock));
     if (!holders) co_return reply_to(holders.error());
     if (holders->empty()) {
-        throw Refused{
-            {.status = 404, .code = "not_held", .detail = "nobody holds this key: try to lock it"}};
+        throw Refused{{.status = 404, .code = "not_held", .detail = phrases::not_held}};
     }
     const Outcome outcome = *holders;
     co_return json_reply(202, wire::to_json(outcome));

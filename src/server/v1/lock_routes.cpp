@@ -112,9 +112,10 @@ Reply printed(unsigned status, const Answer& answer) {
 }
 
 // The reply with a lease, or with the reason why there is none.
-Reply reply_of(const Outcome& outcome, unsigned status = 200) {
+Reply reply_of(const RoutedRequest& request, const Outcome& outcome, unsigned status = 200) {
     if (const auto* lease = std::get_if<Lease>(&outcome)) return printed(status, *lease);
-    if (const auto* refusal = std::get_if<Refusal>(&outcome)) return reply_to(*refusal);
+    if (const auto* refusal = std::get_if<Refusal>(&outcome))
+        return reply_to(*refusal, request.http.language());
     if (const auto* fault = std::get_if<StoreFault>(&outcome)) return reply_to(*fault);
     return printed(status, outcome);
 }
@@ -126,20 +127,20 @@ Task<Reply> Native::try_lock(RoutedRequest& request) {
     if (asked.patience == Duration::zero()) {
         Request wanted = std::move(asked.request);
         const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
-        co_return reply_of(outcome, 201);
+        co_return reply_of(request, outcome, 201);
     }
     Backend::Waited waited =
         co_await backend_.wait(request, std::move(asked.request), asked.patience);
-    Reply reply = reply_of(waited.outcome, 201);
+    Reply reply = reply_of(request, waited.outcome, 201);
     reply.if_unsent = std::move(waited.if_unsent);
     co_return reply;
 }
 
-Reply Native::reply_to_holder(const Outcome& outcome) const {
+Reply Native::reply_to_holder(const RoutedRequest& request, const Outcome& outcome) const {
     const auto* lease = std::get_if<Lease>(&outcome);
-    if (lease == nullptr) return reply_of(outcome);
+    if (lease == nullptr) return reply_of(request, outcome);
     const std::vector<Knock> knocks = backend_.knocks_on(*lease);
-    if (knocks.empty()) return reply_of(outcome);
+    if (knocks.empty()) return reply_of(request, outcome);
     json::object body = wire::to_json(*lease);
     std::size_t room = knocks_bytes;
     put_knocks(body, knocks, room);
@@ -149,7 +150,7 @@ Reply Native::reply_to_holder(const Outcome& outcome) const {
 Task<Reply> Native::check(RoutedRequest& request) {
     Request question = Check{request.key(), lock_id_in(request.http)};
     const Outcome outcome = co_await backend_.ask(request, std::move(question));
-    co_return reply_to_holder(outcome);
+    co_return reply_to_holder(request, outcome);
 }
 
 Task<Reply> Native::show_holders(RoutedRequest& request) {
@@ -157,7 +158,7 @@ Task<Reply> Native::show_holders(RoutedRequest& request) {
     backend_.reserve_answer(request, Limits::page_bytes);
     Request question = Holders{key};
     const Outcome outcome = co_await backend_.ask(request, std::move(question));
-    if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(outcome);
+    if (!std::holds_alternative<HolderPage>(outcome)) co_return reply_of(request, outcome);
     const std::vector<std::string> waiting = co_await backend_.waiting_owners(request, key);
     json::object body = wire::to_json(outcome);
     body["waiting"] = json::array(waiting.begin(), waiting.end());
@@ -167,7 +168,7 @@ Task<Reply> Native::show_holders(RoutedRequest& request) {
 Task<Reply> Native::prolong(RoutedRequest& request) {
     Request wanted = read_prolonging(request, limits_);
     const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
-    co_return reply_to_holder(outcome);
+    co_return reply_to_holder(request, outcome);
 }
 
 Task<Reply> Native::release(RoutedRequest& request) {
@@ -191,14 +192,14 @@ Task<Reply> Native::release(RoutedRequest& request) {
                        (refusal != nullptr && refusal->kind == Refusal::Kind::gone);
     // A lease that had ended before is not an error: releasing twice is harmless.
     if (ended) co_return printed(200, outcome);
-    co_return reply_of(outcome);
+    co_return reply_of(request, outcome);
 }
 
 Task<Reply> Native::break_lock(RoutedRequest& request) {
     refuse_lock_token(request.http);
     Request wanted = read_break(request);
     const Outcome outcome = co_await backend_.ask(request, std::move(wanted));
-    co_return reply_of(outcome);
+    co_return reply_of(request, outcome);
 }
 
 Task<Reply> Native::list(RoutedRequest& request) {
@@ -227,7 +228,7 @@ Task<Reply> Native::list(RoutedRequest& request) {
         Request question = wanted;
         Outcome outcome = co_await backend_.ask(request, std::move(question));
         auto* holders = std::get_if<HolderPage>(&outcome);
-        if (holders == nullptr) co_return reply_of(outcome);
+        if (holders == nullptr) co_return reply_of(request, outcome);
         more = holders->may_continue(wanted.limit);
         found_at = holders->store_now;
         for (Holder& holder : holders->items) {
@@ -273,7 +274,7 @@ Task<Reply> Native::release_all(RoutedRequest& request) {
     Request wanted = ReleaseAll{.owner = request.names[0], .scope = scope_in(request.query)};
     Outcome outcome = co_await backend_.ask(request, std::move(wanted));
     auto* const leases = std::get_if<std::vector<Lease>>(&outcome);
-    if (leases == nullptr) co_return reply_of(outcome);
+    if (leases == nullptr) co_return reply_of(request, outcome);
     // The client that ends the leases need not be their holder: it must not see the secrets.
     for (Lease& lease : *leases) lease.lock_id = {};
     Reply reply;
@@ -311,7 +312,8 @@ Task<Reply> Native::history(RoutedRequest& request) {
     wanted.limit = limit_in(request.query, wanted.limit);
     backend_.reserve_answer(request, room_for(wanted.limit));
     const PastPage page = co_await backend_.history(request, std::move(wanted));
-    if (!std::holds_alternative<HistoryPage>(page.outcome)) co_return reply_of(page.outcome);
+    if (!std::holds_alternative<HistoryPage>(page.outcome))
+        co_return reply_of(request, page.outcome);
     json::object body = wire::to_json(page.outcome);
     body["next"] = nullptr;
     body.erase("cut");

@@ -38,8 +38,8 @@ void Native::check_body_type(const HttpRequest& request) const {
                    .detail = "the body must be JSON, with Content-Type: application/json"}};
 }
 
-Reply Native::error(const Problem& problem) const {
-    return reply_to(problem);
+Reply Native::error(const Problem& problem, Language preferred) const {
+    return reply_to(problem, preferred);
 }
 
 Reply Native::error(const StoreFault& fault) const {

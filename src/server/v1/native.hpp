@@ -32,7 +32,7 @@ public:
         return "Authorization, Content-Type, Last-Event-ID, Lock-Token";
     }
     void check_body_type(const HttpRequest& request) const override;
-    [[nodiscard]] Reply error(const Problem& problem) const override;
+    [[nodiscard]] Reply error(const Problem& problem, Language preferred) const override;
     [[nodiscard]] Reply error(const StoreFault& fault) const override;
     [[nodiscard]] Reply without_memory(StoreFault::Effect effect) const noexcept override;
 
@@ -57,7 +57,8 @@ private:
     // batch_route.cpp
     [[nodiscard]] Task<Reply> batch(RoutedRequest& request);
     // With the knocks on the lease, if there are any, see put_knocks().
-    void print_for_holder(std::string& out, const Outcome& outcome, std::size_t& room) const;
+    void print_for_holder(std::string& out, const Outcome& outcome, Language language,
+                          std::size_t& room) const;
     // Reserves room for the rows in the answer to a batch, and returns how much there is. Throws
     // Refused if no room is left, unless a request of the batch keeps or ends a lease.
     [[nodiscard]] std::size_t room_for_rows(RoutedRequest& request,
@@ -66,7 +67,7 @@ private:
     // lock_routes.cpp
     [[nodiscard]] Task<Reply> try_lock(RoutedRequest& request);
     // The lease that its holder asked for, with the knocks on it.
-    [[nodiscard]] Reply reply_to_holder(const Outcome& outcome) const;
+    [[nodiscard]] Reply reply_to_holder(const RoutedRequest& request, const Outcome& outcome) const;
     [[nodiscard]] Task<Reply> check(RoutedRequest& request);
     [[nodiscard]] Task<Reply> show_holders(RoutedRequest& request);
     [[nodiscard]] Task<Reply> prolong(RoutedRequest& request);

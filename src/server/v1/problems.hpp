@@ -14,8 +14,9 @@
 // How the native protocol writes errors: RFC 9457 problem documents with a stable code.
 namespace leasehold::server::v1 {
 
-[[nodiscard]] Reply reply_to(const Problem& problem);
-[[nodiscard]] Reply reply_to(const Refusal& refusal);
+// Only `detail` is in the language that the client prefers.
+[[nodiscard]] Reply reply_to(const Problem& problem, Language preferred);
+[[nodiscard]] Reply reply_to(const Refusal& refusal, Language preferred);
 [[nodiscard]] Reply reply_to(const StoreFault& fault);
 
 }  // namespace leasehold::server::v1

@@ -4,6 +4,7 @@
 
 #include "server/access/tokens.hpp"
 #include "server/http/assets.hpp"
+#include "server/http/phrases.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/v1/description.hpp"
 #include "server/v1/native.hpp"
@@ -112,9 +113,7 @@ Task<Reply> Native::server(RoutedRequest& request) {
     if (token && !token->keys.of(Role::break_).has_every_key()) {
         throw Refused{{.status = 403,
                        .code = "forbidden",
-                       .detail = "the token '" + token->name +
-                                 "' may break the leases of some keys only; the findings are about "
-                                 "the whole installation"}};
+                       .detail = {phrases::no_findings, {{"token", token->name}}}}};
     }
     json::array findings;
     if (options_.findings) {

@@ -17,7 +17,13 @@ std::expected<HolderPage, KnockRefused> knock(const ServerAddress& target, Durat
 
     ServerConnection connection{target, io_timeout};
     const auto effect = StoreFault::Effect::unknown;
-    const Response response = connection.post(path_of(key) + "/knock", wire::print(body), effect);
+    const Response response =
+        connection.wait_for({.method = net::Method::post,
+                             .path = path_of(key) + "/knock",
+                             .body = wire::print(body),
+                             .headers = {{"Accept-Language", std::string{tag_of(knock.language)}}},
+                             .effect_once_sent = effect},
+                            {}, {});
     try {
         if (response.status == 404 || response.status == 429) {
             const auto problem = problem_in(response);

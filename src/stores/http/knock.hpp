@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <leasehold/language.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/stores/http.hpp>
 
@@ -12,6 +13,7 @@ namespace leasehold::http {
 struct Knock {
     std::string owner{};  // who knocks
     std::string message{};
+    Language language = Language::english;  // of KnockRefused::detail
 };
 
 // Why no holder was asked: nobody holds the key, or the holders have just been asked.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 GROUPS = [
     ("Locks", ["lock_manager", "lease", "lock_key", "lock_id", "errors", "limits", "time", "queries", "lock_type",
-               "refusal_texts"]),
+               "refusal_texts", "language"]),
     ("On top", ["hold", "leader", "keep_alive", "scoped_lock", "dist_lock", "session", "coarse_grained", "asio"]),
     ("Stores", ["open_store", "stores/sqlite", "stores/postgres", "stores/mysql", "stores/mariadb", "stores/etcd",
                 "stores/http", "stores/memory", "store_status", "protection"]),

@@ -53,7 +53,7 @@ Response page(const Viewer& viewer, std::string_view title, const Html& body, in
 </body>
 </html>
 )",
-        code_of(language), title, shop, in(language, "Skip to the content"), shop,
+        leasehold::tag_of(language), title, shop, in(language, "Skip to the content"), shop,
         navigation(viewer), body, viewer.user.empty() ? "/sign-in" : "/customers",
         language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
         language == Language::korean ? "English" : "한국어");

@@ -1,0 +1,57 @@
+#include <leasehold/language.hpp>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/enum_table.hpp"
+#include "core/text.hpp"
+#include "core/weighted_list.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr EnumTable<Language, std::string_view> language_tags{
+    {{Language::english, "en"}, {Language::korean, "ko"}}};
+
+std::optional<Language> known_language(std::string_view tag) noexcept {
+    const std::string_view primary = tag.substr(0, tag.find('-'));
+    for (const auto& [language, known] : language_tags) {
+        if (std::ranges::equal(primary, known, {}, lower_letter)) return language;
+    }
+    return std::nullopt;
+}
+
+bool is_range(std::string_view text) noexcept {
+    constexpr auto fits = [](char c) {
+        const char letter = lower_letter(c);
+        return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    return text == "*" || std::ranges::all_of(text, fits);
+}
+
+}  // namespace
+
+std::string_view tag_of(Language language) noexcept {
+    return language_tags[language];
+}
+
+Language language_of(std::string_view tag) noexcept {
+    return known_language(tag).value_or(Language::english);
+}
+
+Language preferred_language(std::string_view accept_language) noexcept {
+    Language best = Language::english;
+    int best_weight = 0;
+    while (!accept_language.empty()) {
+        const auto [range, weight] = next_item(accept_language);
+        if (!weight || !is_range(range)) return Language::english;
+        // "*" stands for the languages that the field does not name; of those, we prefer English.
+        const auto language = range == "*" ? Language::english : known_language(range);
+        if (!language || *weight <= best_weight) continue;
+        best = *language;
+        best_weight = *weight;
+    }
+    return best;
+}
+
+}  // namespace leasehold
