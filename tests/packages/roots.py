@@ -117,7 +117,8 @@ class Unit:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.said = self.process.stderr.read()
+        with self.process.stderr as log:
+            self.said = log.read()
         if self.process.wait(60) != 0:
             raise Failed("the server did not stop well: " + self.said)
 
