@@ -66,15 +66,16 @@ function(leasehold_target_of name result)
 endfunction()
 
 # leasehold_component(NAME): what users of the component need. Sets
-#   static       whether they link what the component links privately
+#   type         of its target
+#   shared       whether its users leave the libraries behind it to it
 #   components   the other components it links
 #   finds, pkg_config   see leasehold_library
 function(leasehold_component name)
     leasehold_target_of(${name} target)
     get_target_property(type ${target} TYPE)
-    set(static TRUE)
+    set(shared FALSE)
     if(type STREQUAL "SHARED_LIBRARY")
-        set(static FALSE)
+        set(shared TRUE)
     endif()
     get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
     list(FILTER links INCLUDE REGEX "^leasehold::")
@@ -87,25 +88,29 @@ function(leasehold_component name)
         endif()
     endforeach()
     set(type ${type} PARENT_SCOPE)
-    set(static ${static} PARENT_SCOPE)
+    set(shared ${shared} PARENT_SCOPE)
     set(components ${links} PARENT_SCOPE)
     set(finds "${finds}" PARENT_SCOPE)
     set(pkg_config "${pkg_config}" PARENT_SCOPE)
 endfunction()
 
 # leasehold_install(NAME ...): installs the libraries as a package with one component each. Those that a library links
-# come before it.
+# come before it. The static and the shared libraries of two builds can be installed into one prefix.
 function(leasehold_install)
     include(CMakePackageConfigHelpers)
     set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
+    set(kind static)
+    if(BUILD_SHARED_LIBS)
+        set(kind shared)
+    endif()
     set(LEASEHOLD_NEEDS)
     foreach(name IN LISTS ARGN)
         leasehold_target_of(${name} target)
-        install(TARGETS ${target} EXPORT leasehold-${name}
+        install(TARGETS ${target} EXPORT leasehold-${kind}-${name}
             ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
             LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
             FILE_SET HEADERS)
-        install(EXPORT leasehold-${name} NAMESPACE leasehold:: DESTINATION "${package_dir}")
+        install(EXPORT leasehold-${kind}-${name} NAMESPACE leasehold:: DESTINATION "${package_dir}")
         leasehold_component(${name})
         set(all_of_${name})
         foreach(component IN LISTS components)
@@ -114,10 +119,11 @@ function(leasehold_install)
         list(REMOVE_DUPLICATES all_of_${name})
         list(JOIN all_of_${name} " " all)
         string(APPEND LEASEHOLD_NEEDS "set(leasehold_components_of_${name} ${all})\n")
-        if(static)
-            list(TRANSFORM finds REPLACE "(.+)" "\"\\1\"")
-            list(JOIN finds " " finds)
-            string(APPEND LEASEHOLD_NEEDS "set(leasehold_packages_of_${name} ${finds})\n")
+        list(TRANSFORM finds REPLACE "(.+)" "\"\\1\"")
+        list(JOIN finds " " finds)
+        string(APPEND LEASEHOLD_NEEDS "set(leasehold_packages_of_${name} ${finds})\n")
+        if(type STREQUAL "INTERFACE_LIBRARY")
+            string(APPEND LEASEHOLD_NEEDS "set(leasehold_headers_alone_of_${name} TRUE)\n")
         endif()
         leasehold_install_pkgconfig(${name})
     endforeach()
@@ -147,15 +153,26 @@ function(leasehold_install_pkgconfig name)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
         set(LEASEHOLD_PC_LIBS "-L\${libdir}" -l${LEASEHOLD_PC_NAME})
     endif()
-    if(static)
+    # The static libraries may be installed beside the shared ones. `pkg-config --static` needs what is behind them.
+    # Requires.private would name it, but then every user must have it.
+    set(LEASEHOLD_PC_LIBS_PRIVATE)
+    if(NOT shared)
         list(APPEND LEASEHOLD_PC_REQUIRES ${modules})
         list(APPEND LEASEHOLD_PC_LIBS ${flags})
+    else()
+        if(modules)
+            find_package(PkgConfig REQUIRED)
+            execute_process(COMMAND "${PKG_CONFIG_EXECUTABLE}" --libs-only-l ${modules}
+                OUTPUT_VARIABLE LEASEHOLD_PC_LIBS_PRIVATE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        endif()
+        list(APPEND LEASEHOLD_PC_LIBS_PRIVATE ${flags})
     endif()
     if(name STREQUAL "core")
         list(APPEND LEASEHOLD_PC_LIBS -pthread)
     endif()
     list(JOIN LEASEHOLD_PC_REQUIRES ", " LEASEHOLD_PC_REQUIRES)
     list(JOIN LEASEHOLD_PC_LIBS " " LEASEHOLD_PC_LIBS)
+    list(JOIN LEASEHOLD_PC_LIBS_PRIVATE " " LEASEHOLD_PC_LIBS_PRIVATE)
     # Relative to the file itself, so that the prefix can be chosen when installing.
     cmake_path(SET here "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
     cmake_path(RELATIVE_PATH here BASE_DIRECTORY "/prefix" OUTPUT_VARIABLE below)

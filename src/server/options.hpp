@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -151,6 +152,10 @@ struct ServerOptions {
     // Constructs the protocols besides the native one. Called after the backend, which the
     // protocols use, is constructed.
     std::vector<std::function<std::unique_ptr<Protocol>(Backend&)>> protocols{};
+
+    // A folder with the documentation as a compressed site, which is served under /docs/. Empty:
+    // there is none.
+    std::filesystem::path documentation{};
 
     // Is notified of requests, connections and failures. Outlives the server.
     Observer* observer = nullptr;

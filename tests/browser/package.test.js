@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { workerCode } from '../../web/client/timer.js';
@@ -15,7 +17,17 @@ import { eventually } from './support/waiting.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const client = root + 'web/client/';
+const bin = fileURLToPath(new URL('node_modules/.bin/', import.meta.url));
 const read = (file) => readFileSync(file, 'utf8');
+
+// Packs it, and unpacks it where a program in that folder finds it as `leasehold`.
+const installed = mkdtempSync(join(tmpdir(), 'leasehold-npm.'));
+after(() => rmSync(installed, { recursive: true }));
+const run = (command, ...args) => execFileSync(command, args, { cwd: installed, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+run('npm', 'pack', '--silent', '--pack-destination', installed, client);
+const tarball = join(installed, readdirSync(installed).find((name) => name.endsWith('.tgz')));
+mkdirSync(join(installed, 'node_modules'));
+run('tar', '-xzf', tarball, '-C', 'node_modules', '--transform', 's,^package,leasehold,');
 
 const packages = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json'], { cwd: client, stdio: ['ignore', 'pipe', 'ignore'] }));
 const files = Object.values(packages)[0].files.map(({ path }) => path).sort();
@@ -24,6 +36,39 @@ test('the tarball has the modules, their types, the README and the licence, and 
   const modules = readdirSync(client).filter((name) => /\.(js|d\.ts)$/.test(name) && name !== 'demo.js');
   assert.deepEqual(files, [...modules, 'LICENSE', 'README.md', 'package.json'].sort());
   assert.equal(read(client + 'LICENSE'), read(root + 'LICENSE'));
+});
+
+test('its files are those of the sources, byte by byte', () => {
+  for (const file of files) assert.deepEqual(readFileSync(join(installed, 'node_modules/leasehold', file)), readFileSync(client + file), file);
+});
+
+test('two packs give the same tarball', () => {
+  const again = mkdtempSync(join(installed, 'again.'));
+  run('npm', 'pack', '--silent', '--pack-destination', again, client);
+  assert.deepEqual(readFileSync(join(again, basename(tarball))), readFileSync(tarball));
+});
+
+test('publint finds nothing', () => {
+  run(bin + 'publint', '--strict', tarball);
+});
+
+test('every kind of resolution finds the types that belong to the code', () => {
+  // The modules are ES modules alone; a CommonJS program imports them dynamically.
+  run(bin + 'attw', '--profile', 'esm-only', tarball);
+});
+
+test('a program in Node imports it by its name, without a bundler', () => {
+  const code = "import('leasehold').then((all) => console.log(Object.keys(all).sort().join()))";
+  assert.match(run('node', '--input-type=module', '--eval', code), /EditGuard/);
+  assert.match(run('node', '--input-type=commonjs', '--eval', code), /EditGuard/);
+});
+
+test('a bundler finds it by its name', async () => {
+  const { outputFiles: [bundle] } = await build({
+    stdin: { contents: "import 'leasehold/leasehold-guard.js'; export * from 'leasehold';", resolveDir: installed },
+    bundle: true, write: false, format: 'esm', logLevel: 'silent',
+  });
+  assert.match(bundle.text, /customElements/);
 });
 
 test('package.json names files that are in the tarball, and no dependency', () => {

@@ -8,6 +8,7 @@
 
 #include "core/request_traits.hpp"
 #include "server/event_client.hpp"
+#include "server/installed_documentation.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/store_fixture.hpp"
 #include "server/token_fixture.hpp"
@@ -58,12 +59,14 @@ protected:
     }
 
     server::Metrics metrics_{"1.2.3"};
+    const InstalledDocumentation documentation_;
     RunningServer server_{
         store(),
         {.tokens = tokens({limited(token("game", every_role), {"lfs:game/*", "Order/eu-*"}),
                            limited(token("reader", every_role), Role::use, {"Order/eu-1"}),
                            limited(token("watcher", every_role), Role::see, {"Order/*"}),
                            token("all", every_role)}),
+         .documentation = documentation_.folder(),
          .metrics = &metrics_}};
 };
 LEASEHOLD_ON_ANY_STORE(KeyRules);
@@ -124,6 +127,7 @@ const std::vector<KeyRoute> key_routes{
     {"GET", "/", Does::no_keys, "/"},
     {"GET", "/console/{file}", Does::no_keys, "/console/console.js"},
     {"GET", "/client/{file}", Does::no_keys, "/client/leasehold.js"},
+    {"GET", "/docs/{file...}", Does::no_keys, "/docs/"},
 };
 
 TEST_P(KeyRules, EveryRouteHasOne) {

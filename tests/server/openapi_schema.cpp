@@ -191,7 +191,12 @@ std::optional<std::string> OpenApi::path_of(std::string_view target) const {
     const std::string text = path_in(target);
     const auto parts = parts_of(text);
     for (const auto& path : document_.at("paths").as_object()) {
-        const auto wanted = parts_of(path.key());
+        auto wanted = parts_of(path.key());
+        // The last parameter, {file...}, may have slashes in it, or be missing.
+        if (path.key().ends_with("...}") && parts.size() + 1 >= wanted.size()) {
+            const std::string_view last = wanted.back();
+            wanted.resize(parts.size(), last);
+        }
         const bool fits =
             std::ranges::equal(wanted, parts, [](std::string_view one, std::string_view other) {
                 return one == other || is_parameter(one);

@@ -8,6 +8,7 @@
 
 #include "core/text.hpp"
 #include "server/event_client.hpp"
+#include "server/installed_documentation.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/openapi_schema.hpp"
 #include "server/server_fixture.hpp"
@@ -45,7 +46,9 @@ protected:
     std::unique_ptr<FaultyStore> faulty_ = std::make_unique<FaultyStore>(memory::open());
     FaultyStore& store_ = *faulty_;
     const server::Metrics metrics_{"1"};
-    RunningServer server_{std::move(faulty_), {.metrics = &metrics_}};
+    const InstalledDocumentation documentation_;
+    RunningServer server_{std::move(faulty_),
+                          {.documentation = documentation_.folder(), .metrics = &metrics_}};
     Client client_ = server_.connect();
     const OpenApi api_{server_.connect().ask("GET", "/openapi.json").json()};
     std::set<std::string> answered_;
@@ -62,6 +65,9 @@ TEST_F(Description, IsTrueOfEveryRoute) {
     ask("GET", "/console/{file}", "/console/console.js", {}, {}, 200);
     ask("GET", "/console/{file}", "/console/nothing.js", {}, {}, 404);
     ask("GET", "/client/{file}", "/client/leasehold.js", {}, {}, 200);
+    ask("GET", "/docs/{file...}", "/docs/", {}, {}, 200);
+    ask("GET", "/docs/{file...}", "/docs/assets/deep/page.js", {}, {}, 200);
+    ask("GET", "/docs/{file...}", "/docs/nothing.html", {}, {}, 404);
     ask("GET", "/metrics", "/metrics?x=1", {}, {}, 400);
 
     const Answer granted = lock(

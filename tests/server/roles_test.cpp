@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "server/installed_documentation.hpp"
 #include "server/monitoring/metrics.hpp"
 #include "server/token_fixture.hpp"
 
@@ -55,6 +56,7 @@ const std::vector<Asked> routes{
     {"GET", "/", "", "/"},
     {"GET", "/console/{file}", "", "/console/console.js"},
     {"GET", "/client/{file}", "", "/client/leasehold.js"},
+    {"GET", "/docs/{file...}", "", "/docs/"},
 };
 
 struct RoleRequest {
@@ -86,10 +88,12 @@ const std::map<std::string, Role> roles{
 class RoleByRole : public ::testing::Test {
 protected:
     server::Metrics metrics_{"1.2.3"};
+    const InstalledDocumentation documentation_;
     RunningServer server_{memory::open(),
                           {.tokens = tokens({token("use", {Role::use}), token("see", {Role::see}),
                                              token("break", {Role::break_}),
                                              token("all", {Role::use, Role::see, Role::break_})}),
+                           .documentation = documentation_.folder(),
                            .metrics = &metrics_}};
     Client client_ = server_.connect();
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -183,6 +184,14 @@ std::shared_ptr<const server::TlsIdentity> identity_of(const Config& config, Log
     return identity;
 }
 
+// The documentation that is installed with this program, wherever that is.
+std::filesystem::path installed_documentation() {
+    std::error_code unknown;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+    if (unknown) return {};
+    return (program.parent_path() / LEASEHOLD_DOCUMENTATION).lexically_normal();
+}
+
 server::ServerOptions options_of(const EffectiveConfig& effective, Log& log) {
     const Config& config = effective.values();
     warn_of_open_config(log, effective);
@@ -193,6 +202,7 @@ server::ServerOptions options_of(const EffectiveConfig& effective, Log& log) {
     options.handshakes_per_address = {.per_second = handshakes, .at_once = 10 * handshakes};
     options.tokens = tokens_of(config, log);
     options.identity = identity_of(config, log);
+    options.documentation = installed_documentation();
     return options;
 }
 

@@ -101,8 +101,11 @@ struct Dispatcher::Match {
                              .scheme = scheme};
         std::size_t names = 0;
         for (std::size_t i = 0; i < target.path->size; ++i) {
-            if (!route->path.is_name(i)) continue;
-            routed.names.at(names++) = *decoded(target.path->segments[i]);
+            if (i >= route->path.size()) {
+                routed.names.at(names - 1).append("/").append(*decoded(target.path->segments[i]));
+            } else if (route->path.is_name(i)) {
+                routed.names.at(names++) = *decoded(target.path->segments[i]);
+            }
         }
         return routed;
     }

@@ -21,7 +21,8 @@ namespace leasehold::server {
 
 class Protocol;
 
-// A path as a route has it: "/v1/locks/{type}/{id}". A segment in braces matches any text.
+// A path as a route has it: "/v1/locks/{type}/{id}". A segment in braces matches any text. A last
+// segment like "{file...}" matches all segments from there on, even none.
 class PathPattern {
 public:
     consteval PathPattern(const char* text) : text_{text} {  // NOLINT(*-explicit-*): a literal
@@ -34,12 +35,14 @@ public:
             segments_.at(size_++) = rest.substr(0, length);
             rest.remove_prefix(length);
         }
+        open_ended_ = text_.ends_with("...}");
     }
 
     [[nodiscard]] constexpr std::string_view text() const noexcept { return text_; }
     [[nodiscard]] constexpr bool matches(const Path& path) const noexcept {
-        if (size_ != path.size) return false;
-        for (std::size_t i = 0; i < size_; ++i) {
+        const std::size_t fixed = open_ended_ ? size_ - 1 : size_;
+        if (open_ended_ ? path.size < fixed : path.size != fixed) return false;
+        for (std::size_t i = 0; i < fixed; ++i) {
             if (!is_name(i) && segments_[i] != path.segments[i]) return false;
         }
         return true;
@@ -48,6 +51,7 @@ public:
     [[nodiscard]] constexpr bool is_name(std::size_t i) const noexcept {
         return segments_[i].starts_with('{');
     }
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
     friend constexpr bool operator==(const PathPattern& a, const PathPattern& b) noexcept {
         return a.text_ == b.text_;
@@ -57,6 +61,7 @@ private:
     std::string_view text_;
     std::array<std::string_view, Path::most_segments> segments_{};
     std::size_t size_ = 0;
+    bool open_ended_ = false;
 };
 
 // The query parameters that a route takes.
@@ -89,7 +94,8 @@ enum class TakesBody : std::uint8_t { no, yes };
 // A request that matches a route.
 struct RoutedRequest {
     HttpRequest& http;
-    // The segments that the pattern has in braces. There is room for every pattern.
+    // The segments that the pattern has in braces; what "{file...}" matches is one name, with its
+    // slashes. There is room for every pattern.
     std::array<std::string, Path::most_segments> names{};
     Query query{};
     ClientConnection& connection;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/http/documentation.hpp"
 #include "server/protocol/backend.hpp"
 #include "server/protocol/protocol.hpp"
 #include "server/v1/description.hpp"
@@ -18,7 +19,7 @@ namespace leasehold::server::v1 {
 extern const Scheme bearer;
 
 // The native protocol: JSON under /v1, and the server's own pages beside it (probes, metrics, the
-// description, the console). Its table is in routes.cpp.
+// description, the console, the documentation). Its table is in routes.cpp.
 class Native final : public Protocol {
 public:
     // Outlives this.
@@ -48,6 +49,7 @@ private:
     [[nodiscard]] Task<Reply> console(RoutedRequest& request);
     [[nodiscard]] Task<Reply> console_file(RoutedRequest& request);
     [[nodiscard]] Task<Reply> client_file(RoutedRequest& request);
+    [[nodiscard]] Task<Reply> documentation(RoutedRequest& request);
     // The roles and the owner of the client's token.
     [[nodiscard]] Task<Reply> token(RoutedRequest& request);
 
@@ -103,6 +105,7 @@ private:
     Backend& backend_;
     const Limits& limits_ = backend_.limits();
     const ServerOptions& options_ = backend_.options();
+    const Documentation documentation_{options_.documentation};
     const std::string description_ = description_with(limits_, options_);
 };
 

@@ -70,6 +70,8 @@ struct Native::Table {
               handler<&Native::console_file>},
         Route{"GET", "/client/{file}", open_to_all, any_query, TakesBody::no,
               handler<&Native::client_file>},
+        Route{"GET", "/docs/{file...}", open_to_all, any_query, TakesBody::no,
+              handler<&Native::documentation>},
     };
 };
 

@@ -10,7 +10,8 @@
 #include "server/v1/native.hpp"
 #include "server/v1/problems.hpp"
 
-// The routes about the server itself: probes, metrics, the description, the console's files.
+// The routes about the server itself: probes, metrics, the description, the console's files,
+// the documentation.
 namespace leasehold::server::v1 {
 
 namespace json = boost::json;
@@ -78,6 +79,15 @@ Task<Reply> Native::console_file(RoutedRequest& request) {
 
 Task<Reply> Native::client_file(RoutedRequest& request) {
     co_return asset_reply("/client/" + request.names[0], request.http);
+}
+
+Task<Reply> Native::documentation(RoutedRequest& request) {
+    const std::string_view target = request.http.target;
+    if (target.substr(0, target.find('?')) == "/docs") {
+        (void)documentation_.reply("", request.http);
+        co_return Reply{.status = 308, .fields = "Location: /docs/\r\n"};
+    }
+    co_return documentation_.reply(request.names[0], request.http);
 }
 
 Task<Reply> Native::token(RoutedRequest& request) {

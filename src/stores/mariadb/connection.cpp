@@ -1,5 +1,6 @@
 #include "stores/mariadb/connection.hpp"
 
+#include <dlfcn.h>
 #include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
@@ -7,7 +8,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace leasehold::mariadb {
@@ -134,6 +138,23 @@ void read_results(const Dialect& dialect, ::st_mysql* connection, std::vector<Re
         if (more < 0) return;
         if (more > 0) throw error_of(dialect, connection);
     }
+}
+
+// The folder with the connector's plugins, beside the connector as Debian has it. A program may
+// bring the connector along, whose own path to its plugins is then that of another machine. Empty:
+// the connector finds them by itself.
+const std::string& plugins_beside_connector() {
+    static const std::string found = [] {
+        Dl_info connector{};
+        const auto* function = reinterpret_cast<const void*>(&mysql_init);
+        const bool is_known = ::dladdr(function, &connector) != 0 && connector.dli_fname != nullptr;
+        if (!is_known || ::getenv("MARIADB_PLUGIN_DIR") != nullptr) return std::string{};
+        const auto folder =
+            std::filesystem::path{connector.dli_fname}.parent_path() / "libmariadb3/plugin";
+        std::error_code none;
+        return is_directory(folder, none) ? folder.string() : std::string{};
+    }();
+    return found;
 }
 
 // Whether the server has closed an idle connection: then there is something to read from it. It is
@@ -375,6 +396,9 @@ Link::Handle Link::open() const {
     };
     set(MYSQL_OPT_CONNECT_TIMEOUT, &io_timeout_s_);
     set(MYSQL_OPT_READ_TIMEOUT, &io_timeout_s_);
+    if (const std::string& plugins = plugins_beside_connector(); !plugins.empty()) {
+        set(MYSQL_PLUGIN_DIR, plugins.c_str());
+    }
     set(MYSQL_OPT_WRITE_TIMEOUT, &io_timeout_s_);
     set(MYSQL_SET_CHARSET_NAME, "binary");
     // The server must not be able to ask for the files of this machine.

@@ -7,13 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const executable =
+export const executable =
   process.env.LEASEHOLD_COMMAND ?? new URL('../../../build/release/leasehold', import.meta.url).pathname;
 
-/** Stops with the test `t`. `options` are those of `leasehold serve`: `{maxTtl: '1h'}` is --max-ttl 1h. */
-export async function startServer(t, options = {}) {
+/**
+ * Stops with the test `t`. `options` are those of `leasehold serve`: `{maxTtl: '1h'}` is --max-ttl 1h. `command` is another
+ * program than that of the build.
+ */
+export async function startServer(t, options = {}, command = executable) {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-browser.'));
-  const server = new Server({ store: `sqlite:${folder}/locks.db`, ...options });
+  const server = new Server({ store: `sqlite:${folder}/locks.db`, ...options }, command);
   t.after(async () => {
     await server.kill();
     rmSync(folder, { recursive: true });
@@ -24,10 +27,12 @@ export async function startServer(t, options = {}) {
 
 class Server {
   #options;
+  #command;
   #process;
   #log = [];
 
-  constructor(options) {
+  constructor(options, command) {
+    this.#command = command;
     this.#options = { port: 0, ...options };
   }
 
@@ -41,7 +46,7 @@ class Server {
     for (const [name, value] of Object.entries(this.#options)) {
       words.push('--' + name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase()), String(value));
     }
-    this.#process = spawn(executable, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#process = spawn(this.#command, words, { stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = once(this.#process, 'exit');
     const ready = new Promise((resolve) => {
       createInterface({ input: this.#process.stderr }).on('line', (line) => {
