@@ -1,7 +1,5 @@
 #include "commands/command.hpp"
 
-#include <utility>
-
 namespace customers {
 
 web::pages::Viewer viewer_for(const web::Request& request, const kit::SignedIn* session) {
@@ -18,9 +16,34 @@ web::pages::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string
             .holding_tab = lease.owner.substr(lease.owner.rfind('/') + 1),
             .mode = lease.mode,
             .ttl = desk.ttl,
-            .held_text = {},
             .address = std::move(address),
             .database_enforces = desk.database_enforces};
+}
+
+web::Html Visit::news() const {
+    const web::Language language = request.language();
+    if (request.query.has("saved")) return html(language, "[[Saved.]]");
+    if (request.query.has("knocked")) return html(language, "[[Your request was sent.]]");
+    return {};
+}
+
+web::Response Visit::not_found() const {
+    return web::pages::problem(viewer(), 404, "Not found", "There is nothing here.");
+}
+
+web::Response TransactionalCommand::process(Visit& visit) {
+    try {
+        web::Response response = command_->process(visit);
+        if (response.status < 400) {
+            visit.work.commit();
+        } else {
+            visit.work.roll_back();
+        }
+        return response;
+    } catch (...) {
+        visit.work.roll_back();
+        throw;
+    }
 }
 
 }  // namespace customers

@@ -1,77 +1,81 @@
-#include "commands/counter_commands.hpp"
-
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
-#include "commands/answers.hpp"
-#include "mapping/schema.hpp"
-#include "web/numbers.hpp"
+#include "commands/record_commands.hpp"
 
+// There is one counter. Seeing its next number takes an exclusive lock.
 namespace customers {
+
+template <>
+struct Kind<Counter> {
+    static std::string id(const Visit&) { return invoice_numbers; }
+    static Locking<Counter>& records(Visit& visit) { return visit.work.counters(); }
+    static std::string title(const Counter&, web::Language language) {
+        return std::string{web::in(language, "Invoice numbers")};
+    }
+};
+
 namespace {
 
-leasehold::LockKey counter_key() {
-    return key_of<Counter>(invoice_numbers);
+web::Response counter_page(Visit& visit, const web::Html& news, int status = 200) {
+    const auto holders = visit.desk.locks.holders(key_of<Counter>(invoice_numbers)).items;
+    return web::pages::counter(visit.viewer(), holders, news, status);
 }
 
-// A form that was sent twice: the number was given to this person already.
-bool is_taken_already(Visit& visit, std::optional<std::int64_t> number) {
-    const auto counter = visit.work.counters().look(invoice_numbers);
-    return counter && number && counter->next == *number + 1 &&
-           counter->revision.changed_by == visit.session.visitor.user();
-}
+class ShowCounter final : public Command {
+    [[nodiscard]] web::Response process(Visit& visit) override {
+        const auto used = web::integer_from(visit.request.query.get("used"));
+        if (!used) return counter_page(visit, visit.news());
+        return counter_page(visit,
+                            web::html(visit.request.language(), "[[Number {} is used.]]", *used));
+    }
+};
+
+class OpenCounter final : public Command {
+    [[nodiscard]] web::Response process(Visit& visit) override {
+        return open<Counter>(visit, key_of<Counter>(invoice_numbers), leasehold::Access::read,
+                             "/open", [&](const auto& counter, const auto& lock) {
+                                 return web::pages::counter_open(visit.viewer(), counter, lock);
+                             });
+    }
+};
+
+class TakeNumber final : public Command {
+    [[nodiscard]] web::Response process(Visit& visit) override {
+        auto& counters = visit.work.counters();
+        const auto counter = counters.resume(invoice_numbers, visit.lock_id());
+        if (counter && *counter) {
+            const std::int64_t number = (*counter)->take();
+            if (counters.save(invoice_numbers, **counter, visit.lock_id())) return used(number);
+        }
+        // A form that was sent twice: the number was given to this person already.
+        const auto number = web::integer_from(visit.request.form.get("number"));
+        const auto now = counters.look(invoice_numbers);
+        if (now && number && now->next == *number + 1 &&
+            now->revision.changed_by == visit.session.visitor.user()) {
+            return used(*number);
+        }
+        return counter_page(visit,
+                            web::html(visit.request.language(),
+                                      "[[Not used: your lock on the counter had expired.]]"),
+                            409);
+    }
+
+    static web::Response used(std::int64_t number) {
+        return web::see_other("/counter?used=" + std::to_string(number));
+    }
+};
 
 }  // namespace
 
-web::Response ShowCounter::process(Visit& visit) {
-    const auto used = web::integer_from(visit.request.query.get("used"));
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(counter_key()).items,
-                               {.text = answers::news(visit), .used = used});
-}
-
-web::Response OpenCounter::process(Visit& visit) {
-    if (visit.is_reload() &&
-        !visit.work.counters().is_open(counter_key(), leasehold::Access::read)) {
-        return web::see_other("/counter");
-    }
-    visit.work.start_new();
-    auto opened = visit.work.counters().open(counter_key(), leasehold::Access::read);
-    if (!opened) {
-        return answers::refused(
-            visit,
-            {.key = counter_key(),
-             .title = std::string{web::in(visit.request.language(), "Invoice numbers")},
-             .open_path = "/counter/open",
-             .view_path = "/counter"},
-            opened.error());
-    }
-    if (!opened->record) return answers::not_found(visit);
-    return web::pages::counter_open(visit.viewer(), *opened->record,
-                                    visit.page_lock(*opened->lease, "/counter/open"));
-}
-
-web::Response TakeNumber::process(Visit& visit) {
-    const auto lock_id = BusinessTransaction::continue_with(visit.request.form.get("lock_id"));
-    const auto counter = visit.work.counters().resume(invoice_numbers, lock_id);
-    if (counter && *counter) {
-        const std::int64_t number = (*counter)->take();
-        if (visit.work.counters().save(invoice_numbers, **counter, lock_id)) {
-            return web::see_other("/counter?used=" + std::to_string(number));
-        }
-    }
-    const auto number = web::integer_from(visit.request.form.get("number"));
-    if (is_taken_already(visit, number)) {
-        return web::see_other("/counter?used=" + std::to_string(*number));
-    }
-    return web::pages::counter(visit.viewer(), visit.desk.locks.holders(counter_key()).items,
-                               {.problem = "Not used: your lock on the counter had expired."}, 409);
-}
-
-web::Response PutNumberBack::process(Visit& visit) {
-    visit.work.abandon(counter_key(),
-                       BusinessTransaction::continue_with(visit.request.form.get("lock_id")));
-    return web::see_other("/counter");
+std::span<const Route> counter_commands() {
+    static constexpr std::array routes{Route{"GET", "/counter", make<ShowCounter>},
+                                       Route{"GET", "/counter/open", make<OpenCounter>},
+                                       Route{"POST", "/counter/open", make<OpenCounter>},
+                                       Route{"POST", "/counter/take", make<TakeNumber>},
+                                       Route{"POST", "/counter/put-back", make<Leave<Counter>>}};
+    return routes;
 }
 
 }  // namespace customers

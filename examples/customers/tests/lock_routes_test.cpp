@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "domain/lock_rules.hpp"
-#include "mapping/schema.hpp"
 #include "stage.hpp"
 
 namespace customers::testing {
@@ -174,7 +173,7 @@ TEST_P(LockRoutesTest, AClosedPageLeavesItsLockSoonAndAReloadedOneKeepsIt) {
 }
 
 TEST_P(LockRoutesTest, AStrangerIsToldSo) {
-    const auto answer = application().handle({.method = "GET", .path = "/v1/locks/Customer/1"});
+    const auto answer = application().handle({.method = "GET", .target = "/v1/locks/Customer/1"});
     EXPECT_EQ(answer.status, 401);
 }
 

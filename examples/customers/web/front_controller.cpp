@@ -2,14 +2,66 @@
 
 #include <leasehold/errors.hpp>
 
-#include "commands/transactional_command.hpp"
 #include "domain/text.hpp"
-#include "web/routes.hpp"
 
 namespace customers::web {
 namespace {
 
 constexpr std::size_t longest_name = 40;
+constexpr std::size_t longest_segment = 64;
+
+// Cuts `path` before its next slash: returns the part before it and leaves the part after it.
+std::string_view next_segment(std::string_view& path) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), segment.size() + 1));
+    return segment;
+}
+
+// What matches a * of the pattern; nothing where the path is another one.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+    if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
+    std::vector<std::string> names;
+    while (!pattern.empty()) {
+        const std::string_view wanted = next_segment(pattern);
+        const std::string_view given = next_segment(path);
+        if (wanted == "*" && !given.empty() && given.size() <= longest_segment) {
+            names.emplace_back(given);
+        } else if (wanted != given) {
+            return std::nullopt;
+        }
+    }
+    return names;
+}
+
+struct Found {
+    const Route* route = nullptr;  // null for an unknown path or method
+    std::string allowed{};         // the methods that the path has; empty: not known
+};
+
+// The command for a request. Sets the names in its path.
+Found find_route(Request& request) {
+    const std::string& method = request.plain.method;
+    Found found;
+    for (const auto commands :
+         {customer_commands(), price_list_commands(), counter_commands(), session_commands()}) {
+        for (const Route& route : commands) {
+            auto names = match(route.pattern, request.path);
+            if (!names) continue;
+            if (route.method == method || (method == "HEAD" && route.method == "GET")) {
+                request.names = *std::move(names);
+                return {.route = &route};
+            }
+            if (!found.allowed.empty()) found.allowed += ", ";
+            found.allowed += route.method;
+        }
+    }
+    return found;
+}
+
+void set_cookie(Response& response, std::string_view name, std::string_view value) {
+    response.headers.emplace_back("Set-Cookie",
+                                  kit::set_cookie(name, value, kit::CookieFor::any_http));
+}
 
 // Where the work that a session's end interrupted goes on.
 std::string continued(const std::string& path) {
@@ -20,17 +72,21 @@ std::string continued(const std::string& path) {
 
 }  // namespace
 
-Response FrontController::handle(Request request) {
+Response FrontController::handle(kit::Request plain) {
+    const std::string languages{plain.header("Accept-Language")};
+    auto request = Request::read(std::move(plain));
+    if (!request) {
+        return plain_refusal(400, "The application cannot read this request.", languages);
+    }
     const auto sorry = [&](int status, std::string_view title, std::string_view detail) {
-        const auto session = sessions_.find(request.cookie(session_cookie));
-        return pages::problem(viewer_for(request, session.get()), status, title, detail, &request);
+        const auto session = sessions_.find(request->plain.cookie(session_cookie));
+        return pages::problem(viewer_for(*request, session.get()), status, title, detail,
+                              &*request);
     };
     try {
-        Response response = answer(request);
-        if (request.query.has("lang")) {
-            response.headers.emplace_back(
-                "Set-Cookie",
-                kit::set_cookie("lang", code_of(request.language()), kit::CookieFor::any_http));
+        Response response = answer(*request);
+        if (request->query.has("lang")) {
+            set_cookie(response, "lang", code_of(request->language()));
         }
         return response;
     } catch (const leasehold::BadRequest&) {
@@ -48,20 +104,19 @@ Response FrontController::handle(Request request) {
 }
 
 Response FrontController::answer(Request& request) {
-    const kit::Request plain = request.kit_request();
-    if (!hosts_.empty() && !kit::is_for_host(plain, hosts_)) {
+    const std::string& method = request.plain.method;
+    if (!hosts_.empty() && !kit::is_for_host(request.plain, hosts_)) {
         return pages::problem(viewer_for(request, nullptr), 421, "Wrong address",
                               "This server does not have that name.");
     }
-    if (const Response* file = files_.find(request.path)) return *file;
-    if (request.method != "GET" && request.method != "HEAD" && kit::is_from_another_site(plain)) {
+    if (method != "GET" && method != "HEAD" && kit::is_from_another_site(request.plain)) {
         return pages::problem(viewer_for(request, nullptr), 403, "Request refused",
                               "This request came from another site.");
     }
-    if (kit::LockRoutes::serves(request.path)) return answer_guard(request);
+    if (kit::LockRoutes::serves(request.plain.path())) return answer_guard(request);
     if (request.path == "/sign-in") return sign_in(request);
-    const auto session = sessions_.find(request.cookie(session_cookie));
-    if (!session) return answer_stranger(request);
+    const auto session = sessions_.find(request.plain.cookie(session_cookie));
+    if (!session) return method == "POST" ? pages::sign_in(request) : see_other("/sign-in");
     if (request.path == "/") return see_other("/customers");
     return command(request, *session);
 }
@@ -69,28 +124,21 @@ Response FrontController::answer(Request& request) {
 // The web kit answers the <leasehold-guard> of our pages. An address is its customer.
 Response FrontController::answer_guard(Request& request) {
     constexpr std::string_view address = "/v1/locks/Address/";
-    if (request.path.starts_with(address)) {
-        request.path.replace(0, address.size(), "/v1/locks/Customer/");
-    }
-    const auto session = sessions_.find(request.cookie(session_cookie));
+    std::string& target = request.plain.target;
+    if (target.starts_with(address)) target.replace(0, address.size(), "/v1/locks/Customer/");
+    const auto session = sessions_.find(request.plain.cookie(session_cookie));
     // A page that renews its lock has somebody at work in it.
-    if (session && request.method == "PATCH") sessions_.touch(*session);
-    return desk_.routes.answer(request.kit_request(),
+    if (session && request.plain.method == "PATCH") sessions_.touch(*session);
+    return desk_.routes.answer(request.plain,
                                session ? std::optional{session->visitor} : std::nullopt);
 }
 
-Response FrontController::answer_stranger(const Request& request) const {
-    if (request.method == "POST") return pages::sign_in(request.language(), request);
-    return see_other("/sign-in");
-}
-
 Response FrontController::sign_in(const Request& request) {
-    const Language language = request.language();
-    if (request.method != "POST") return pages::sign_in(language, request);
+    if (request.plain.method != "POST") return pages::sign_in(request);
     const std::string name = tidy(request.form.get("name"));
     if (name.empty() || length_of(name) > longest_name ||
         name.find_first_of("/\n\t") != std::string::npos) {
-        return pages::sign_in(language, request, "A name has 1 to 40 characters and no slash.");
+        return pages::sign_in(request, "A name has 1 to 40 characters and no slash.");
     }
     const auto session = sessions_.sign_in(name);
     if (!session) {
@@ -103,45 +151,42 @@ Response FrontController::sign_in(const Request& request) {
         Request again = request;
         again.path = continued(request.form.get("next"));
         again.form = *draft;
-        if (Route route = find_route("POST", again.path); route.command) {
-            again.names = std::move(route.names);
-            response = run(std::move(route.command), again, *session);
+        if (const Found found = find_route(again); found.route != nullptr) {
+            response = run(*found.route, again, *session);
         }
     }
-    response.headers.emplace_back(
-        "Set-Cookie", kit::set_cookie(session_cookie, session->token, kit::CookieFor::any_http));
+    set_cookie(response, session_cookie, session->token);
     return response;
 }
 
 Response FrontController::command(Request& request, const kit::SignedIn& session) {
-    Route route = find_route(request.method, request.path);
+    const Found found = find_route(request);
     const pages::Viewer viewer = viewer_for(request, &session);
-    if (!route.command) {
-        if (route.allowed.empty()) {
-            return pages::problem(viewer, 404, "Not found", "There is nothing here.");
-        }
+    if (found.route == nullptr && found.allowed.empty()) {
+        return pages::problem(viewer, 404, "Not found", "There is nothing here.");
+    }
+    if (found.route == nullptr) {
         Response response = pages::problem(viewer, 405, "Not possible",
                                            "This page does not answer this kind of request.");
-        response.headers.emplace_back("Allow", route.allowed);
+        response.headers.emplace_back("Allow", found.allowed);
         return response;
     }
-    if (request.method == "POST" &&
+    if (request.plain.method == "POST" &&
         !kit::is_same_secret(request.form.get("form_token"), session.form_token)) {
         return pages::problem(
             viewer, 403, "Not sent",
             "This form does not belong to your current session. Nothing was changed.", &request);
     }
-    request.names = std::move(route.names);
-    if (route.is_activity) sessions_.touch(session);
-    return run(std::move(route.command), request, session);
+    if (found.route->is_activity) sessions_.touch(session);
+    return run(*found.route, request, session);
 }
 
-Response FrontController::run(std::unique_ptr<Command> command, const Request& request,
+Response FrontController::run(const Route& route, const Request& request,
                               const kit::SignedIn& session) {
     BusinessTransaction work{desk_, pool_, session.visitor, request.tab()};
     Visit visit{
         .request = request, .session = session, .sessions = sessions_, .desk = desk_, .work = work};
-    return TransactionalCommand{std::move(command)}.process(visit);
+    return TransactionalCommand{route.make()}.process(visit);
 }
 
 }  // namespace customers::web

@@ -1,63 +1,134 @@
-#include <leasehold/web/visitor.hpp>
-
 #include "web/pages/parts.hpp"
 
-#include "web/labels.hpp"
-#include "web/paths.hpp"
+#include <leasehold/web/visitor.hpp>
+
+#include <chrono>
+
+#include "domain/lock_rules.hpp"
+#include "web/forms.hpp"
 
 namespace customers::web::pages {
 namespace {
 
-constexpr std::string_view shop = "Paper & Ink";
-
 Html navigation(const Viewer& viewer) {
-    const Language language = viewer.language;
     if (viewer.user.empty()) return {};
-    return html(R"(<nav aria-label="{}">
-<a href="/customers">{}</a><a href="/price-list">{}</a><a href="/counter">{}</a></nav>
-<form class="who" method="post" action="/sign-out">{}<span>{}</span> <button class="quiet">{}</button></form>)",
-                in(language, "Pages"), in(language, "Customers"), in(language, "Price list"),
-                in(language, "Counter"), session_fields(viewer), viewer.user,
-                in(language, "Sign out"));
+    return html(viewer.language, R"(<nav aria-label="[[Pages]]">
+<a href="/customers">[[Customers]]</a><a href="/price-list">[[Price list]]</a><a href="/counter">[[Counter]]</a></nav>
+<form class="who" method="post" action="/sign-out">{}<span>{}</span> <button class="quiet">[[Sign out]]</button></form>)",
+                session_fields(viewer), viewer.user);
 }
 
-Html row_of(Language language, const leasehold::web::Change& change, const std::string& typed) {
-    const auto shown = [](const std::string& text) { return text.empty() ? "–" : text; };
-    return html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                label_of(language, change.field), shown(change.before), shown(change.after),
-                shown(typed == change.before || typed == change.after ? "" : typed));
+// Why the form is shown again, and what others changed since.
+Html setback_of(Language language, const Viewer& viewer, const Form& form) {
+    Html body;
+    for (const std::string_view problem : form.problems) {
+        body += bad_news(html("{}", in(language, problem)));
+    }
+    if (!form.setback) return body;
+    const Setback& setback = *form.setback;
+    Html held;
+    if (!setback.holders.empty()) held = html("<p>{}</p>\n", held_by(viewer, setback.holders));
+    Html changes = html(language, "<p>[[Nobody has changed it since you opened it.]]</p>\n");
+    if (!setback.changes.empty()) {
+        Html rows;
+        const auto shown = [](const std::string& text) { return text.empty() ? "–" : text; };
+        for (const auto& [field, before, after] : setback.changes) {
+            const std::string typed = form.filled.get(field);
+            rows += html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                         label_of(language, field), shown(before), shown(after),
+                         shown(typed == before || typed == after ? "" : typed));
+        }
+        changes =
+            html(language, R"(<p>[[{} changed it in between, {}:]]</p>
+<div class="wide"><table><thead><tr><th scope="col">[[Field]]</th><th scope="col">[[When you opened it]]</th><th scope="col">[[Now]]</th><th scope="col">[[You typed]]</th></tr></thead>
+<tbody>{}</tbody></table></div>
+)",
+                 html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at), rows);
+    }
+    body += html(
+        language,
+        R"(<section class="notice bad" role="alert"><p><strong>{}</strong> [[Everything you typed is still here.]]</p>
+{}{}</section>
+)",
+        in(language, setback.reason), held, changes);
+    return body;
 }
 
 }  // namespace
 
+std::string path_of(const leasehold::LockKey& key) {
+    if (key.type() == lock_rule<PriceList>.type) return "/price-list";
+    if (key.type() == lock_rule<Counter>.type) return "/counter";
+    if (key.type() != lock_rule<Customer>.type) return "/customers";
+    return "/customers/" + leasehold::web::encode_url(key.id());
+}
+
 Response page(const Viewer& viewer, std::string_view title, const Html& body, int status) {
     const Language language = viewer.language;
-    const Html whole = html(
-        R"(<!doctype html>
+    const std::string_view other = language == Language::korean ? "en" : "ko";
+    const Html whole = html(language, R"(<!doctype html>
 <html lang="{}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{} · {}</title>
+<title>{} · Paper &amp; Ink</title>
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/customers.css">
 <script type="module" src="/static/customers.js"></script>
 </head>
 <body>
-<a class="skip" href="#main">{}</a>
-<header class="bar"><a class="brand" href="/customers">{}</a>{}</header>
+<a class="skip" href="#main">[[Skip to the content]]</a>
+<header class="bar"><a class="brand" href="/customers">Paper &amp; Ink</a>{}</header>
 <main id="main">
 {}</main>
 <footer><a href="{}?lang={}" lang="{}">{}</a></footer>
 </body>
 </html>
 )",
-        code_of(language), title, shop, in(language, "Skip to the content"), shop,
-        navigation(viewer), body, viewer.user.empty() ? "/sign-in" : "/customers",
-        language == Language::korean ? "en" : "ko", language == Language::korean ? "en" : "ko",
-        language == Language::korean ? "English" : "한국어");
+                            code_of(language), title, navigation(viewer), body,
+                            viewer.user.empty() ? "/sign-in" : "/customers", other, other,
+                            language == Language::korean ? "English" : "한국어");
     return {.status = status, .content_type = "text/html; charset=utf-8", .body = whole.text()};
+}
+
+Response form_page(const Viewer& viewer, const Form& form, std::string_view title,
+                   const Html& heading, const Html& inputs, int status) {
+    const Language language = viewer.language;
+    const std::string path = path_of(form.key);
+    const Html buttons =
+        form.lock
+            ? html(language, R"(<button class="main">[[Save]]</button>
+<button class="quiet" formaction="{}/cancel" formnovalidate data-always>[[Cancel]]</button>)",
+                   path)
+            : html(
+                  language,
+                  R"(<button class="main" formaction="{}/reopen">[[Take the lock again and review]]</button>
+<a class="button quiet" href="{}">[[Discard my changes]]</a>)",
+                  path, path);
+    const Html whole = html(
+        R"(<form class="card" method="post" action="{}/save" autocomplete="off" novalidate>
+<h1>{}</h1>
+{}{}{}{}
+{}<div class="actions">{}</div>
+</form>
+)",
+        path, heading, session_fields(viewer), hidden("version", form.filled.get("version")),
+        hidden("loaded", form.loaded.print()),
+        form.lock ? hidden("lock_id", form.lock->lock_id) : Html{}, inputs, buttons);
+    Html body = setback_of(language, viewer, form);
+    if (!form.lock) {
+        body += whole;
+        return page(viewer, title, body, status);
+    }
+    // Shown by the page's script where the session has ended under an open form.
+    body += html(
+        language,
+        R"(<div class="notice" data-signed-out hidden><p>[[You were signed out.]] [[Everything you typed is kept. Sign in to continue.]]</p>
+<button type="button" class="main">[[Sign in]]</button></div>
+)");
+    body += guarded(viewer, *form.lock, whole);
+    return page(viewer, title, body, status);
 }
 
 Html session_fields(const Viewer& viewer) {
@@ -77,9 +148,14 @@ Html post_button(const Viewer& viewer, std::string_view path, std::string_view l
         path, session_fields(viewer), look, in(viewer.language, label));
 }
 
-Html notice(const Viewer& viewer, std::string_view text) {
-    if (text.empty()) return {};
-    return html("<p class=\"notice good\" role=\"status\">{}</p>\n", in(viewer.language, text));
+Html good_news(const Html& text) {
+    if (text.is_empty()) return {};
+    return html("<p class=\"notice good\" role=\"status\">{}</p>\n", text);
+}
+
+Html bad_news(const Html& text) {
+    if (text.is_empty()) return {};
+    return html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", text);
 }
 
 // The time as "2026-11-16T09:20:31.123456Z". HTML allows at most three digits after the point.
@@ -92,89 +168,49 @@ Html moment(const std::string& time) {
                 whole.substr(hour, 5));
 }
 
-Html moment(leasehold::Time time) {
-    return moment(leasehold::to_string(time));
+Html revision_of(const Viewer& viewer, const Revision& revision) {
+    return html(viewer.language, "<p class=\"small\">[[Version {}, by {}, {}]]</p>\n",
+                revision.version, revision.changed_by, moment(revision.changed_at));
 }
 
-Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders) {
+Html held_by(const Viewer& viewer, const Holders& holders) {
+    std::string_view doing = "It is being edited by";
     Html names;
     for (const leasehold::Holder& holder : holders) {
+        if (holder.key.type() == lock_rule<Counter>.type) doing = "It is being used by";
+        if (holder.mode == leasehold::Mode::shared) doing = "It is being read by";
         if (!names.is_empty()) names += html(", ");
-        names += say(viewer.language, "<strong>{}</strong> since {}",
-                     leasehold::web::user_of(holder.owner), moment(holder.granted_at));
+        names += html(viewer.language, "[[<strong>{}</strong> since {}]]",
+                      kit::user_of(holder.owner), moment(leasehold::to_string(holder.granted_at)));
     }
-    return names;
+    return html("{} {}", in(viewer.language, doing), names);
 }
 
-Html held_by(const Viewer& viewer, const std::vector<leasehold::Holder>& holders) {
-    const bool shared = !holders.empty() && holders.front().mode == leasehold::Mode::shared;
-    return html("{} {}",
-                in(viewer.language, shared ? "It is being read by" : "It is being edited by"),
-                names_of(viewer, holders));
+Html held_notice(const Viewer& viewer, const Holders& holders) {
+    if (holders.empty()) return {};
+    return html("<p class=\"notice\">{}</p>\n", held_by(viewer, holders));
 }
 
-std::int64_t milliseconds(leasehold::Duration duration) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
-
-Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content) {
-    const Html enforced =
-        lock.database_enforces
-            ? html("<p class=\"small\">{}</p>\n",
-                   in(viewer.language,
-                      "While you have the lock, the database itself refuses changes by others, "
-                      "even in a database shell."))
-            : Html{};
+Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content,
+             std::string_view held_text) {
+    Html enforced;
+    if (lock.database_enforces) {
+        enforced = html(
+            viewer.language,
+            R"(<p class="small">[[While you have the lock, the database itself refuses changes by others, even in a database shell.]]</p>
+)");
+    }
     return html(
         R"(<leasehold-guard key-type="{}" key-id="{}" owner="{}" session="{}" mode="{}" ttl="{}ms" latest="{}" data-held="{}" data-address="{}" data-tab="{}" manual>
 {}{}</leasehold-guard>
 )",
         lock.key.type(), lock.key.id(), viewer.user, viewer.session,
-        leasehold::to_string(lock.mode), milliseconds(lock.ttl), page_of(lock.key),
-        in(viewer.language, lock.held_text), lock.address, lock.holding_tab, content, enforced);
+        leasehold::to_string(lock.mode), milliseconds(lock.ttl), path_of(lock.key),
+        in(viewer.language, held_text), lock.address, lock.holding_tab, content, enforced);
 }
 
-Html signed_out(const Viewer& viewer) {
-    return html(R"(<div class="notice" data-signed-out hidden><p>{} {}</p>
-<button type="button" class="main">{}</button></div>
-)",
-                in(viewer.language, "You were signed out."),
-                in(viewer.language, "Everything you typed is kept. Sign in to continue."),
-                in(viewer.language, "Sign in"));
-}
-
-Html setback(const Viewer& viewer, const Form& form) {
-    const Language language = viewer.language;
-    Html body;
-    for (const std::string_view problem : form.problems) {
-        body += html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", in(language, problem));
-    }
-    if (!form.setback) return body;
-    const Setback& setback = *form.setback;
-    body += html("<section class=\"notice bad\" role=\"alert\"><p><strong>{}</strong> {}</p>\n",
-                 in(language, setback.reason), in(language, "Everything you typed is still here."));
-    if (!setback.holders.empty()) {
-        body += html("<p>{}</p>\n", held_by(viewer, setback.holders));
-    }
-    if (setback.changes.empty()) {
-        body += html("<p>{}</p>\n", in(language, "Nobody has changed it since you opened it."));
-    } else {
-        Html rows;
-        for (const auto& change : setback.changes) {
-            rows += row_of(language, change, form.filled.get(change.field));
-        }
-        body += html(
-            R"(<p>{}</p>
-<div class="wide"><table><thead><tr><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>
-<tbody>{}</tbody></table></div>
-)",
-            say(language, "{} changed it in between, {}:",
-                html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at)),
-            in(language, "Field"), in(language, "When you opened it"), in(language, "Now"),
-            in(language, "You typed"), rows);
-    }
-    body += html("</section>\n");
-    return body;
+std::int64_t milliseconds(leasehold::Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
 }  // namespace customers::web::pages

@@ -7,6 +7,9 @@ namespace customers::web::pages {
 
 [[nodiscard]] Response page(const Viewer& viewer, std::string_view title, const Html& body,
                             int status = 200);
+// The page of a form: it keeps its lock alive, or offers to take it again where that was lost.
+[[nodiscard]] Response form_page(const Viewer& viewer, const Form& form, std::string_view title,
+                                 const Html& heading, const Html& inputs, int status);
 
 // Form fields that every POST of a session carries.
 [[nodiscard]] Html session_fields(const Viewer& viewer);
@@ -15,21 +18,21 @@ namespace customers::web::pages {
 [[nodiscard]] Html post_button(const Viewer& viewer, std::string_view path, std::string_view label,
                                std::string_view look = "");
 
-[[nodiscard]] Html notice(const Viewer& viewer, std::string_view text);
+// Nothing for an empty text.
+[[nodiscard]] Html good_news(const Html& text);
+[[nodiscard]] Html bad_news(const Html& text);
+
 [[nodiscard]] Html moment(const std::string& time);
-[[nodiscard]] Html moment(leasehold::Time time);
-// The holders: "Kim, since 12:31".
-[[nodiscard]] Html names_of(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
+[[nodiscard]] Html revision_of(const Viewer& viewer, const Revision& revision);
+// Who holds it: "It is being edited by Kim, since 12:31".
+[[nodiscard]] Html held_by(const Viewer& viewer, const Holders& holders);
+// The same in a paragraph; nothing where nobody does.
+[[nodiscard]] Html held_notice(const Viewer& viewer, const Holders& holders);
 
-// The same as a sentence that says what they do.
-[[nodiscard]] Html held_by(const Viewer& viewer, const std::vector<leasehold::Holder>& holders);
+// What wraps content whose lock the page keeps alive. The guard says `held_text`, where "you are
+// editing this" is not true.
+[[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content,
+                           std::string_view held_text = {});
 [[nodiscard]] std::int64_t milliseconds(leasehold::Duration duration);
-
-// What wraps a form whose lock the page keeps alive.
-[[nodiscard]] Html guarded(const Viewer& viewer, const PageLock& lock, const Html& content);
-// Shown by the page's script where the session has ended under an open form.
-[[nodiscard]] Html signed_out(const Viewer& viewer);
-// Why the form is shown again, and what others changed since.
-[[nodiscard]] Html setback(const Viewer& viewer, const Form& form);
 
 }  // namespace customers::web::pages
