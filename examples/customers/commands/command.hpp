@@ -10,13 +10,12 @@
 
 #include "commands/business_transaction.hpp"
 #include "web/http.hpp"
-#include "web/pages/pages.hpp"
+#include "web/pages.hpp"
 
 namespace customers {
 
 // `session` is null for a person who is not signed in.
-[[nodiscard]] web::pages::Viewer viewer_for(const web::Request& request,
-                                            const kit::SignedIn* session);
+[[nodiscard]] web::Viewer viewer_for(const web::Request& request, const kit::SignedIn* session);
 
 // What a command works with. The request is one of a signed-in person and its form is genuine.
 struct Visit {
@@ -26,7 +25,7 @@ struct Visit {
     LockDesk& desk;
     BusinessTransaction& work;
 
-    [[nodiscard]] web::pages::Viewer viewer() const { return viewer_for(request, &session); }
+    [[nodiscard]] web::Viewer viewer() const { return viewer_for(request, &session); }
     // A reloaded page continues with the lock of its tab and takes no new one.
     [[nodiscard]] bool is_reload() const { return request.plain.method != "POST"; }
     // The lock id that the form carries.
@@ -34,8 +33,8 @@ struct Visit {
         return BusinessTransaction::continue_with(request.form.get("lock_id"));
     }
     // For a page that is served with this lease, and with where it can be loaded again.
-    [[nodiscard]] web::pages::PageLock page_lock(const leasehold::Lease& lease,
-                                                 std::string address = {}) const;
+    [[nodiscard]] web::PageLock page_lock(const leasehold::Lease& lease,
+                                          std::string address = {}) const;
     // What a redirect to this page had to tell, in a word of its query.
     [[nodiscard]] web::Html news() const;
     [[nodiscard]] web::Response not_found() const;

@@ -2,17 +2,51 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands/command.hpp"
-#include "commands/drafts.hpp"
-#include "web/forms.hpp"
 
-// What can be done with a record of any kind. A specialisation of Kind says of each:
-//   id(visit)                  which record the request is about
-//   records(visit)             the way to it
-//   title(record, language)    its name for people
+// Forms that come back because they could not be saved.
+namespace customers::drafts {
+
+// What was typed, without a lock.
+[[nodiscard]] web::Form without_lock(const Visit& visit, const leasehold::LockKey& key,
+                                     const web::Fields& typed, std::string_view setback);
+// The same with the lock that it was sent with.
+[[nodiscard]] web::Form with_lock(const Visit& visit, const leasehold::LockKey& key,
+                                  const web::Fields& typed, std::string_view setback = {});
+// After a save that was refused; with its lock if that is still ours.
+[[nodiscard]] web::Form not_saved(const Visit& visit, const leasehold::LockKey& key,
+                                  const web::Fields& typed, const kit::NotSaved& why);
+
+// Whether what could not be saved is saved already: a form that was sent twice.
+[[nodiscard]] bool is_saved_already(const Visit& visit, const web::Fields& typed,
+                                    const web::Fields& now, const Revision& revision);
+
+// Adds what others did since the form was loaded. A form with its lock is brought up to date: what
+// the person did not touch is as the others have saved it.
+void tell_changes(web::Form& form, const web::Fields& now, const Revision& revision);
+
+}  // namespace customers::drafts
+
+// What can be done with a record of any kind.
 namespace customers {
 
+// What a person typed into the form of a record.
+template <class T>
+struct Typed {
+    T record{};
+    web::Fields fields{};                      // trimmed, without empty lines
+    std::vector<std::string_view> problems{};  // why it cannot be saved, in words for the person
+};
+
+// A specialisation says of each kind of record:
+//   id(visit)                    which one the request is about
+//   records(visit)               the way to it
+//   title(record, language)      its name for people
+//   fields(record)               what its form has: the version, name, ..., address.1.street
+//   read(form, id)               what a person typed, as Typed<T>
+//   page(viewer, form, status)   its form
 template <class T>
 struct Kind;
 
@@ -23,7 +57,7 @@ template <class T, class Show>
                                  leasehold::Access access, std::string_view action, Show show) {
     auto& records = Kind<T>::records(visit);
     const leasehold::LockKey key = root_of(member);
-    const std::string path = web::pages::path_of(key);
+    const std::string path = web::path_of(key);
     const std::string address = path + std::string{action};
     if (visit.is_reload() && !records.is_open(member, access)) return web::see_other(path);
     visit.work.start_new();
@@ -31,24 +65,25 @@ template <class T, class Show>
     const auto record = opened ? opened->record : records.look(std::string{key.id()});
     if (!record) return visit.not_found();
     if (opened) return show(*record, visit.page_lock(*opened->lease, address));
-    return web::pages::refused(visit.viewer(),
-                               {.key = key,
-                                .mode = *mode_for(lock_rule<T>.lock_type, access),
-                                .ttl = visit.desk.ttl,
-                                .title = Kind<T>::title(*record, visit.request.language()),
-                                .open_path = address,
-                                .holders = opened.error().holders});
+    return web::refused_page(visit.viewer(),
+                             {.key = key,
+                              .mode = *mode_for(lock_rule<T>.lock_type, access),
+                              .ttl = visit.desk.ttl,
+                              .title = Kind<T>::title(*record, visit.request.language()),
+                              .open_path = address,
+                              .holders = opened.error().holders});
 }
 
 // Opens the form of a record, asked for by a member of its aggregate.
 template <class T>
 [[nodiscard]] web::Response edit(Visit& visit, const leasehold::LockKey& member) {
     return open<T>(visit, member, leasehold::Access::write, "/edit",
-                   [&](const T& record, const web::pages::PageLock& lock) {
-                       const web::Fields fields = web::fields_of(record);
-                       return web::pages::form<T>(
+                   [&](const T& record, const web::PageLock& lock) {
+                       const web::Fields fields = Kind<T>::fields(record);
+                       return Kind<T>::page(
                            visit.viewer(),
-                           {.key = lock.key, .filled = fields, .loaded = fields, .lock = lock});
+                           {.key = lock.key, .filled = fields, .loaded = fields, .lock = lock},
+                           200);
                    });
 }
 
@@ -67,18 +102,18 @@ class Reopen final : public Command {
         const leasehold::LockKey key = key_of<T>(id);
         visit.work.start_new();
         auto opened = Kind<T>::records(visit).open(key, leasehold::Access::write);
-        const auto typed = web::read_form<T>(visit.request.form, id);
+        const auto typed = Kind<T>::read(visit.request.form, id);
         if (!opened) {
             auto form = drafts::without_lock(visit, key, typed.fields,
                                              "Somebody else has the lock at the moment.");
-            form.setback->holders = opened.error().holders;
-            return web::pages::form<T>(visit.viewer(), form, 409);
+            form.holders = opened.error().holders;
+            return Kind<T>::page(visit.viewer(), form, 409);
         }
         if (!opened->record) return visit.not_found();
         auto form = drafts::without_lock(visit, key, typed.fields, "Review it before you save.");
         form.lock = visit.page_lock(*opened->lease);
-        drafts::tell_changes(form, web::fields_of(*opened->record), opened->record->revision);
-        return web::pages::form<T>(visit.viewer(), form);
+        drafts::tell_changes(form, Kind<T>::fields(*opened->record), opened->record->revision);
+        return Kind<T>::page(visit.viewer(), form, 200);
     }
 };
 
@@ -89,25 +124,25 @@ class Save final : public Command {
         auto& records = Kind<T>::records(visit);
         const std::string id = Kind<T>::id(visit);
         const leasehold::LockKey key = key_of<T>(id);
-        const auto typed = web::read_form<T>(visit.request.form, id);
+        const auto typed = Kind<T>::read(visit.request.form, id);
         if (!typed.problems.empty()) {
             auto form = drafts::with_lock(visit, key, typed.fields);
             form.problems = typed.problems;
-            return web::pages::form<T>(visit.viewer(), form, 422);
+            return Kind<T>::page(visit.viewer(), form, 422);
         }
-        const std::string done = web::pages::path_of(key) + "?saved";
+        const std::string done = web::path_of(key) + "?saved";
         const auto saved = records.save(id, typed.record, visit.lock_id());
         if (saved) return web::see_other(done);
 
         const auto now = records.look(id);
         if (!now) return visit.not_found();
-        const web::Fields latest = web::fields_of(*now);
+        const web::Fields latest = Kind<T>::fields(*now);
         if (drafts::is_saved_already(visit, typed.fields, latest, now->revision)) {
             return web::see_other(done);
         }
         auto form = drafts::not_saved(visit, key, typed.fields, saved.error());
         drafts::tell_changes(form, latest, now->revision);
-        return web::pages::form<T>(visit.viewer(), form, 409);
+        return Kind<T>::page(visit.viewer(), form, 409);
     }
 };
 
@@ -117,7 +152,7 @@ class Leave final : public Command {
     [[nodiscard]] web::Response process(Visit& visit) override {
         const leasehold::LockKey key = key_of<T>(Kind<T>::id(visit));
         visit.work.abandon(key, visit.lock_id());
-        return web::see_other(web::pages::path_of(key));
+        return web::see_other(web::path_of(key));
     }
 };
 

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +29,14 @@ inline constexpr std::size_t longest_note = 2'000;
     std::string tidied{text.substr(begin, text.find_last_not_of(blank) + 1 - begin)};
     std::erase(tidied, '\r');
     return tidied;
+}
+
+// Digits and nothing else.
+[[nodiscard]] inline std::optional<std::int64_t> integer_from(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
+    return number;
 }
 
 }  // namespace customers

@@ -29,9 +29,9 @@ constexpr std::array<std::array<const char*, 6>, 8> sample_customers{{
 
 // Item, cents.
 constexpr std::array<std::array<const char*, 2>, 4> sample_prices{{{"Notebook, lined", "450"},
-                                                            {"Notebook, plain", "420"},
-                                                            {"Fountain pen", "3900"},
-                                                            {"Ink, blue-black", "890"}}};
+                                                                   {"Notebook, plain", "420"},
+                                                                   {"Fountain pen", "3900"},
+                                                                   {"Ink, blue-black", "890"}}};
 
 // The revision of the sample data.
 constexpr const char* nobody = "Leasehold";

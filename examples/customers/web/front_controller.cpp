@@ -80,8 +80,7 @@ Response FrontController::handle(kit::Request plain) {
     }
     const auto sorry = [&](int status, std::string_view title, std::string_view detail) {
         const auto session = sessions_.find(request->plain.cookie(session_cookie));
-        return pages::problem(viewer_for(*request, session.get()), status, title, detail,
-                              &*request);
+        return problem_page(viewer_for(*request, session.get()), status, title, detail, &*request);
     };
     try {
         Response response = answer(*request);
@@ -106,17 +105,17 @@ Response FrontController::handle(kit::Request plain) {
 Response FrontController::answer(Request& request) {
     const std::string& method = request.plain.method;
     if (!hosts_.empty() && !kit::is_for_host(request.plain, hosts_)) {
-        return pages::problem(viewer_for(request, nullptr), 421, "Wrong address",
-                              "This server does not have that name.");
+        return problem_page(viewer_for(request, nullptr), 421, "Wrong address",
+                            "This server does not have that name.");
     }
     if (method != "GET" && method != "HEAD" && kit::is_from_another_site(request.plain)) {
-        return pages::problem(viewer_for(request, nullptr), 403, "Request refused",
-                              "This request came from another site.");
+        return problem_page(viewer_for(request, nullptr), 403, "Request refused",
+                            "This request came from another site.");
     }
     if (kit::LockRoutes::serves(request.plain.path())) return answer_guard(request);
     if (request.path == "/sign-in") return sign_in(request);
     const auto session = sessions_.find(request.plain.cookie(session_cookie));
-    if (!session) return method == "POST" ? pages::sign_in(request) : see_other("/sign-in");
+    if (!session) return method == "POST" ? sign_in_page(request) : see_other("/sign-in");
     if (request.path == "/") return see_other("/customers");
     return command(request, *session);
 }
@@ -134,16 +133,16 @@ Response FrontController::answer_guard(Request& request) {
 }
 
 Response FrontController::sign_in(const Request& request) {
-    if (request.plain.method != "POST") return pages::sign_in(request);
+    if (request.plain.method != "POST") return sign_in_page(request);
     const std::string name = tidy(request.form.get("name"));
     if (name.empty() || length_of(name) > longest_name ||
         name.find_first_of("/\n\t") != std::string::npos) {
-        return pages::sign_in(request, "A name has 1 to 40 characters and no slash.");
+        return sign_in_page(request, "A name has 1 to 40 characters and no slash.");
     }
     const auto session = sessions_.sign_in(name);
     if (!session) {
-        return pages::problem(viewer_for(request, nullptr), 503, "Not now",
-                              "Too many people are signed in.");
+        return problem_page(viewer_for(request, nullptr), 503, "Not now",
+                            "Too many people are signed in.");
     }
     Response response = see_other("/customers");
     const auto draft = Fields::parse(request.form.get("draft"));
@@ -161,19 +160,19 @@ Response FrontController::sign_in(const Request& request) {
 
 Response FrontController::command(Request& request, const kit::SignedIn& session) {
     const Found found = find_route(request);
-    const pages::Viewer viewer = viewer_for(request, &session);
+    const Viewer viewer = viewer_for(request, &session);
     if (found.route == nullptr && found.allowed.empty()) {
-        return pages::problem(viewer, 404, "Not found", "There is nothing here.");
+        return problem_page(viewer, 404, "Not found", "There is nothing here.");
     }
     if (found.route == nullptr) {
-        Response response = pages::problem(viewer, 405, "Not possible",
-                                           "This page does not answer this kind of request.");
+        Response response = problem_page(viewer, 405, "Not possible",
+                                         "This page does not answer this kind of request.");
         response.headers.emplace_back("Allow", found.allowed);
         return response;
     }
     if (request.plain.method == "POST" &&
         !kit::is_same_secret(request.form.get("form_token"), session.form_token)) {
-        return pages::problem(
+        return problem_page(
             viewer, 403, "Not sent",
             "This form does not belong to your current session. Nothing was changed.", &request);
     }

@@ -24,7 +24,7 @@ class KnockOnLock final : public Command {
         if (!key) return visit.not_found();
         visit.desk.routes.knock(*key, visit.work.locks().owner(),
                                 visit.request.form.get("message"));
-        return web::see_other(web::pages::path_of(*key) + "?knocked");
+        return web::see_other(web::path_of(*key) + "?knocked");
     }
 };
 

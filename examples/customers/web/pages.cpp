@@ -1,14 +1,23 @@
-#include "web/pages/parts.hpp"
+#include "web/pages.hpp"
 
 #include <leasehold/web/visitor.hpp>
 
 #include <chrono>
+#include <map>
 
 #include "domain/lock_rules.hpp"
-#include "web/forms.hpp"
 
-namespace customers::web::pages {
+namespace customers::web {
 namespace {
+
+std::string_view word_of(std::string_view field) {
+    static const std::map<std::string_view, std::string_view> words{
+        {"name", "Name"}, {"email", "E-mail"}, {"phone", "Phone"},
+        {"note", "Note"}, {"label", "Label"},  {"street", "Street"},
+        {"city", "City"}, {"item", "Item"},    {"price", "Price"}};
+    const auto found = words.find(field);
+    return found == words.end() ? field : found->second;
+}
 
 Html navigation(const Viewer& viewer) {
     if (viewer.user.empty()) return {};
@@ -19,38 +28,38 @@ Html navigation(const Viewer& viewer) {
 }
 
 // Why the form is shown again, and what others changed since.
-Html setback_of(Language language, const Viewer& viewer, const Form& form) {
+Html setback_of(const Viewer& viewer, const Form& form) {
+    const Language language = viewer.language;
     Html body;
     for (const std::string_view problem : form.problems) {
         body += bad_news(html("{}", in(language, problem)));
     }
-    if (!form.setback) return body;
-    const Setback& setback = *form.setback;
+    if (form.setback.empty()) return body;
     Html held;
-    if (!setback.holders.empty()) held = html("<p>{}</p>\n", held_by(viewer, setback.holders));
+    if (!form.holders.empty()) held = html("<p>{}</p>\n", held_by(viewer, form.holders));
     Html changes = html(language, "<p>[[Nobody has changed it since you opened it.]]</p>\n");
-    if (!setback.changes.empty()) {
+    if (!form.changes.empty()) {
         Html rows;
         const auto shown = [](const std::string& text) { return text.empty() ? "–" : text; };
-        for (const auto& [field, before, after] : setback.changes) {
+        for (const auto& [field, before, after] : form.changes) {
             const std::string typed = form.filled.get(field);
             rows += html("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                          label_of(language, field), shown(before), shown(after),
                          shown(typed == before || typed == after ? "" : typed));
         }
-        changes =
-            html(language, R"(<p>[[{} changed it in between, {}:]]</p>
+        changes = html(language, R"(<p>[[{} changed it in between, {}:]]</p>
 <div class="wide"><table><thead><tr><th scope="col">[[Field]]</th><th scope="col">[[When you opened it]]</th><th scope="col">[[Now]]</th><th scope="col">[[You typed]]</th></tr></thead>
 <tbody>{}</tbody></table></div>
 )",
-                 html("<strong>{}</strong>", setback.changed_by), moment(setback.changed_at), rows);
+                       html("<strong>{}</strong>", form.revision.changed_by),
+                       moment(form.revision.changed_at), rows);
     }
     body += html(
         language,
         R"(<section class="notice bad" role="alert"><p><strong>{}</strong> [[Everything you typed is still here.]]</p>
 {}{}</section>
 )",
-        in(language, setback.reason), held, changes);
+        in(language, form.setback), held, changes);
     return body;
 }
 
@@ -116,7 +125,7 @@ Response form_page(const Viewer& viewer, const Form& form, std::string_view titl
         path, heading, session_fields(viewer), hidden("version", form.filled.get("version")),
         hidden("loaded", form.loaded.print()),
         form.lock ? hidden("lock_id", form.lock->lock_id) : Html{}, inputs, buttons);
-    Html body = setback_of(language, viewer, form);
+    Html body = setback_of(viewer, form);
     if (!form.lock) {
         body += whole;
         return page(viewer, title, body, status);
@@ -156,6 +165,18 @@ Html good_news(const Html& text) {
 Html bad_news(const Html& text) {
     if (text.is_empty()) return {};
     return html("<p class=\"notice bad\" role=\"alert\">{}</p>\n", text);
+}
+
+Html label_of(Language language, std::string_view field) {
+    const std::size_t dot = field.find('.');
+    if (dot == std::string_view::npos) return html("{}", in(language, word_of(field)));
+    const std::string_view rest = field.substr(dot + 1);
+    const std::size_t second = rest.find('.');
+    if (second == std::string_view::npos) {
+        return html("{} {}", in(language, word_of(field.substr(0, dot))), rest);
+    }
+    return html(language, "[[Address]] {}, {}", rest.substr(0, second),
+                in(language, word_of(rest.substr(second + 1))));
 }
 
 // The time as "2026-11-16T09:20:31.123456Z". HTML allows at most three digits after the point.
@@ -213,4 +234,4 @@ std::int64_t milliseconds(leasehold::Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-}  // namespace customers::web::pages
+}  // namespace customers::web

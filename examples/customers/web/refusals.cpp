@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include "web/forms.hpp"
-#include "web/pages/parts.hpp"
+#include "web/pages.hpp"
 
 // Pages for people who cannot have what they asked for.
-namespace customers::web::pages {
+namespace customers::web {
 namespace {
 
 // What was typed, to be read and to be sent again.
@@ -31,7 +30,7 @@ Html typed(const Viewer& viewer, const Request& posted) {
 }  // namespace
 
 // What was posted without a session travels along, so that nothing typed is lost over signing in.
-Response sign_in(const Request& request, std::string_view problem) {
+Response sign_in_page(const Request& request, std::string_view problem) {
     const Language language = request.language();
     const bool was_working = request.plain.method == "POST" && request.path != "/sign-in";
     const std::string next = was_working ? request.path : request.form.get("next");
@@ -64,7 +63,7 @@ Response sign_in(const Request& request, std::string_view problem) {
 
 // With its script the page waits by itself and opens the form when it is its turn; without, there
 // are plain buttons.
-Response refused(const Viewer& viewer, const Refused& refusal) {
+Response refused_page(const Viewer& viewer, const Refused& refusal) {
     Html until;
     std::string_view guard_text;  // the guard fills the names in
     if (!refusal.holders.empty()) {
@@ -99,8 +98,8 @@ Response refused(const Viewer& viewer, const Refused& refusal) {
     return page(viewer, refusal.title, body, 409);
 }
 
-Response problem(const Viewer& viewer, int status, std::string_view title, std::string_view detail,
-                 const Request* posted) {
+Response problem_page(const Viewer& viewer, int status, std::string_view title,
+                      std::string_view detail, const Request* posted) {
     const Language language = viewer.language;
     return page(viewer, in(language, title),
                 html(language, R"(<section class="card">
@@ -114,4 +113,4 @@ Response problem(const Viewer& viewer, int status, std::string_view title, std::
                 status);
 }
 
-}  // namespace customers::web::pages
+}  // namespace customers::web
