@@ -7,7 +7,7 @@
 namespace customers {
 
 Application::Application(const ApplicationOptions& options)
-    : pool_{options.database},
+    : pool_{[url = options.database] { return database::connect(url); }},
       desk_{leasehold::open_store(options.database), options.ttl},
       sessions_{desk_.locks, {.timeout = options.session_timeout, .clock = options.clock}},
       controller_{desk_, pool_, sessions_, options.hosts} {

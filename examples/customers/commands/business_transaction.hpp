@@ -6,7 +6,7 @@
 #include <leasehold/web/locking_repository.hpp>
 #include <leasehold/web/tab_locks.hpp>
 
-#include "database/transaction.hpp"
+#include "database/connection.hpp"
 #include "locks/lock_desk.hpp"
 #include "mapping/mapper.hpp"
 

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <leasehold/lease.hpp>
+#include <leasehold/web/transaction.hpp>
 
 // The application's interface to a database. Each driver is used in one file only.
 namespace customers::database {
@@ -28,7 +27,7 @@ struct Answer {
     std::size_t changed = 0;  // rows, by an insert, update or delete
 };
 
-enum class Purpose : std::uint8_t { reading, writing };
+using leasehold::web::Purpose;
 
 // One connection, for one thread at a time. Everything throws DatabaseError.
 class Connection {
@@ -62,6 +61,9 @@ private:
 
 // By the URL that leasehold::open_store() takes: sqlite:, postgres:, mysql: or mariadb:.
 [[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url);
+
+using Pool = leasehold::web::ConnectionPool<Connection>;
+using Transaction = leasehold::web::Transaction<Connection>;
 
 [[nodiscard]] std::unique_ptr<Connection> connect_sqlite(const std::string& url);
 [[nodiscard]] std::unique_ptr<Connection> connect_postgres(const std::string& url);

@@ -23,6 +23,11 @@ Revision revision_from(const Row& row) {
     return {.version = number_from(row[0]), .changed_by = row[1], .changed_at = row[2]};
 }
 
+std::vector<Row> query(database::Transaction& transaction, std::string_view sql,
+                       const Parameters& parameters = {}) {
+    return transaction.reading().run(sql, parameters).rows;
+}
+
 // The optimistic check. `update` ends before the columns of the revision.
 template <class T>
 bool write_next_version(database::Transaction& transaction, const std::string& update,
@@ -30,20 +35,21 @@ bool write_next_version(database::Transaction& transaction, const std::string& u
     values.insert(values.end(), {std::string{leasehold::web::user_of(lease.owner)},
                                  leasehold::to_string(lease.store_now), object.id,
                                  std::to_string(object.revision.version)});
-    return transaction.change(update +
-                                  "version = version + 1, changed_by = ?, changed_at = ? "
-                                  "where id = ? and version = ?",
-                              values) != 0;
+    const std::string sql = update +
+                            "version = version + 1, changed_by = ?, changed_at = ? "
+                            "where id = ? and version = ?";
+    return transaction.writing().run(sql, values).changed != 0;
 }
 
 }  // namespace
 
 template <>
 std::optional<Customer> Mapper<Customer>::load(const std::string& id) {
-    const auto rows = transaction_.query(
-        "select version, changed_by, changed_at, name, email, phone, note from customers "
-        "where id = ?",
-        {id});
+    const auto rows =
+        query(transaction_,
+              "select version, changed_by, changed_at, name, email, phone, note from customers "
+              "where id = ?",
+              {id});
     if (rows.empty()) return std::nullopt;
     const Row& row = rows.front();
     Customer customer{.id = id,
@@ -53,9 +59,10 @@ std::optional<Customer> Mapper<Customer>::load(const std::string& id) {
                       .note = row[6],
                       .revision = revision_from(row)};
     for (const Row& address :
-         transaction_.query("select label, street, city from addresses where customer_id = ? "
-                            "order by position",
-                            {id})) {
+         query(transaction_,
+               "select label, street, city from addresses where customer_id = ? "
+               "order by position",
+               {id})) {
         customer.addresses.push_back(
             {.label = address[0], .street = address[1], .city = address[2]});
     }
@@ -69,10 +76,10 @@ bool Mapper<Customer>::update(const Customer& customer, const leasehold::Lease& 
             {customer.name, customer.email, customer.phone, customer.note}, customer, lease)) {
         return false;
     }
-    transaction_.change("delete from addresses where customer_id = ?", {customer.id});
+    transaction_.writing().run("delete from addresses where customer_id = ?", {customer.id});
     int position = 0;
     for (const Address& address : customer.addresses) {
-        transaction_.change(
+        transaction_.writing().run(
             "insert into addresses (customer_id, position, label, street, city) "
             "values (?, ?, ?, ?, ?)",
             {customer.id, std::to_string(++position), address.label, address.street, address.city});
@@ -82,12 +89,13 @@ bool Mapper<Customer>::update(const Customer& customer, const leasehold::Lease& 
 
 template <>
 std::optional<PriceList> Mapper<PriceList>::load(const std::string& id) {
-    const auto rows = transaction_.query(
-        "select version, changed_by, changed_at from price_lists where id = ?", {id});
+    const auto rows = query(
+        transaction_, "select version, changed_by, changed_at from price_lists where id = ?", {id});
     if (rows.empty()) return std::nullopt;
     PriceList list{.id = id, .revision = revision_from(rows.front())};
-    for (const Row& row : transaction_.query(
-             "select item, cents from prices where list_id = ? order by position", {id})) {
+    for (const Row& row :
+         query(transaction_, "select item, cents from prices where list_id = ? order by position",
+               {id})) {
         list.prices.push_back({.item = row[0], .cents = number_from(row[1])});
     }
     return list;
@@ -96,10 +104,10 @@ std::optional<PriceList> Mapper<PriceList>::load(const std::string& id) {
 template <>
 bool Mapper<PriceList>::update(const PriceList& list, const leasehold::Lease& lease) {
     if (!write_next_version(transaction_, "update price_lists set ", {}, list, lease)) return false;
-    transaction_.change("delete from prices where list_id = ?", {list.id});
+    transaction_.writing().run("delete from prices where list_id = ?", {list.id});
     int position = 0;
     for (const Price& price : list.prices) {
-        transaction_.change(
+        transaction_.writing().run(
             "insert into prices (list_id, position, item, cents) values (?, ?, ?, ?)",
             {list.id, std::to_string(++position), price.item, std::to_string(price.cents)});
     }
@@ -108,7 +116,8 @@ bool Mapper<PriceList>::update(const PriceList& list, const leasehold::Lease& le
 
 template <>
 std::optional<Counter> Mapper<Counter>::load(const std::string& id) {
-    const auto rows = transaction_.query(
+    const auto rows = query(
+        transaction_,
         "select version, changed_by, changed_at, next_number from counters where id = ?", {id});
     if (rows.empty()) return std::nullopt;
     return Counter{
@@ -123,10 +132,10 @@ bool Mapper<Counter>::update(const Counter& counter, const leasehold::Lease& lea
 
 std::vector<CustomerLine> list_customers(database::Transaction& transaction) {
     std::vector<CustomerLine> lines;
-    for (const Row& row :
-         transaction.query("select c.id, c.name, coalesce(a.city, '') from customers c "
-                           "left join addresses a on a.customer_id = c.id and a.position = 1 "
-                           "order by c.name, c.id")) {
+    for (const Row& row : query(transaction,
+                                "select c.id, c.name, coalesce(a.city, '') from customers c "
+                                "left join addresses a on a.customer_id = c.id and a.position = 1 "
+                                "order by c.name, c.id")) {
         lines.push_back({.id = row[0], .name = row[1], .city = row[2]});
     }
     return lines;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "database/transaction.hpp"
+#include "database/connection.hpp"
 #include "domain/records.hpp"
 
 namespace customers {
