@@ -3,8 +3,6 @@
 namespace customers {
 namespace {
 
-using leasehold::Access;
-
 constexpr std::string_view address = "Address";
 
 }  // namespace
@@ -19,12 +17,8 @@ leasehold::LockKey address_key(std::string_view customer_id, std::size_t positio
 }
 
 bool may_be_locked(const leasehold::LockKey& key, leasehold::Mode mode) {
-    for (const auto* rule : {&lock_rule<Customer>, &lock_rule<PriceList>, &lock_rule<Counter>}) {
-        if (key.type() != rule->type) continue;
-        return mode_for(rule->lock_type, Access::read) == mode ||
-               mode_for(rule->lock_type, Access::write) == mode;
-    }
-    return false;
+    return allows(lock_rule<Customer>, key, mode) || allows(lock_rule<PriceList>, key, mode) ||
+           allows(lock_rule<Counter>, key, mode);
 }
 
 }  // namespace customers
