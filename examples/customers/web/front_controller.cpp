@@ -1,6 +1,7 @@
 #include "web/front_controller.hpp"
 
 #include <leasehold/errors.hpp>
+#include <leasehold/web/router.hpp>
 
 #include "domain/text.hpp"
 
@@ -8,54 +9,17 @@ namespace customers::web {
 namespace {
 
 constexpr std::size_t longest_name = 40;
-constexpr std::size_t longest_segment = 64;
 
-// Cuts `path` before its next slash: returns the part before it and leaves the part after it.
-std::string_view next_segment(std::string_view& path) {
-    const std::string_view segment = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(path.size(), segment.size() + 1));
-    return segment;
-}
-
-// What matches a * of the pattern; nothing where the path is another one.
-std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
-    if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
-    std::vector<std::string> names;
-    while (!pattern.empty()) {
-        const std::string_view wanted = next_segment(pattern);
-        const std::string_view given = next_segment(path);
-        if (wanted == "*" && !given.empty() && given.size() <= longest_segment) {
-            names.emplace_back(given);
-        } else if (wanted != given) {
-            return std::nullopt;
+const kit::Router<Route>& router() {
+    static const auto routes = [] {
+        kit::Router<Route> all;
+        for (const auto commands :
+             {customer_commands(), price_list_commands(), counter_commands(), session_commands()}) {
+            for (const Route& route : commands) all.add(route.method, route.pattern, route);
         }
-    }
-    return names;
-}
-
-struct Found {
-    const Route* route = nullptr;  // null for an unknown path or method
-    std::string allowed{};         // the methods that the path has; empty: not known
-};
-
-// The command for a request. Sets the names in its path.
-Found find_route(Request& request) {
-    const std::string& method = request.plain.method;
-    Found found;
-    for (const auto commands :
-         {customer_commands(), price_list_commands(), counter_commands(), session_commands()}) {
-        for (const Route& route : commands) {
-            auto names = match(route.pattern, request.path);
-            if (!names) continue;
-            if (route.method == method || (method == "HEAD" && route.method == "GET")) {
-                request.names = *std::move(names);
-                return {.route = &route};
-            }
-            if (!found.allowed.empty()) found.allowed += ", ";
-            found.allowed += route.method;
-        }
-    }
-    return found;
+        return all;
+    }();
+    return routes;
 }
 
 void set_cookie(Response& response, std::string_view name, std::string_view value) {
@@ -113,10 +77,10 @@ Response FrontController::answer(Request& request) {
                             "This request came from another site.");
     }
     if (kit::LockRoutes::serves(request.plain.path())) return answer_guard(request);
-    if (request.path == "/sign-in") return sign_in(request);
+    if (request.plain.path() == "/sign-in") return sign_in(request);
     const auto session = sessions_.find(request.plain.cookie(session_cookie));
     if (!session) return method == "POST" ? sign_in_page(request) : see_other("/sign-in");
-    if (request.path == "/") return see_other("/customers");
+    if (request.plain.path() == "/") return see_other("/customers");
     return command(request, *session);
 }
 
@@ -148,23 +112,22 @@ Response FrontController::sign_in(const Request& request) {
     const auto draft = Fields::parse(request.form.get("draft"));
     if (draft && draft->has("version")) {
         Request again = request;
-        again.path = continued(request.form.get("next"));
         again.form = *draft;
-        if (const Found found = find_route(again); found.route != nullptr) {
-            response = run(*found.route, again, *session);
-        }
+        const auto found = router().find("POST", continued(request.form.get("next")));
+        again.names = found.names;
+        if (found.handler != nullptr) response = run(*found.handler, again, *session);
     }
     set_cookie(response, session_cookie, session->token);
     return response;
 }
 
 Response FrontController::command(Request& request, const kit::SignedIn& session) {
-    const Found found = find_route(request);
+    const auto found = router().find(request.plain.method, request.plain.path());
     const Viewer viewer = viewer_for(request, &session);
-    if (found.route == nullptr && found.allowed.empty()) {
+    if (found.handler == nullptr && found.allowed.empty()) {
         return problem_page(viewer, 404, "Not found", "There is nothing here.");
     }
-    if (found.route == nullptr) {
+    if (found.handler == nullptr) {
         Response response = problem_page(viewer, 405, "Not possible",
                                          "This page does not answer this kind of request.");
         response.headers.emplace_back("Allow", found.allowed);
@@ -176,8 +139,9 @@ Response FrontController::command(Request& request, const kit::SignedIn& session
             viewer, 403, "Not sent",
             "This form does not belong to your current session. Nothing was changed.", &request);
     }
-    if (found.route->is_activity) sessions_.touch(session);
-    return run(*found.route, request, session);
+    request.names = found.names;
+    if (found.handler->is_activity) sessions_.touch(session);
+    return run(*found.handler, request, session);
 }
 
 Response FrontController::run(const Route& route, const Request& request,

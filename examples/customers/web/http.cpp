@@ -15,16 +15,12 @@ constexpr std::size_t drawn_tab_bytes = 6;
 
 std::optional<Request> Request::read(leasehold::web::Request plain) {
     const std::string_view target = plain.target;
-    auto path = leasehold::web::decode_url(plain.path());
     auto query = Fields::parse(target.substr(std::min(target.size(), plain.path().size() + 1)));
     const bool has_form =
         plain.header("Content-Type").starts_with("application/x-www-form-urlencoded");
     auto form = Fields::parse(has_form ? std::string_view{plain.body} : "");
-    if (!path || !query || !form) return std::nullopt;
-    return Request{.plain = std::move(plain),
-                   .path = *std::move(path),
-                   .query = *std::move(query),
-                   .form = *std::move(form)};
+    if (!leasehold::web::decode_url(plain.path()) || !query || !form) return std::nullopt;
+    return Request{.plain = std::move(plain), .query = *std::move(query), .form = *std::move(form)};
 }
 
 Language Request::language() const {

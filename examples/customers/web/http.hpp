@@ -18,10 +18,9 @@ using leasehold::web::Response;
 
 inline constexpr std::string_view session_cookie = "customers_session";
 
-// A request of the web kit, with its path decoded and its query and form read.
+// A request of the web kit, with its query and form read.
 struct Request {
     leasehold::web::Request plain{};
-    std::string path = "/";
     Fields query{};
     Fields form{};
     std::vector<std::string> names{};  // the parts of the path that match a * of the route

@@ -24,7 +24,7 @@ Html typed(const Viewer& viewer, const Request& posted) {
     return html(viewer.language, R"(<h2>[[What you typed]]</h2><dl>{}</dl>
 <form method="post" action="{}">{}{}<div class="actions"><button class="main">[[Try again]]</button></div></form>
 )",
-                shown, posted.path, session_fields(viewer), again);
+                shown, posted.plain.path(), session_fields(viewer), again);
 }
 
 }  // namespace
@@ -32,8 +32,9 @@ Html typed(const Viewer& viewer, const Request& posted) {
 // What was posted without a session travels along, so that nothing typed is lost over signing in.
 Response sign_in_page(const Request& request, std::string_view problem) {
     const Language language = request.language();
-    const bool was_working = request.plain.method == "POST" && request.path != "/sign-in";
-    const std::string next = was_working ? request.path : request.form.get("next");
+    const bool was_working = request.plain.method == "POST" && request.plain.path() != "/sign-in";
+    const std::string next =
+        was_working ? std::string{request.plain.path()} : request.form.get("next");
     const std::string draft = was_working ? request.form.print() : request.form.get("draft");
     Html why;
     if (!draft.empty()) {
