@@ -96,19 +96,19 @@ protected:
     static constexpr std::size_t largest_body = 20'000;
 
     HttplibHandlerTest() {
-        web::add_handler(
-            server,
-            [](const web::Request& request) {
-                return web::Response{.body = request.method + ' ' + std::string{request.path()} +
-                                             ' ' + std::to_string(request.body.size())};
-            },
-            largest_body);
+        web::add_handler(server,
+                         [](const web::Request& request) {
+                             return web::Response{.body = request.method + ' ' +
+                                                          std::string{request.path()} + ' ' +
+                                                          std::to_string(request.body.size())};
+                         },
+                         {.longest_target = 1'000, .largest_body = largest_body});
     }
 
     httplib::Server server;
 };
 
-TEST_F(HttplibHandlerTest, GetsEveryRequestAndFormsUpToTheLargestBody) {
+TEST_F(HttplibHandlerTest, GetsEveryRequestWithinTheLimits) {
     const int port = server.bind_to_any_port("127.0.0.1");
     std::jthread serving{[this] { server.listen_after_bind(); }};
     EXPECT_TRUE(eventually([this] { return server.is_running(); }));
@@ -121,6 +121,8 @@ TEST_F(HttplibHandlerTest, GetsEveryRequestAndFormsUpToTheLargestBody) {
     EXPECT_EQ(client.Post("/a", form, type)->body, "POST /a 20000");
     EXPECT_EQ(client.Put("/a", form, type)->body, "PUT /a 20000");
     EXPECT_EQ(client.Patch("/a", form, type)->body, "PATCH /a 20000");
+    EXPECT_EQ(client.Get('/' + std::string(999, 'a'))->status, 200);
+    EXPECT_EQ(client.Get('/' + std::string(1'000, 'a'))->status, 414);
     EXPECT_EQ(client.Post("/a", form + 'x', type)->status, 413);
     // The client does not say beforehand how long it is.
     const auto in_chunks = [&](std::size_t, httplib::DataSink& sink) {

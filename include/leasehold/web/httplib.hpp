@@ -59,27 +59,40 @@ inline void add_lock_routes(httplib::Server& server, LockRoutes& routes,
     server.Delete(locks, answer);
 }
 
+struct HandlerLimits {
+    // In bytes; longer ones are answered with 414. cpp-httplib finds a handler by a regular
+    // expression, and libstdc++ matches one with a stack frame for every byte.
+    std::size_t longest_target = 2'000;
+    // In bytes; larger ones are answered with 413. cpp-httplib alone refuses forms above 8 KiB.
+    std::size_t largest_body = 1'000'000;
+};
+
 // Lets one handler answer every request, for an application with a front controller. It is called
-// on many threads. A body above `largest_body` bytes is answered with 413 and does not reach it.
-// Forms are read up to that size; by itself, cpp-httplib refuses forms above 8 KiB.
+// on many threads, and not for a request above the limits. Sets the server's pre-routing handler.
 inline void add_handler(httplib::Server& server, std::function<Response(const Request&)> handler,
-                        std::size_t largest_body) {
+                        HandlerLimits limits = {}) {
+    server.set_pre_routing_handler([limits](const httplib::Request& from, httplib::Response& to) {
+        using enum httplib::Server::HandlerResponse;
+        if (from.target.size() <= limits.longest_target) return Unhandled;
+        to.status = 414;
+        return Handled;
+    });
     const auto answer = [handler](const httplib::Request& from, httplib::Response& to) {
         send(handler(request_from(from)), to);
     };
-    const auto answer_body = [handler = std::move(handler), largest_body](
+    const auto answer_body = [handler = std::move(handler), limits](
                                  const httplib::Request& from, httplib::Response& to,
                                  const httplib::ContentReader& read) {
         Request request = request_from(from);
         const bool is_whole = read([&](const char* data, std::size_t size) {
             request.body.append(data, size);
-            return request.body.size() <= largest_body;
+            return request.body.size() <= limits.largest_body;
         });
         if (is_whole) return send(handler(request), to);
         to.status = 413;
     };
     const std::string any_path = "[\\s\\S]*";
-    server.set_payload_max_length(largest_body);
+    server.set_payload_max_length(limits.largest_body);
     server.Get(any_path, answer);
     server.Options(any_path, answer);
     server.Post(any_path, answer_body);
