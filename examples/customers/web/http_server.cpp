@@ -52,22 +52,14 @@ void set_up(httplib::Server& server, const std::filesystem::path& static_files,
     server.set_read_timeout(read_timeout);
     server.set_keep_alive_max_count(requests_per_connection);
     server.set_keep_alive_timeout(idle_seconds);
-
-    // cpp-httplib finds the handler by a regular expression, and libstdc++ matches one with a stack
-    // frame for every character.
-    server.set_pre_routing_handler([](const httplib::Request& from, httplib::Response& to) {
-        if (from.target.size() <= longest_target)
-            return httplib::Server::HandlerResponse::Unhandled;
-        to.status = 414;
-        return httplib::Server::HandlerResponse::Handled;
-    });
     server.set_post_routing_handler(complete);
     server.set_error_handler(refuse);
     server.set_mount_point("/static", static_files.string(), {{"Cache-Control", "no-cache"}});
     server.set_file_extension_and_mimetype_mapping("css", "text/css; charset=utf-8");
     server.set_file_extension_and_mimetype_mapping("js", "text/javascript; charset=utf-8");
 
-    leasehold::web::add_handler(server, std::move(handler), largest_body);
+    leasehold::web::add_handler(server, std::move(handler),
+                                {.longest_target = longest_target, .largest_body = largest_body});
 }
 
 }  // namespace customers::web
