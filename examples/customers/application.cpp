@@ -7,16 +7,14 @@
 namespace customers {
 
 Application::Application(const ApplicationOptions& options)
-    : pool_{options.database},
+    : pool_{[url = options.database] { return database::connect(url); }},
       desk_{leasehold::open_store(options.database), options.ttl},
       sessions_{desk_.locks, {.timeout = options.session_timeout, .clock = options.clock}},
-      controller_{desk_, pool_, sessions_, files_, options.hosts} {
-    auto connection = pool_.take();
+      controller_{desk_, pool_, sessions_, options.hosts} {
+    const auto connection = database::connect(options.database);
     make_tables(*connection);
     add_sample_data(*connection);
-    pool_.give_back(std::move(connection));
     if (options.protection == ApplicationOptions::Protection::on) protect(options.database);
-    if (!options.static_files.empty()) files_.add("/static", options.static_files);
 }
 
 void Application::protect(const std::string& database) {

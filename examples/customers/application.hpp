@@ -2,22 +2,20 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "database/pool.hpp"
 #include "locks/lock_desk.hpp"
 #include "web/front_controller.hpp"
-#include "web/static_files.hpp"
 
 namespace customers {
 
 struct ApplicationOptions {
     // One database for the data and the locks: a save and the end of its lock commit together.
     std::string database = "sqlite:customers.db";
-    // on: the database itself refuses a write to an object that is being edited, by any program, if
+    // on: the database itself refuses a write to a record that is being edited, by any program, if
     // the user of the database has the rights to install that.
     enum class Protection : std::uint8_t { off, on };
     Protection protection = Protection::off;
@@ -27,7 +25,6 @@ struct ApplicationOptions {
     // The host names that requests may use, without a port; empty: any. Protects against pages of
     // other sites whose host name was made to point here (DNS rebinding).
     std::vector<std::string> hosts{};
-    std::filesystem::path static_files{};  // of this application
 };
 
 // The whole application except HTTP. Thread-safe. Its destructor ends all sessions.
@@ -39,11 +36,9 @@ public:
     Application& operator=(const Application&) = delete;
     ~Application() { sessions_.end_all(); }
 
-    [[nodiscard]] web::Response handle(web::Request request) {
+    [[nodiscard]] web::Response handle(kit::Request request) {
         return controller_.handle(std::move(request));
     }
-    // Ends every wait for a lock, before the application ends.
-    void stop_waiting() { desk_.routes.stop_waiting(); }
 
     // Why the database does not refuse such writes although the options ask for it; else empty.
     [[nodiscard]] const std::string& unprotected_because() const { return unprotected_because_; }
@@ -59,7 +54,6 @@ private:
     database::Pool pool_;
     LockDesk desk_;
     kit::Sessions sessions_;
-    web::StaticFiles files_;
     web::FrontController controller_;
 };
 

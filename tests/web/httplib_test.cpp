@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <future>
 #include <thread>
 
 #include "web/page.hpp"
@@ -117,6 +119,67 @@ TEST_F(HttplibTest, AClientThatVanishedWhileItWaitedIsNotLeftWithTheLock) {
     (void)locks.release(order, held->lock_id);
     EXPECT_TRUE(waits(0));
     EXPECT_TRUE(eventually([&] { return is_free(order); }));
+}
+
+// One handler for everything, on any free port.
+class HttplibHandlerTest : public RoutesTest {
+protected:
+    static constexpr std::size_t largest_body = 20'000;
+
+    HttplibHandlerTest() {
+        web::add_handler(server,
+                         [](const web::Request& request) {
+                             return web::Response{.body = request.method + ' ' +
+                                                          std::string{request.path()} + ' ' +
+                                                          std::to_string(request.body.size())};
+                         },
+                         {.longest_target = 1'000, .largest_body = largest_body});
+    }
+
+    httplib::Server server;
+};
+
+TEST_F(HttplibHandlerTest, GetsEveryRequestWithinTheLimits) {
+    const int port = server.bind_to_any_port("127.0.0.1");
+    std::jthread serving{[this] { server.listen_after_bind(); }};
+    EXPECT_TRUE(eventually([this] { return server.is_running(); }));
+    httplib::Client client{"127.0.0.1", port};
+    EXPECT_EQ(client.Get("/a%0Ab?c")->body, "GET /a%0Ab 0");
+    EXPECT_EQ(client.Options("/")->body, "OPTIONS / 0");
+    EXPECT_EQ(client.Delete("/a")->body, "DELETE /a 0");
+    const std::string form(largest_body, 'x');
+    const char* type = "application/x-www-form-urlencoded";
+    EXPECT_EQ(client.Post("/a", form, type)->body, "POST /a 20000");
+    EXPECT_EQ(client.Put("/a", form, type)->body, "PUT /a 20000");
+    EXPECT_EQ(client.Patch("/a", form, type)->body, "PATCH /a 20000");
+    EXPECT_EQ(client.Get('/' + std::string(999, 'a'))->status, 200);
+    EXPECT_EQ(client.Get('/' + std::string(1'000, 'a'))->status, 414);
+    EXPECT_EQ(client.Post("/a", form + 'x', type)->status, 413);
+    // The client does not say beforehand how long it is.
+    const auto in_chunks = [&](std::size_t, httplib::DataSink& sink) {
+        sink.write(form.data(), form.size());
+        sink.write("x", 1);
+        sink.done();
+        return true;
+    };
+    EXPECT_EQ(client.Post("/a", in_chunks, type)->status, 413);
+    server.stop();
+}
+
+TEST_F(HttplibHandlerTest, ServesOnAFreePortUntilASignal) {
+    std::promise<std::string> greeted;
+    auto address = greeted.get_future();
+    std::jthread asking{[&] {
+        const std::string url = address.get();
+        EXPECT_EQ(httplib::Client{url}.Get("/a")->body, "GET /a 0");
+        // The port is taken.
+        httplib::Server second;
+        web::use_port_alone(second);
+        EXPECT_FALSE(second.bind_to_port("127.0.0.1", std::stoi(url.substr(url.rfind(':') + 1))));
+        ::kill(::getpid(), SIGTERM);
+    }};
+    EXPECT_TRUE(web::serve_until_signal(server, routes, "127.0.0.1", 0,
+                                        [&](const std::string& url) { greeted.set_value(url); }));
 }
 
 }  // namespace

@@ -40,6 +40,18 @@ private:
     sqlite3* db_ = nullptr;
 };
 
+TEST(LockRule, AllowsTheModesThatReadingAndWritingNeed) {
+    const auto modes_of = [](LockType type) {
+        const web::LockRule rule{.type = "Order", .lock_type = type};
+        EXPECT_FALSE(web::allows(rule, {"Payroll", "1"}, Mode::exclusive));
+        return std::pair{web::allows(rule, {"Order", "1"}, Mode::shared),
+                         web::allows(rule, {"Order", "1"}, Mode::exclusive)};
+    };
+    EXPECT_EQ(modes_of(LockType::exclusive_write), std::pair(false, true));
+    EXPECT_EQ(modes_of(LockType::exclusive_read), std::pair(false, true));
+    EXPECT_EQ(modes_of(LockType::read_write), std::pair(true, true));
+}
+
 class Transaction {
 public:
     explicit Transaction(Database& database) : database_{database} {}

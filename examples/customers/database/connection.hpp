@@ -1,17 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <leasehold/lease.hpp>
+#include <leasehold/web/transaction.hpp>
 
-// The application's interface to a database. Each database has a folder, and its driver is used
-// only there.
+// The application's interface to a database. Each driver is used in one file only.
 namespace customers::database {
 
 // The database reported an error. Whether a failed commit took effect is unknown.
@@ -22,15 +20,14 @@ public:
 
 // The fields of one row, in the order of the select.
 using Row = std::vector<std::string>;
-using Rows = std::vector<Row>;
 using Parameters = std::vector<std::string>;
 
 struct Answer {
-    Rows rows{};
+    std::vector<Row> rows{};
     std::size_t changed = 0;  // rows, by an insert, update or delete
 };
 
-enum class Purpose : std::uint8_t { reading, writing };
+using leasehold::web::Purpose;
 
 // One connection, for one thread at a time. Everything throws DatabaseError.
 class Connection {
@@ -41,9 +38,9 @@ public:
     virtual ~Connection() = default;
 
     // One statement; every ? in it is one parameter.
-    virtual Answer run(std::string_view sql, const Parameters& parameters) = 0;
-    Answer run(std::string_view sql) { return run(sql, {}); }
-
+    Answer run(std::string_view sql, const Parameters& parameters = {}) {
+        return execute(sql, parameters);
+    }
     // A reading transaction reads one snapshot.
     virtual void begin(Purpose purpose) = 0;
     void commit() { run("commit"); }
@@ -57,9 +54,20 @@ public:
 
     // The end of a `create table` statement.
     [[nodiscard]] virtual std::string table_options() const { return {}; }
+
+private:
+    virtual Answer execute(std::string_view sql, const Parameters& parameters) = 0;
 };
 
 // By the URL that leasehold::open_store() takes: sqlite:, postgres:, mysql: or mariadb:.
 [[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url);
+
+using Pool = leasehold::web::ConnectionPool<Connection>;
+using Transaction = leasehold::web::Transaction<Connection>;
+
+[[nodiscard]] std::unique_ptr<Connection> connect_sqlite(const std::string& url);
+[[nodiscard]] std::unique_ptr<Connection> connect_postgres(const std::string& url);
+// Both MySQL and MariaDB.
+[[nodiscard]] std::unique_ptr<Connection> connect_mariadb(const std::string& url);
 
 }  // namespace customers::database

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include <leasehold/lock_manager.hpp>
 #include <leasehold/store.hpp>
@@ -13,16 +14,17 @@
 
 namespace customers {
 
-namespace kit = leasehold::web;
-
 // Everything about locks that the whole application shares. Thread-safe.
 struct LockDesk {
+    // The longest time that a page can hold a lock by renewing it.
+    static constexpr std::chrono::hours longest_edit{8};
+    // Half of the threads of the web server.
+    static constexpr std::size_t waiting_threads = 32;
+
     LockDesk(std::unique_ptr<leasehold::Store> store, leasehold::Duration life)
         : locks{std::move(store), {.max_hold = longest_edit}},
           routes{locks,
-                 [](const kit::Visitor&, const leasehold::LockKey& key, leasehold::Mode mode) {
-                     return may_be_locked(key, mode);
-                 },
+                 [](const auto&, const auto& key, auto mode) { return may_be_locked(key, mode); },
                  {.ttl = life,
                   .max_hold = longest_edit,
                   .waiting_threads = waiting_threads,
@@ -32,15 +34,10 @@ struct LockDesk {
                       }}},
           ttl{life} {}
 
-    // The longest time that a page can hold a lock by renewing it.
-    static constexpr std::chrono::hours longest_edit{8};
-    // Half of the threads of the web server.
-    static constexpr std::size_t waiting_threads = 32;
-
     leasehold::LockManager locks;
     kit::LockRoutes routes;
     const leasehold::Duration ttl;  // of an edit lock; the page renews it
-    // Whether the database refuses to write an object without its lock. Set before the first visit.
+    // Whether the database refuses to write a record without its lock. Set before the first visit.
     bool database_enforces = false;
 };
 

@@ -2,59 +2,51 @@
 
 #include <array>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "domain/lock_rules.hpp"
 
 namespace customers {
 namespace {
 
-constexpr std::string_view revision_columns =
-    "version bigint not null, changed_by varchar(200) not null, changed_at varchar(40) not null";
+// Name, e-mail, phone, note, street, city. The ids count from 1.
+constexpr std::array<std::array<const char*, 6>, 8> sample_customers{{
+    {"Ahn & Daughters", "office@ahn.example", "+82 2 555 0101",
+     "Pays on time. Wants paper invoices.", "18 Sejong-daero", "Seoul"},
+    {"Baker Street Books", "hello@bakerbooks.example", "+44 20 5550 0221", "", "221 Baker Street",
+     "London"},
+    {"Café Zwölf", "post@zwoelf.example", "+43 1 555 0112", "Closed on Mondays.", "Ringstraße 12",
+     "Wien"},
+    {"Delta Pumps", "orders@delta.example", "+1 312 555 0144", "", "900 Harbor Drive", "Chicago"},
+    {"Eastern Tea", "leaf@easterntea.example", "+81 3 5550 0155", "Ask for Ms. Sato about samples.",
+     "5-2 Ginza", "Tokyo"},
+    {"김밥천국 종로점", "jongno@gimbap.example", "+82 2 555 0166", "점심시간에는 전화하지 않기",
+     "종로 33", "서울"},
+    {"Gardens of Lyon", "bonjour@jardins.example", "+33 4 55 50 01 77", "", "3 rue des Lilas",
+     "Lyon"},
+    {"Hansen Fisk", "kontakt@hansen.example", "+47 55 50 01 88",
+     "Delivers before six in the morning.", "Bryggen 8", "Bergen"},
+}};
 
-struct Sample {
-    std::string_view id, name, email, phone, note, street, city;
-};
+// Item, cents.
+constexpr std::array<std::array<const char*, 2>, 4> sample_prices{{{"Notebook, lined", "450"},
+                                                                   {"Notebook, plain", "420"},
+                                                                   {"Fountain pen", "3900"},
+                                                                   {"Ink, blue-black", "890"}}};
 
-constexpr std::array samples{
-    Sample{"1", "Ahn & Daughters", "office@ahn.example", "+82 2 555 0101",
-           "Pays on time. Wants paper invoices.", "18 Sejong-daero", "Seoul"},
-    Sample{"2", "Baker Street Books", "hello@bakerbooks.example", "+44 20 5550 0221", "",
-           "221 Baker Street", "London"},
-    Sample{"3", "Café Zwölf", "post@zwoelf.example", "+43 1 555 0112", "Closed on Mondays.",
-           "Ringstraße 12", "Wien"},
-    Sample{"4", "Delta Pumps", "orders@delta.example", "+1 312 555 0144", "", "900 Harbor Drive",
-           "Chicago"},
-    Sample{"5", "Eastern Tea", "leaf@easterntea.example", "+81 3 5550 0155",
-           "Ask for Ms. Sato about samples.", "5-2 Ginza", "Tokyo"},
-    Sample{"6", "김밥천국 종로점", "jongno@gimbap.example", "+82 2 555 0166",
-           "점심시간에는 전화하지 않기", "종로 33", "서울"},
-    Sample{"7", "Gardens of Lyon", "bonjour@jardins.example", "+33 4 55 50 01 77", "",
-           "3 rue des Lilas", "Lyon"},
-    Sample{"8", "Hansen Fisk", "kontakt@hansen.example", "+47 55 50 01 88",
-           "Delivers before six in the morning.", "Bryggen 8", "Bergen"},
-};
-
-struct SamplePrice {
-    std::string_view item, cents;
-};
-
-constexpr std::array sample_prices{
-    SamplePrice{"Notebook, lined", "450"}, SamplePrice{"Notebook, plain", "420"},
-    SamplePrice{"Fountain pen", "3900"}, SamplePrice{"Ink, blue-black", "890"}};
-
-constexpr std::string_view nobody = "Leasehold";
-constexpr std::string_view long_ago = "2026-01-01T09:00:00.000000Z";
+// The revision of the sample data.
+constexpr const char* nobody = "Leasehold";
+constexpr const char* long_ago = "2026-01-01T09:00:00.000000Z";
 
 }  // namespace
 
 void make_tables(database::Connection& connection) {
-    const auto table = [&](std::string_view name, const std::string& columns) {
-        connection.run("create table if not exists " + std::string{name} + " (" + columns + ")" +
+    const std::string revision =
+        "version bigint not null, changed_by varchar(200) not null, changed_at varchar(40) not "
+        "null";
+    const auto table = [&](const std::string& name, const std::string& columns) {
+        connection.run("create table if not exists " + name + " (" + columns + ")" +
                        connection.table_options());
     };
-    const std::string revision{revision_columns};
     table("customers",
           "id varchar(20) primary key, name varchar(200) not null, email varchar(200) not null, "
           "phone varchar(200) not null, note varchar(2000) not null, " +
@@ -77,46 +69,34 @@ void add_sample_data(database::Connection& connection) {
         connection.roll_back();
         return;
     }
-    const std::string by{nobody};
-    const std::string at{long_ago};
-    for (const Sample& sample : samples) {
-        const std::string id{sample.id};
-        connection.run(
-            "insert into customers (id, name, email, phone, note, version, changed_by, changed_at) "
-            "values (?, ?, ?, ?, ?, 1, ?, ?)",
-            {id, std::string{sample.name}, std::string{sample.email}, std::string{sample.phone},
-             std::string{sample.note}, by, at});
-        connection.run(
-            "insert into addresses (customer_id, position, label, street, city) "
-            "values (?, 1, 'Office', ?, ?)",
-            {id, std::string{sample.street}, std::string{sample.city}});
+    int id = 0;
+    for (const auto& [name, email, phone, note, street, city] : sample_customers) {
+        connection.run("insert into customers values (?, ?, ?, ?, ?, 1, ?, ?)",
+                       {std::to_string(++id), name, email, phone, note, nobody, long_ago});
+        connection.run("insert into addresses values (?, 1, 'Office', ?, ?)",
+                       {std::to_string(id), street, city});
     }
-    connection.run(
-        "insert into price_lists (id, version, changed_by, changed_at) values (?, 1, ?, ?)",
-        {standard_prices, by, at});
+    connection.run("insert into price_lists values (?, 1, ?, ?)",
+                   {standard_prices, nobody, long_ago});
     int position = 0;
-    for (const SamplePrice& price : sample_prices) {
-        connection.run("insert into prices (list_id, position, item, cents) values (?, ?, ?, ?)",
-                       {standard_prices, std::to_string(++position), std::string{price.item},
-                        std::string{price.cents}});
+    for (const auto& [item, cents] : sample_prices) {
+        connection.run("insert into prices values (?, ?, ?, ?)",
+                       {standard_prices, std::to_string(++position), item, cents});
     }
-    connection.run(
-        "insert into counters (id, next_number, version, changed_by, changed_at) "
-        "values (?, 1001, 1, ?, ?)",
-        {invoice_numbers, by, at});
+    connection.run("insert into counters values (?, 1001, 1, ?, ?)",
+                   {invoice_numbers, nobody, long_ago});
     connection.commit();
 }
 
 void protect_tables(leasehold::TableProtection& protection) {
-    const auto protect = [&](std::string table, std::string_view type, std::string_view id) {
-        (void)protection.protect({.name = std::move(table),
-                                  .key = std::string{type}.append("/{").append(id).append("}")});
+    const auto protect = [&](const char* table, const std::string& key) {
+        (void)protection.protect({.name = table, .key = key});
     };
-    protect("customers", LockRule<Customer>::name, "id");
-    protect("addresses", LockRule<Customer>::name, "customer_id");
-    protect("price_lists", LockRule<PriceList>::name, "id");
-    protect("prices", LockRule<PriceList>::name, "list_id");
-    protect("counters", LockRule<Counter>::name, "id");
+    protect("customers", lock_rule<Customer>.type + "/{id}");
+    protect("addresses", lock_rule<Customer>.type + "/{customer_id}");
+    protect("price_lists", lock_rule<PriceList>.type + "/{id}");
+    protect("prices", lock_rule<PriceList>.type + "/{list_id}");
+    protect("counters", lock_rule<Counter>.type + "/{id}");
 }
 
 }  // namespace customers

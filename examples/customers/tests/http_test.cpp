@@ -17,8 +17,15 @@ constexpr const char* form_type = "application/x-www-form-urlencoded";
 
 class HttpTest : public ::testing::Test {
 public:
+    HttpTest() {
+        web::set_up(server_, CUSTOMERS_STATIC_FILES,
+                    [this](auto request) { return application_.handle(std::move(request)); });
+        port_ = server_.bind_to_any_port("127.0.0.1");
+        serving_ = std::jthread{[this] { server_.listen_after_bind(); }};
+        while (!server_.is_running()) std::this_thread::yield();
+    }
     ~HttpTest() override {
-        application_.stop_waiting();
+        application_.desk().routes.stop_waiting();
         server_.stop();
     }
 
@@ -41,12 +48,10 @@ protected:
 
     leasehold::testing::TemporaryFolder folder_;
     Application application_{{.database = "sqlite:" + (folder_.path() / "customers.db").string(),
-                              .hosts = {"127.0.0.1", "[::1]"},
-                              .static_files = CUSTOMERS_STATIC_FILES}};
-    web::HttpServer server_{
-        [this](web::Request request) { return application_.handle(std::move(request)); }};
-    int port_ = server_.bind("127.0.0.1", 0);
-    std::jthread serving_{[this] { server_.serve(); }};
+                              .hosts = {"127.0.0.1", "[::1]"}}};
+    httplib::Server server_;
+    int port_ = 0;
+    std::jthread serving_;
 };
 
 TEST_F(HttpTest, PagesHaveAStrictPolicyAndSafeCookies) {
@@ -159,9 +164,9 @@ TEST_F(HttpTest, BigFormsPassAndHugeOnesDoNot) {
                   .Post("/customers/1/save", kim, with(fields, "note", note).print(), form_type)
                   ->status,
               303);
-    const std::string huge(web::HttpServer::largest_body + 1, 'x');
+    const std::string huge(web::largest_body + 1, 'x');
     EXPECT_EQ(client().Post("/customers/1/save", kim, huge, form_type)->status, 413);
-    const std::string far(web::HttpServer::longest_target + 1, 'x');
+    const std::string far(web::longest_target + 1, 'x');
     EXPECT_EQ(client().Get("/" + far, kim)->status, 414);
 }
 
@@ -193,11 +198,11 @@ TEST_F(HttpTest, SpeaksKoreanToThoseWhoDo) {
     EXPECT_TRUE(client().Get("/customers/1/save?lang=ko", kim)->body.contains("처리할 수 없음"));
     // Also where the request does not reach the application.
     const httplib::Headers korean{{"Accept-Language", "ko"}};
-    const std::string far(web::HttpServer::longest_target + 1, 'x');
+    const std::string far(web::longest_target + 1, 'x');
     EXPECT_EQ(client().Get("/" + far, korean)->body, "주소가 너무 깁니다.\n");
     EXPECT_EQ(client().Post("/sign-in", korean, "name=%FF", form_type)->body,
               "요청을 해석할 수 없습니다.\n");
-    const std::string huge(web::HttpServer::largest_body + 1, 'x');
+    const std::string huge(web::largest_body + 1, 'x');
     EXPECT_EQ(client().Post("/sign-in", korean, huge, form_type)->body, "요청이 너무 큽니다.\n");
 }
 
@@ -209,8 +214,9 @@ TEST_F(HttpTest, ServesItsOwnFiles) {
 }
 
 TEST_F(HttpTest, ListensAloneOnItsPort) {
-    web::HttpServer second{[](web::Request) { return web::Response{}; }};
-    EXPECT_THROW(second.bind("127.0.0.1", static_cast<std::uint16_t>(port_)), std::runtime_error);
+    httplib::Server second;
+    web::set_up(second, CUSTOMERS_STATIC_FILES, [](auto) { return web::Response{}; });
+    EXPECT_FALSE(second.bind_to_port("127.0.0.1", port_));
 }
 
 }  // namespace

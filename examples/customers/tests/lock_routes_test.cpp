@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "domain/lock_rules.hpp"
-#include "mapping/schema.hpp"
 #include "stage.hpp"
 
 namespace customers::testing {
@@ -103,8 +102,7 @@ TEST_P(LockRoutesTest, AKnockReachesTheHolder) {
     // A long one is cut between two letters.
     std::string many;
     for (int i = 0; i < 300; ++i) many += "가";
-    Person park = person("Park");
-    park.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": ")" + many + "\"}");
+    lee.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": ")" + many + "\"}");
     const auto cut = read(kim.ask("GET", "Customer/1", "", lock_id)).at("knocks").as_array();
     EXPECT_EQ(cut.back().at("message").as_string(), many.substr(0, 200 * 3));
     // The next holder has not been knocked on.
@@ -175,7 +173,7 @@ TEST_P(LockRoutesTest, AClosedPageLeavesItsLockSoonAndAReloadedOneKeepsIt) {
 }
 
 TEST_P(LockRoutesTest, AStrangerIsToldSo) {
-    const auto answer = application().handle({.method = "GET", .path = "/v1/locks/Customer/1"});
+    const auto answer = application().handle({.method = "GET", .target = "/v1/locks/Customer/1"});
     EXPECT_EQ(answer.status, 401);
 }
 

@@ -1,5 +1,4 @@
 #include "domain/lock_rules.hpp"
-#include "mapping/schema.hpp"
 #include "stage.hpp"
 
 namespace customers::testing {

@@ -27,6 +27,12 @@ std::string attribute(const std::string& tag, const std::string& name) {
     return std::regex_search(tag, found, pattern) ? unescaped(found[1]) : "";
 }
 
+kit::Request form_request(const std::string& path, const web::Fields& fields) {
+    kit::Request request{.method = "POST", .target = path, .body = fields.print()};
+    request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
+    return request;
+}
+
 }  // namespace
 
 web::Fields Page::form() const {
@@ -60,9 +66,9 @@ web::Fields without(const web::Fields& fields, const std::string& name) {
 
 Person::Person(Application& application, std::string name, std::string tab)
     : application_{&application}, name_{std::move(name)}, tab_{std::move(tab)} {
-    web::Request request{.method = "POST", .path = "/sign-in"};
-    request.form.add("name", name_);
-    token_ = exchange(request).cookie;
+    web::Fields fields;
+    fields.add("name", name_);
+    token_ = exchange(form_request("/sign-in", fields)).cookie;
     const auto session = application.sessions().find(token_);
     if (session) form_token_ = session->form_token;
 }
@@ -74,19 +80,13 @@ Person Person::in_tab(std::string tab) const {
 }
 
 Page Person::get(const std::string& path) {
-    web::Request request;
-    const std::size_t question = path.find('?');
-    request.path = path.substr(0, question);
-    if (question != std::string::npos) {
-        request.query = *web::Fields::parse(std::string_view{path}.substr(question + 1));
-    }
-    return exchange(std::move(request));
+    return exchange({.target = path});
 }
 
 Page Person::post(const std::string& path, web::Fields fields) {
     if (fields.get("form_token").empty()) fields = with(fields, "form_token", form_token_);
     if (fields.get("tab").empty()) fields = with(fields, "tab", tab_);
-    return exchange({.method = "POST", .path = path, .form = std::move(fields)});
+    return exchange(form_request(path, fields));
 }
 
 Page Person::send(const std::string& path, const Page& page, const std::string& field,
@@ -96,7 +96,7 @@ Page Person::send(const std::string& path, const Page& page, const std::string& 
 
 Person::Answer Person::ask(const std::string& method, const std::string& key,
                            const std::string& body, const std::string& lock_id) {
-    web::Request request{.method = method, .path = "/v1/locks/" + key, .body = body};
+    kit::Request request{.method = method, .target = "/v1/locks/" + key, .body = body};
     if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
     if (!lock_id.empty()) request.headers.emplace_back("Lock-Token", lock_id);
     const Page page = exchange(std::move(request));
@@ -105,14 +105,14 @@ Person::Answer Person::ask(const std::string& method, const std::string& key,
 
 Person::Answer Person::leave(const std::string& key, const std::string& lock_id,
                              const std::string& after_ms) {
-    web::Request request{.method = "DELETE", .path = "/v1/locks/" + key};
-    request.query.add("after_ms", after_ms);
+    kit::Request request{.method = "DELETE",
+                         .target = "/v1/locks/" + key + "?after_ms=" + after_ms};
     request.headers.emplace_back("Lock-Token", lock_id);
     const Page page = exchange(std::move(request));
     return {.status = page.status, .body = page.body};
 }
 
-Page Person::exchange(web::Request request) {
+Page Person::exchange(kit::Request request) {
     request.headers.emplace_back("Cookie", std::string{web::session_cookie} + '=' + token_);
     const web::Response response = application_->handle(std::move(request));
     Page page{.status = response.status, .body = response.body};

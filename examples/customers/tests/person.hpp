@@ -56,7 +56,7 @@ public:
     [[nodiscard]] const std::string& form_token() const { return form_token_; }
 
 private:
-    Page exchange(web::Request request);
+    Page exchange(kit::Request request);
 
     Application* application_;
     std::string name_;

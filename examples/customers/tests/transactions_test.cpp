@@ -4,7 +4,7 @@
 #include <csignal>
 #include <stdexcept>
 
-#include "commands/transactional_command.hpp"
+#include "commands/command.hpp"
 #include "domain/lock_rules.hpp"
 #include "stage.hpp"
 

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "commands/command.hpp"
-#include "database/pool.hpp"
-#include "locks/lock_desk.hpp"
-#include "web/http.hpp"
-#include "web/static_files.hpp"
 
 namespace customers::web {
 
@@ -17,27 +12,25 @@ namespace customers::web {
 // the command, and puts a system transaction around it. Thread-safe.
 class FrontController {
 public:
-    // All but `hosts` outlive this; of those, none means any.
+    // All but `hosts` outlive this. Of hosts, none means any.
     FrontController(LockDesk& desk, database::Pool& pool, kit::Sessions& sessions,
-                    const StaticFiles& files, std::vector<std::string> hosts)
-        : desk_{desk}, pool_{pool}, sessions_{sessions}, files_{files}, hosts_{std::move(hosts)} {}
+                    std::vector<std::string> hosts)
+        : desk_{desk}, pool_{pool}, sessions_{sessions}, hosts_{std::move(hosts)} {}
 
     // Always answers; what is thrown on the way becomes a page that keeps what was typed.
-    [[nodiscard]] Response handle(Request request);
+    [[nodiscard]] Response handle(kit::Request plain);
 
 private:
     [[nodiscard]] Response answer(Request& request);
     [[nodiscard]] Response answer_guard(Request& request);
-    [[nodiscard]] Response answer_stranger(const Request& request) const;
     [[nodiscard]] Response sign_in(const Request& request);
     [[nodiscard]] Response command(Request& request, const kit::SignedIn& session);
-    [[nodiscard]] Response run(std::unique_ptr<Command> command, const Request& request,
+    [[nodiscard]] Response run(const Route& route, const Request& request,
                                const kit::SignedIn& session);
 
     LockDesk& desk_;
     database::Pool& pool_;
     kit::Sessions& sessions_;
-    const StaticFiles& files_;
     const std::vector<std::string> hosts_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 
 #include "web/language.hpp"
 
-// Requests as the commands see them, independent of the web framework.
+// Requests as the commands see them.
 namespace customers::web {
 
 using leasehold::web::Fields;
@@ -17,20 +18,16 @@ using leasehold::web::Response;
 
 inline constexpr std::string_view session_cookie = "customers_session";
 
+// A request of the web kit, with its query and form read.
 struct Request {
-    std::string method = "GET";
-    std::string path = "/";  // decoded
+    leasehold::web::Request plain{};
     Fields query{};
     Fields form{};
-    std::string body{};
-    leasehold::web::Headers headers{};
     std::vector<std::string> names{};  // the parts of the path that match a * of the route
 
-    // As the web kit takes it.
-    [[nodiscard]] leasehold::web::Request kit_request() const;
-    // Empty where it was not sent. Names are compared without regard to case.
-    [[nodiscard]] std::string header(std::string_view name) const;
-    [[nodiscard]] std::string cookie(std::string_view name) const;
+    // Nothing where the request is not well-formed.
+    [[nodiscard]] static std::optional<Request> read(leasehold::web::Request plain);
+
     [[nodiscard]] Language language() const;
     // The name of the tab that asks.
     [[nodiscard]] std::string tab() const;
@@ -38,5 +35,8 @@ struct Request {
 
 // After a POST: go there and look.
 [[nodiscard]] Response see_other(std::string location);
+// For a request that the application cannot answer with a page.
+[[nodiscard]] Response plain_refusal(int status, std::string_view english,
+                                     std::string_view accepted_languages);
 
 }  // namespace customers::web

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <cstddef>
+#include <filesystem>
 #include <functional>
-#include <memory>
-#include <string>
 
 #include "web/http.hpp"
 
@@ -14,31 +12,12 @@ class Server;
 
 namespace customers::web {
 
-// HTTP for the application, by cpp-httplib. The only place that knows of it.
-class HttpServer {
-public:
-    using Handler = std::function<Response(Request)>;
+inline constexpr std::size_t longest_target = 1'024;
+inline constexpr std::size_t largest_body = 256 * 1'024;
 
-    static constexpr std::size_t longest_target = 1'024;
-    static constexpr std::size_t largest_body = 256 * 1'024;
-
-    // Called from many threads at once.
-    explicit HttpServer(Handler handler);
-    HttpServer(const HttpServer&) = delete;
-    HttpServer& operator=(const HttpServer&) = delete;
-    ~HttpServer();
-
-    // Port 0 is any free one. Returns the port; throws std::runtime_error where it cannot listen.
-    std::uint16_t bind(const std::string& address, std::uint16_t port);
-    // Until stop().
-    void serve();
-    // From any thread; waits for serve() to have begun.
-    void stop();
-
-private:
-    std::atomic<bool> has_ended_ = false;
-    Handler handler_;
-    std::unique_ptr<httplib::Server> server_;
-};
+// Lets cpp-httplib serve the application: the files of a folder below /static/, and every other
+// request by the handler, which is called from many threads at once.
+void set_up(httplib::Server& server, const std::filesystem::path& static_files,
+            std::function<Response(const leasehold::web::Request&)> handler);
 
 }  // namespace customers::web

@@ -3,6 +3,7 @@
 #include <httplib.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <functional>
@@ -99,20 +100,75 @@ inline void add_lock_routes(httplib::Server& server, LockRoutes& routes,
     server.Delete(locks, answer);
 }
 
+struct HandlerLimits {
+    // In bytes; longer ones are answered with 414. cpp-httplib finds a handler by a regular
+    // expression, and libstdc++ matches one with a stack frame for every byte.
+    std::size_t longest_target = 2'000;
+    // In bytes; larger ones are answered with 413. cpp-httplib alone refuses forms above 8 KiB.
+    std::size_t largest_body = 1'000'000;
+};
+
+// Lets one handler answer every request, for an application with a front controller. It is called
+// on many threads, and not for a request above the limits. Sets the server's pre-routing handler.
+inline void add_handler(httplib::Server& server, std::function<Response(const Request&)> handler,
+                        HandlerLimits limits = {}) {
+    server.set_pre_routing_handler([limits](const httplib::Request& from, httplib::Response& to) {
+        using enum httplib::Server::HandlerResponse;
+        if (from.target.size() <= limits.longest_target) return Unhandled;
+        to.status = 414;
+        return Handled;
+    });
+    const auto answer = [handler](const httplib::Request& from, httplib::Response& to) {
+        send(handler(request_from(from)), to);
+    };
+    const auto answer_body = [handler = std::move(handler), limits](
+                                 const httplib::Request& from, httplib::Response& to,
+                                 const httplib::ContentReader& read) {
+        Request request = request_from(from);
+        const bool is_whole = read([&](const char* data, std::size_t size) {
+            request.body.append(data, size);
+            return request.body.size() <= limits.largest_body;
+        });
+        if (is_whole) return send(handler(request), to);
+        to.status = 413;
+    };
+    const std::string any_path = "[\\s\\S]*";
+    server.set_payload_max_length(limits.largest_body);
+    server.Get(any_path, answer);
+    server.Options(any_path, answer);
+    server.Post(any_path, answer_body);
+    server.Put(any_path, answer_body);
+    server.Patch(any_path, answer_body);
+    server.Delete(any_path, answer_body);
+}
+
 inline sem_t end_signals;  // counts the signals that ask serve_until_signal() to end
 
-// Serves on that port until the process gets SIGINT or SIGTERM, and prints the address. Then it
-// answers the pages that wait in line, lets the requests under way end, and returns true. If it
-// cannot listen there, it says so on standard error and returns false. A process calls it for one
-// server.
-[[nodiscard]] inline bool serve_until_signal(httplib::Server& server, LockRoutes& routes,
-                                             const std::string& host, int port) {
-    const std::string address = host + ':' + std::to_string(port);
-    if (!server.bind_to_port(host, port)) {
-        std::cerr << "cannot listen on " << address << std::endl;
+// Makes the server refuse a port on which another process listens. Without this, cpp-httplib shares
+// the port, and each process gets a part of the requests. Call it before the server is bound.
+inline void use_port_alone(httplib::Server& server) {
+    server.set_socket_options([](socket_t socket) {
+        const int yes = 1;
+        ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+}
+
+// Serves on that port until the process gets SIGINT or SIGTERM. Port 0 is any free one. When it
+// listens, it calls `greet` with the address, "http://127.0.0.1:8080"; without one it prints it.
+// At the end it answers the pages that wait in line, lets the requests under way end, and returns
+// true. If it cannot listen there, it says so on standard error and returns false. A process calls
+// it for one server. Sets the server's socket options, as use_port_alone().
+[[nodiscard]] inline bool serve_until_signal(
+    httplib::Server& server, LockRoutes& routes, const std::string& host, int port,
+    const std::function<void(const std::string& address)>& greet = {}) {
+    use_port_alone(server);
+    const int bound = port == 0                         ? server.bind_to_any_port(host)
+                      : server.bind_to_port(host, port) ? port
+                                                        : -1;
+    if (bound < 0) {
+        std::cerr << "cannot listen on " << host << ':' << port << std::endl;
         return false;
     }
-    std::cout << "http://" << address << std::endl;
     ::sem_init(&end_signals, 0, 0);
     struct sigaction ask_to_end{};
     struct sigaction before_int{};
@@ -120,6 +176,12 @@ inline sem_t end_signals;  // counts the signals that ask serve_until_signal() t
     ask_to_end.sa_handler = [](int) { ::sem_post(&end_signals); };
     ::sigaction(SIGINT, &ask_to_end, &before_int);
     ::sigaction(SIGTERM, &ask_to_end, &before_term);
+    const std::string address = "http://" + host + ':' + std::to_string(bound);
+    if (greet) {
+        greet(address);
+    } else {
+        std::cout << address << std::endl;
+    }
     std::atomic<bool> ended{false};
     std::jthread serving{[&] {
         server.listen_after_bind();

@@ -44,6 +44,13 @@ struct LockRule {
     std::function<LockKey(const LockKey& member)> root_of{};
 };
 
+// Whether somebody may lock this key in this mode to read or write a record: for LockRoutes, whose
+// `may_lock` must allow no more than your pages do.
+[[nodiscard]] inline bool allows(const LockRule& rule, const LockKey& key, Mode mode) {
+    return key.type() == rule.type && (mode_for(rule.lock_type, Access::read) == mode ||
+                                       mode_for(rule.lock_type, Access::write) == mode);
+}
+
 // Why a record was not saved. Nothing has been written then.
 struct NotSaved {
     enum class Why : std::uint8_t {

@@ -17,7 +17,8 @@ GROUPS = [
     ("Stores", ["open_store", "stores/sqlite", "stores/postgres", "stores/mysql", "stores/mariadb", "stores/etcd",
                 "stores/http", "stores/memory", "store_status", "protection"]),
     ("Web kit", ["web/lock_routes", "web/http", "web/visitor", "web/sessions", "web/tab_locks",
-                 "web/locking_repository", "web/json", "web/client_files", "web/httplib", "web/beast"]),
+                 "web/locking_repository", "web/transaction", "web/json", "web/client_files", "web/router",
+                 "web/httplib", "web/beast"]),
     ("For a store of your own, and for submit()", ["store", "request", "request_fwd", "key_set"]),
 ]
 LEFT_OUT = {"leasehold", "expected"}  # one includes all others, one includes <expected>

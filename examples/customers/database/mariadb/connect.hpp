@@ -1,9 +1,0 @@
-#pragma once
-
-#include "database/connection.hpp"
-
-namespace customers::database::mariadb {
-
-[[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url);
-
-}  // namespace customers::database::mariadb
