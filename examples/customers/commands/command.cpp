@@ -22,9 +22,9 @@ web::PageLock Visit::page_lock(const leasehold::Lease& lease, std::string addres
 
 web::Html Visit::news() const {
     const web::Language language = request.language();
-    if (request.query.has("saved")) return good_news(html(language, "[[Saved.]]"));
+    if (request.query.has("saved")) return web::good_news(web::html(language, "[[Saved.]]"));
     if (request.query.has("knocked"))
-        return good_news(html(language, "[[Your request was sent.]]"));
+        return web::good_news(web::html(language, "[[Your request was sent.]]"));
     return {};
 }
 
