@@ -12,7 +12,7 @@
 // docs/ko/glossary.md has the Korean words.
 namespace leasehold::cli::phrases {
 
-inline constexpr Phrase somebody{"somebody", "다른 사용자"};
+inline constexpr Phrase somebody{"somebody", "익명 사용자"};
 
 // Answers
 
