@@ -12,7 +12,7 @@
 // docs/ko/glossary.md has the Korean words.
 namespace leasehold::cli::phrases {
 
-inline constexpr Phrase somebody{"somebody", "다른 사용자"};
+inline constexpr Phrase somebody{"somebody", "익명 사용자"};
 
 // Answers
 
@@ -33,7 +33,7 @@ inline constexpr Phrase holds_nothing{"{owner} holds nothing",
 inline constexpr Phrase is_broken{"the lease of {owner} on {key} is broken",
                                   "{key}: {owner} 님의 잠금을 강제 해제했습니다"};
 inline constexpr Phrase is_asked{"{owner} is asked for {key}",
-                                 "{owner} 님에게 {key} 잠금의 양보를 요청했습니다"};
+                                 "{owner} 님에게 {key} 잠금 양보를 요청했습니다"};
 inline constexpr Phrase forgot_one{"forgot {count} ended lease",
                                    "끝난 잠금 {count}건을 지웠습니다"};
 inline constexpr Phrase forgot{"forgot {count} ended leases", "끝난 잠금 {count}건을 지웠습니다"};
@@ -53,7 +53,7 @@ inline constexpr Phrase warning{"warning  ", "경고  "};
 inline constexpr Phrase not_protected_any_more{"{table} is not protected any more",
                                                "{table} 테이블을 더 이상 보호하지 않습니다"};
 inline constexpr Phrase was_not_protected{"{table} was not protected",
-                                          "{table} 테이블은 보호되고 있지 않았습니다"};
+                                          "{table} 테이블은 보호되어 있지 않았습니다"};
 inline constexpr Phrase nothing_protected{"no table is protected", "보호 테이블이 없습니다"};
 inline constexpr std::array table_headings{Phrase{"TABLE", "테이블"}, Phrase{"KEY", "키"},
                                            Phrase{"UNLEASED ROWS", "잠금 없는 행"}};
@@ -69,8 +69,9 @@ inline constexpr Phrase nothing_ended{"no lease has ended", "끝난 잠금이 �
 inline constexpr Phrase may_be_more{"there may be more; see --limit",
                                     "더 있을 수 있습니다. --limit을 참고하세요"};
 inline constexpr std::array holder_headings{
-    Phrase{"KEY", "키"},         Phrase{"OWNER", "소유자"},    Phrase{"MODE", "모드"},
-    Phrase{"LEFT", "남은 시간"}, Phrase{"SINCE", "선점 시각"}, Phrase{"FENCE", "펜싱 토큰"},
+    Phrase{"KEY", "키"},          Phrase{"OWNER", "소유자"},
+    Phrase{"MODE", "모드"},       Phrase{"LEFT", "남은 유효 시간"},
+    Phrase{"SINCE", "선점 시각"}, Phrase{"FENCE", "펜싱 토큰"},
     Phrase{"NOTE", "메모"}};
 inline constexpr std::array history_headings{
     Phrase{"ENDED", "종료 시각"}, Phrase{"KEY", "키"},           Phrase{"OWNER", "소유자"},
@@ -78,7 +79,7 @@ inline constexpr std::array history_headings{
     Phrase{"FENCE", "펜싱 토큰"}, Phrase{"WHY", "사유"}};
 inline constexpr EnumTable<Mode, Phrase> modes{
     {{Mode::exclusive, {"exclusive", "배타"}}, {Mode::shared, {"shared", "공유"}}}};
-inline constexpr EnumTable<Gone, Phrase> endings{{{Gone::unknown, {"unknown", "종료됨"}},
+inline constexpr EnumTable<Gone, Phrase> endings{{{Gone::unknown, {"unknown", "알 수 없음"}},
                                                   {Gone::expired, {"expired", "만료됨"}},
                                                   {Gone::released, {"released", "해제됨"}},
                                                   {Gone::taken, {"taken", "만료 후 선점됨"}},
@@ -124,7 +125,7 @@ inline constexpr Phrase token_from{"; the token is from {source}",
                                    "; 토큰의 출처는 {source}입니다"};
 inline constexpr Phrase name_the_owner{
     "; a token that speaks for one owner needs --owner (now {owner})",
-    "; 한 소유자만 대신하는 토큰에는 --owner가 필요합니다(지금은 {owner})"};
+    "; 소유자가 정해진 토큰에는 --owner가 필요합니다(지금은 {owner})"};
 
 // run
 
@@ -132,7 +133,7 @@ inline constexpr Phrase supervisor_killed{
     "the supervisor was killed, and the command with it",
     "감시 프로세스가 강제 종료되어 명령도 함께 종료되었습니다"};
 inline constexpr Phrase lease_lost{"the lease on {key} was lost, and the command stopped: {why}",
-                                   "{key} 잠금을 상실하여 명령을 중지했습니다: {why}"};
+                                   "{key} 잠금을 잃어 명령을 멈췄습니다: {why}"};
 inline constexpr Phrase not_renewed{"it was not renewed in time", "제때 갱신하지 못했습니다"};
 inline constexpr Phrase not_released{
     "the lock on {key} could not be released and ends by itself in at most {time}: {fault}",

@@ -9,10 +9,11 @@
 #include "core/phrase.hpp"
 
 // What Refusal::message() and Refusal::short_message() say. docs/ko/glossary.md has the Korean
-// words. In Korean, 님 follows a name, so that no particle depends on how the name ends.
+// words. In Korean, 님 follows a name, so that no particle depends on how the name ends; it follows
+// `somebody` too.
 namespace leasehold::phrases {
 
-inline constexpr Phrase somebody{"somebody", "다른 사용자"};
+inline constexpr Phrase somebody{"somebody", "익명 사용자"};
 
 // message()
 

@@ -57,7 +57,7 @@ TEST_F(CommandInKorean, SaysWhatWasTakenAndWhoHasIt) {
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_TRUE(contains(refused.output, "Order/1 잠금은 alice 님이 ")) << refused.output;
     EXPECT_TRUE(contains(refused.output, "남음, 메모: 통화 중)")) << refused.output;
-    EXPECT_TRUE(contains(run({"ls"}).output, "남은 시간"));
+    EXPECT_TRUE(contains(run({"ls"}).output, "남은 유효 시간"));
     EXPECT_TRUE(contains(run({"who", "Order/1"}).output, "배타"));
     EXPECT_EQ(run({"who", "Order/2"}).output, "Order/2 키를 선점한 소유자가 없습니다\n");
     EXPECT_EQ(run({"release-all", "alice"}).output, "Order/1 잠금을 해제했습니다\n");

@@ -93,7 +93,7 @@ TEST(ATokensRefusal, IsInKoreanToo) {
               "이 서버가 인정하는 토큰이 필요합니다. 예: Authorization: Bearer TOKEN");
     const Answer answer = client.ask("GET", "/v1/locks", {}, korean + shows("shop"));
     EXPECT_EQ(answer.json().at("role"), "see");
-    EXPECT_EQ(detail_of(answer), "토큰 'shop'에 역할 'see'이(가) 없습니다");
+    EXPECT_EQ(detail_of(answer), "토큰 'shop'에 'see' 역할이 없습니다");
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST(LeaseText, AHeldKeyIsDescribedInKorean) {
     holder.owner = "";
     holder.note = "";
     EXPECT_EQ(held_by({holder}).message(Language::korean),
-              "Order/1 잠금은 다른 사용자 님이 공유하고 있습니다(해제할 때까지)");
+              "Order/1 잠금은 익명 사용자 님이 공유하고 있습니다(해제할 때까지)");
     EXPECT_EQ(held_by({}).message(Language::korean), "다른 사용자가 이 키를 선점하고 있습니다");
 }
 

@@ -68,7 +68,7 @@ export const texts = {
   },
   ko: {
     label: '편집 중인 사람',
-    somebody: '다른 사용자',
+    somebody: '익명 사용자',
     asking: '편집할 수 있는지 확인하고 있습니다.',
     unreachable: '서버에 연결할 수 없습니다. 다시 시도하고 있습니다.',
     held: '편집 중입니다. 다른 사용자는 변경할 수 없습니다.',

@@ -206,7 +206,7 @@ export const korean = {
   clockHint: '저장소 시계와 이 서버 시계의 비교',
   clockGood: '일치',
   clockOff: '{offset} 차이',
-  clockPage: '이 컴퓨터의 시계가 저장소와 {offset} 차이 납니다. 이 페이지의 시각은 저장소 기준입니다.',
+  clockPage: '이 컴퓨터의 시계가 저장소와 {offset} 차이가 납니다. 이 페이지의 시각은 저장소 기준입니다.',
   answerTime: '응답 시간',
   descriptionLink: 'OpenAPI 명세',
   links: '관련 링크',

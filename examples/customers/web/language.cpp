@@ -111,7 +111,7 @@ const std::map<std::string_view, std::string_view>& korean() {
         {"Too many people are signed in.", "로그인한 사용자가 너무 많습니다."},
         {"Try again", "다시 시도"},
         {"Use this number", "이 번호 사용"},
-        {"Version {}, by {}, {}", "버전 {}, {}, {}"},
+        {"Version {}, by {}, {}", "버전 {}, {} 님, {}"},
         {"View only", "보기 전용"},
         {"What you typed", "입력한 내용"},
         {"When you opened it", "편집을 시작했을 때"},

@@ -21,28 +21,28 @@ inline constexpr Phrase unauthorized{
     "this server wants a token that it accepts, as in Authorization: {form}",
     "이 서버가 인정하는 토큰이 필요합니다. 예: Authorization: {form}"};
 inline constexpr Phrase lacks_role{"the token '{token}' lacks the role '{role}'",
-                                   "토큰 '{token}'에 역할 '{role}'이(가) 없습니다"};
+                                   "토큰 '{token}'에 '{role}' 역할이 없습니다"};
 inline constexpr Phrase lacks_key{"the keys of the token '{token}' do not include {key}",
-                                  "토큰 '{token}'이(가) 다룰 수 있는 키에 {key}은(는) 없습니다"};
+                                  "토큰 '{token}'에는 {key} 키를 다룰 권한이 없습니다"};
 inline constexpr Phrase no_purge{
     "the token '{token}' may touch only some keys; a purge concerns all keys",
-    "토큰 '{token}'은(는) 일부 키만 다룰 수 있지만 정리(purge)는 모든 키에 적용됩니다"};
+    "토큰 '{token}'에는 일부 키의 권한만 있습니다. 정리(purge)는 모든 키에 적용됩니다"};
 inline constexpr Phrase name_the_key{
     "the token '{token}' may touch only some keys; name the key together with the lock id",
-    "토큰 '{token}'은(는) 일부 키만 다룰 수 있습니다. 잠금 ID와 함께 키를 지정하세요"};
+    "토큰 '{token}'에는 일부 키의 권한만 있습니다. 잠금 ID와 함께 키도 지정하세요"};
 inline constexpr Phrase no_totals{
     "the token '{token}' sees only some keys; these numbers count the leases of all keys",
-    "토큰 '{token}'은(는) 일부 키만 볼 수 있지만 이 수치는 모든 키의 잠금을 센 것입니다"};
+    "토큰 '{token}'에는 일부 키를 볼 권한만 있습니다. 이 수치는 모든 키의 잠금을 센 것입니다"};
 inline constexpr Phrase no_findings{
     "the token '{token}' may break the leases of some keys only; the findings are about the whole "
     "installation",
-    "토큰 '{token}'은(는) 일부 키의 잠금만 강제 해제할 수 있지만 이 진단은 설치 전체에 관한 "
-    "것입니다"};
+    "토큰 '{token}'에는 일부 키의 잠금을 강제 해제할 권한만 있습니다. 이 진단은 서버와 저장소 "
+    "전체에 관한 것입니다"};
 inline constexpr Phrase no_owner{"the token '{token}' speaks for no owner",
-                                 "토큰 '{token}'은(는) 어떤 소유자도 대신하지 않습니다"};
+                                 "토큰 '{token}'에 허용된 소유자가 없습니다"};
 inline constexpr Phrase other_owner{
     "the token '{token}' speaks only for the owner '{owner}' and owners below it, '{owner}/...'",
-    "토큰 '{token}'은(는) 소유자 '{owner}'와(과) 그 아래 '{owner}/...'만 대신합니다"};
+    "토큰 '{token}'에 허용된 소유자는 '{owner}' 및 그 아래의 '{owner}/...'뿐입니다"};
 inline constexpr Phrase keys_changed{
     "the keys that this token may see have just changed: ask again",
     "이 토큰이 볼 수 있는 키가 방금 바뀌었습니다. 다시 요청하세요"};
@@ -51,9 +51,8 @@ inline constexpr Phrase keys_changed{
 
 inline constexpr Phrase request_rate{"the token '{token}' exceeds its request rate",
                                      "토큰 '{token}'의 요청이 허용된 빈도보다 잦습니다"};
-inline constexpr Phrase unknown_tokens{
-    "too many requests without a valid token from your address",
-    "이 주소에서 유효한 토큰이 없는 요청을 너무 많이 보냈습니다"};
+inline constexpr Phrase unknown_tokens{"too many requests without a valid token from your address",
+                                       "이 주소에서 유효한 토큰 없이 보낸 요청이 너무 많습니다"};
 inline constexpr Phrase large_batches_of_token{
     "clients with the token '{token}' send too many large batches at once",
     "토큰 '{token}'의 클라이언트들이 큰 일괄 요청을 한꺼번에 너무 많이 보냈습니다"};
@@ -77,17 +76,18 @@ inline constexpr Phrase connections{"too many connections; try again in a moment
 inline constexpr Phrase token_quota{
     "the token '{name}' has used up its quota '{quota}', {limit} {what}; {remedy}. The server's "
     "administrator sets the quota.",
-    "토큰 '{name}'의 할당량 '{quota}'({what} {limit})을 모두 사용했습니다. {remedy}. 할당량은 서버 "
+    "토큰 '{name}'의 '{quota}' 할당량({what}: {limit})을 모두 사용했습니다. {remedy}. 할당량은 "
+    "서버 "
     "관리자가 정합니다."};
 inline constexpr Phrase owner_quota{
     "the owner '{name}' has used up its quota '{quota}', {limit} {what}; {remedy}. The server's "
     "administrator sets the quota.",
-    "소유자 '{name}'의 할당량 '{quota}'({what} {limit})을 모두 사용했습니다. {remedy}. 할당량은 "
+    "소유자 '{name}'의 '{quota}' 할당량({what}: {limit})을 모두 사용했습니다. {remedy}. 할당량은 "
     "서버 관리자가 정합니다."};
 inline constexpr Phrase few_places{
     "the server has few places left for {what}, and the token '{name}' has {limit} of them; "
     "{remedy}",
-    "서버에 남은 자리가 적고({what}), 그중 {limit}자리를 토큰 '{name}'이(가) 쓰고 있습니다. "
+    "서버에 남은 자리가 적습니다({what}). 토큰 '{name}'에서 이미 {limit}자리를 쓰고 있습니다. "
     "{remedy}"};
 
 }  // namespace leasehold::server::phrases
