@@ -102,7 +102,8 @@ TEST_P(LockRoutesTest, AKnockReachesTheHolder) {
     // A long one is cut between two letters.
     std::string many;
     for (int i = 0; i < 300; ++i) many += "가";
-    lee.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": ")" + many + "\"}");
+    Person park = person("Park");
+    park.ask("POST", "Customer/1/knock", R"({"owner": "x/t", "message": ")" + many + "\"}");
     const auto cut = read(kim.ask("GET", "Customer/1", "", lock_id)).at("knocks").as_array();
     EXPECT_EQ(cut.back().at("message").as_string(), many.substr(0, 200 * 3));
     // The next holder has not been knocked on.
