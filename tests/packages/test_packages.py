@@ -121,23 +121,24 @@ class APackage(InARoot):
         self.assertEqual(database.parent.stat().st_mode & 0o777, 0o700)
         self.assertEqual(database.stat().st_uid, int(self.root.run("id", "-u", "leasehold")))
         self.make_schema_older()
-        self.root.path("/etc/leasehold/leasehold.toml").open("a").write('default_ttl = "7m"\n')
+        settings = self.root.path("/etc/leasehold/leasehold.toml")
+        settings.write_text(settings.read_text() + 'default_ttl = "7m"\n')
 
         self.root.install(deb("leasehold"))
-        self.assertIn('default_ttl = "7m"', self.root.path("/etc/leasehold/leasehold.toml").read_text())
+        self.assertIn('default_ttl = "7m"', settings.read_text())
         with self.serving() as server:
             held = self.leasehold("ls", "--store", server.url)
             self.assertEqual(held.count("alice"), 200)
             self.assertIn("bob", held)
             self.leasehold("try", "Order/mine", "--owner", "carol", "--store", server.url, status=1)
-            self.leasehold("release", "Order/mine", mine["lease"]["lock_id"], "--store", server.url)
+            self.leasehold("release", "Order/mine", "--lock-id", mine["lease"]["lock_id"], "--store", server.url)
             later = json.loads(self.leasehold("try", "Order/mine", "--owner", "carol", "--json", "--store", server.url))
             self.assertGreater(later["lease"]["fence"], mine["lease"]["fence"])
 
         self.root.apt("remove", "leasehold")
         self.assertFalse(self.root.path("/usr/bin/leasehold").exists())
         self.assertTrue(database.exists())
-        self.assertTrue(self.root.path("/etc/leasehold/leasehold.toml").exists())
+        self.assertTrue(settings.exists())
         self.root.install(deb("leasehold"))
         with self.serving() as server:
             self.assertEqual(self.leasehold("ls", "--store", server.url).count("alice"), 200)
