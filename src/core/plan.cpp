@@ -61,7 +61,7 @@ std::span<const LockKey> Plan::keys_of(const AnyTry auto& request) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if (located_) located_->emplace(ids[i], keys[i]);
         tried_.push_back({&keys[i], &request.owner});
-        if (!FreshLockId::is_fresh(ids[i])) lock_ids_.push_back(ids[i]);
+        if (!FreshLockId::is_fresh(ids[i])) brought_ids_.push_back(ids[i]);
     }
     return keys;
 }
@@ -87,7 +87,7 @@ std::span<const LockKey> Plan::keys_of(const Holders& request) {
 }
 
 std::span<const LockKey> Plan::keys_of(const ByLockId auto& request) {
-    lock_ids_.push_back(request.lock_id);
+    named_ids_.push_back(request.lock_id);
     if (request.key) return only(*request.key);
     const auto found = located_->find(request.lock_id);
     if (found == located_->end()) return {};
@@ -107,7 +107,9 @@ Work Plan::lay_out() {
         }
         slots_[position] = work.slots.size() - 1;
     }
-    work.lock_ids = std::move(lock_ids_);
+    work.brought_ids = brought_ids_.size();
+    work.lock_ids = std::move(brought_ids_);
+    work.lock_ids.insert(work.lock_ids.end(), named_ids_.begin(), named_ids_.end());
     return work;
 }
 

@@ -80,7 +80,9 @@ private:
     std::vector<Entry> entries_;
     std::vector<Wanted> wanted_;
     std::vector<std::size_t> slots_;
-    std::vector<LockId> lock_ids_;  // the store must load how their leases ended
+    // The store must load how the leases with these ids ended.
+    std::vector<LockId> brought_ids_;  // of tries
+    std::vector<LockId> named_ids_;    // of all other requests
     std::vector<Tried> tried_;
     std::deque<std::vector<LockKey>> owned_;
 };

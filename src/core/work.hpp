@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct ClockReading {
 struct Work {
     std::vector<Slot> slots{};       // in the order of their keys, all different
     std::vector<LockId> lock_ids{};  // of the requests: load() fills in `past` for them
+    // So many of these, the first, are brought by tries. The others name leases that a slot most
+    // likely has.
+    std::size_t brought_ids = 0;
     std::unordered_map<LockId, Ended> past{};
     std::vector<Ended> endings{};  // to be written to the history
     ClockReading reading{};        // read after the rows were locked

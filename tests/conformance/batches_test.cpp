@@ -75,6 +75,35 @@ TEST_P(Batches, AKeyPassesFromHandToHand) {
     EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[4]));
 }
 
+TEST_P(Batches, ALeaseThatEndedBeforeIsExplainedAfterItsKeyIsTakenAgain) {
+    (void)apply({asks("alice", alice_)});
+    (void)apply({Release{key_, alice_}});
+    const auto outcomes = apply({asks("bob", bob_), Check{key_, alice_}, Check{key_, bob_}});
+    EXPECT_TRUE(is_gone(outcomes[1], Gone::released));
+    EXPECT_TRUE(std::holds_alternative<Lease>(outcomes[2]));
+}
+
+TEST_P(Batches, ManyLeasesEndInOneBatchEachInItsOwnWay) {
+    constexpr int count = 40;
+    std::vector<Request> tries, ends;
+    for (int i = 0; i < count; ++i) {
+        TryLock wanted = asks("alice", LockId::random());
+        wanted.key = {"Order", std::to_string(i)};
+        ends.emplace_back(Release{
+            .key = wanted.key, .lock_id = wanted.lock_id, .by = "token-" + std::to_string(i % 20)});
+        tries.emplace_back(std::move(wanted));
+    }
+    for (const Outcome& outcome : apply(tries)) EXPECT_TRUE(std::holds_alternative<Lease>(outcome));
+    for (const Outcome& outcome : apply(ends)) EXPECT_TRUE(std::holds_alternative<Lease>(outcome));
+    for (int i = 0; i < count; ++i) {
+        const auto& release = std::get<Release>(ends[static_cast<std::size_t>(i)]);
+        const auto refusal =
+            std::get<Refusal>(apply({Check{*release.key, release.lock_id}}).front());
+        EXPECT_EQ(refusal.reason, Gone::released);
+        EXPECT_EQ(refusal.by, release.by);
+    }
+}
+
 TEST_P(Batches, ALockIdReleasedInTheBatchStaysDead) {
     const auto outcomes =
         apply({asks("alice", alice_), Release{key_, alice_}, asks("bob", bob_), Release{key_, bob_},

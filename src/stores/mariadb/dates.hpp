@@ -34,6 +34,9 @@ inline constexpr std::string_view date_of_never = "timestamp'9999-12-31 23:59:59
     return time == never ? std::string{date_of_never} : date_of(std::to_string(micros(time)), zone);
 }
 
+// The same as a literal, for a zone that is known. The server reads it much faster.
+[[nodiscard]] std::string date_literal(Time time, Duration zone);
+
 // The columns of `locks` to be read, with the expiry in microseconds.
 template <class Columns>
 [[nodiscard]] std::string lock_names(const Columns& columns, std::string_view zone,

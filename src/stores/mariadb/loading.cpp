@@ -101,11 +101,14 @@ void load_shares(Link& link, Work& work) {
     });
 }
 
-void load_past(Link& link, Work& work) {
+// The pasts of these lock ids, but not of leases that a slot has and keeps: a key that is free may
+// get another lease in this transaction.
+void load_past(Link& link, Work& work, std::span<const LockId> ids, LoadTo purpose) {
     std::vector<LockId> wanted;
-    for (const LockId& id : work.lock_ids) {
+    for (const LockId& id : ids) {
         const bool current = std::ranges::any_of(work.slots, [&](const Slot& slot) {
-            return slot.row.lock_id == id ||
+            const bool keeps = purpose == LoadTo::read || slot.row.ended == Gone::unknown;
+            return (keeps && slot.row.lock_id == id) ||
                    std::ranges::find(slot.shares, id, &Grant::lock_id) != slot.shares.end();
         });
         if (!current) wanted.push_back(id);
@@ -135,8 +138,10 @@ void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
     const std::size_t locked_results = script.statements() - without_result;
     in_parts(to_read, [&](Keys part) { script.add(select_with_shares(part)); });
     const std::size_t read_results = script.statements() - without_result;
+    const std::span ids{work.lock_ids};
     if (locking) {
-        in_parts(work.lock_ids, [&](std::span<const LockId> ids) { script.add(select_past(ids)); });
+        in_parts(ids.first(work.brought_ids),
+                 [&](std::span<const LockId> part) { script.add(select_past(part)); });
     }
     script.add(clock_query());
 
@@ -154,8 +159,9 @@ void load_rows(Link& link, Work& work, LoadTo purpose, std::size_t version) {
     if (locking) {
         tell_missing_from_blocked(link, work, version);
         load_shares(link, work);
+        load_past(link, work, ids.subspan(work.brought_ids), purpose);
     } else {
-        load_past(link, work);
+        load_past(link, work, ids, purpose);
     }
 }
 

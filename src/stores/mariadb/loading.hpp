@@ -13,9 +13,10 @@ enum class LoadTo : std::uint8_t { read, change };
 // LoadTo::change it begins a transaction:
 //
 // 1. One script locks the rows to be changed, skips rows that another transaction has locked, and
-//    reads all other rows, the pasts and the clock.
+//    reads all other rows, the pasts of lock ids that tries bring, and the clock.
 // 2. A row that was to be locked and did not come is read without a lock: it is missing or blocked.
 // 3. The shares of the locked rows are read. They cannot change any more.
+// 4. The pasts of other lock ids are read if no row has them.
 //
 // With LoadTo::read the rows come with their shares in one snapshot, and the pasts of lock ids that
 // no row has are read after that.

@@ -97,7 +97,7 @@ protected:
                 }
                 script.add(statement);
             };
-            write_changes(dialect_, work, add);
+            write_changes(dialect_, zone_, work, add);
             if (!dialect_.before_commit.empty()) script.add(dialect_.before_commit);
             script.add("commit");  // lab: commit
             link_.commit(script);
@@ -249,6 +249,9 @@ private:
             read_settings();
             link_.run("set @leasehold_schema = " + std::to_string(steps_.size()) +
                       ", @leasehold_zone = " + std::string{callers_zone});
+            auto zone = query("select " + std::string{own_zone});
+            zone.next();
+            zone_ = Duration{zone.integer(0)};
             (void)load_clock(link_, steps_.size());
             warn_of_other_zones();
             shortcuts_.emplace(dialect_, link_.get());
@@ -376,6 +379,7 @@ private:
     const SchemaSteps steps_;
     Link link_;
     std::optional<Shortcuts> shortcuts_;  // on link_
+    Duration zone_{};                     // of the dates in `locks`
     Transaction transaction_ = Transaction::none;
     // Shortcuts do not read the floor if it was read less than this ago. A lease that a purge
     // forgot since then had ended a whole retention before, and so before the last reading.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace leasehold::mariadb {
 
@@ -12,8 +11,8 @@ namespace leasehold::mariadb {
 inline constexpr std::size_t rows_per_statement = 256;
 
 // Calls `use` with one part of the items after the other.
-template <class T, class Use>
-void in_parts(const std::vector<T>& items, Use use) {
+template <class Items, class Use>
+void in_parts(const Items& items, Use use) {
     for (std::size_t at = 0; at < items.size(); at += rows_per_statement) {
         use(std::span{items}.subspan(at, std::min(rows_per_statement, items.size() - at)));
     }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
 #include <type_traits>
+#include <utility>
 
 #include "core/columns.hpp"
 #include "core/sql_text.hpp"
@@ -46,9 +49,9 @@ public:
         append_value(sql_, value);
         return *this;
     }
-    Values& add_date(Time time) {
+    Values& add_date(Time time, Duration zone) {
         separate();
-        sql_ += date_of(time, own_zone);
+        sql_ += date_literal(time, zone);
         return *this;
     }
     Values& add(const LockKey& key) { return add(key.type()).add(key.id()); }
@@ -132,19 +135,62 @@ std::string insert_into(std::string_view table, const Columns& columns, const It
     });
 }
 
-std::string insert_into_locks(std::span<const KeyedRow> rows) {
-    std::string sql = "insert into locks (type, id, " + names_of(lock_columns) + ") values ";
+// Columns of table `locks` that every new row must name: they have no default, or one that takes
+// the server long to compute.
+bool has_cheap_default(std::string_view column) {
+    return column != "lockid" && column != "expiration_time" && column != "fence" &&
+           column != "granted_at";
+}
+
+bool all_have(std::span<const KeyedRow> rows, const auto& column, const auto& value) {
+    return std::ranges::all_of(
+        rows, [&](const KeyedRow& keyed) { return std::invoke(column.field, keyed.row) == value; });
+}
+
+void append_column(std::string& sql, const auto& column, const LockRow& row, Duration zone) {
+    const auto& value = std::invoke(column.field, row);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Time>) {
+        if (column.name == "expiration_time") return (void)(sql += date_literal(value, zone));
+    }
+    append_value(sql, value);
+}
+
+using ColumnSet = std::array<bool, count_of(lock_columns)>;
+
+// The columns for which `is_in` holds.
+ColumnSet lock_columns_where(auto is_in) {
+    ColumnSet set{};
+    std::size_t number = 0;
+    for_each_column(lock_columns, [&](const auto& column) { set.at(number++) = is_in(column); });
+    return set;
+}
+
+// Calls `use` with each column, and with whether it is in the set.
+void for_each_lock_column(const ColumnSet& set, auto use) {
+    std::size_t number = 0;
+    for_each_column(lock_columns, [&](const auto& column) { use(column, set.at(number++)); });
+}
+
+// "insert into locks (type, id, ...) values (...), ...", without the columns that are left out:
+// every value costs the server time to read.
+std::string insert_into_locks(Duration zone, std::span<const KeyedRow> rows,
+                              const ColumnSet& left_out) {
+    std::string sql = "insert into locks (type, id";
+    for_each_lock_column(left_out, [&](const auto& column, bool is_left_out) {
+        if (!is_left_out) sql.append(", ").append(column.name);
+    });
+    sql += ") values ";
     return list(sql, rows, [&](const KeyedRow& keyed) {
-        Values values{sql};
-        values.add(*keyed.key);
-        for_each_column(lock_columns, [&](const auto& column) {
-            const auto& value = std::invoke(column.field, keyed.row);
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Time>) {
-                if (column.name == "expiration_time") return (void)values.add_date(value);
-            }
-            values.add(value);
+        sql += '(';
+        append_literal(sql, keyed.key->type());
+        sql += ',';
+        append_literal(sql, keyed.key->id());
+        for_each_lock_column(left_out, [&](const auto& column, bool is_left_out) {
+            if (is_left_out) return;
+            sql += ',';
+            append_column(sql, column, keyed.row, zone);
         });
-        values.close();
+        sql += ')';
     });
 }
 
@@ -292,15 +338,60 @@ std::string probe_floor() {
     return "select 1 from leasehold where name = 'time_floor' for update nowait";
 }
 
-std::string insert_rows(std::span<const KeyedRow> rows) {
-    return insert_into_locks(rows);
+std::string date_literal(Time time, Duration zone) {
+    if (time == never) return std::string{date_of_never};
+    using namespace std::chrono;
+    const Time local = time + zone;
+    const auto day = floor<days>(local);
+    const year_month_day date{day};
+    if (date.year() < 1000y || date.year() > 9999y) {
+        return date_of(std::to_string(micros(time)), own_zone);
+    }
+    const hh_mm_ss clock{local - day};
+    std::array<char, 48> text{};
+    const int size = std::snprintf(
+        text.data(), text.size(), "timestamp'%04d-%02u-%02u %02d:%02d:%02d.%06d'",
+        static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+        static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+        static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
+        static_cast<int>(clock.subseconds().count()));
+    return {text.data(), static_cast<std::size_t>(size)};
 }
 
-std::string overwrite_rows(const Dialect& dialect, std::span<const KeyedRow> rows) {
-    return insert_into_locks(rows) + overwriting(dialect, lock_columns);
+std::string insert_rows(Duration zone, std::span<const KeyedRow> rows) {
+    static const LockRow defaults;
+    const ColumnSet left_out = lock_columns_where([&](const auto& column) {
+        return has_cheap_default(column.name) &&
+               all_have(rows, column, std::invoke(column.field, defaults));
+    });
+    return insert_into_locks(zone, rows, left_out);
 }
 
-std::string prolong_rows(const Dialect& dialect, std::span<const KeyedRow> rows) {
+std::string overwrite_rows(const Dialect& dialect, Duration zone, std::span<const KeyedRow> rows) {
+    const LockRow& first = rows.front().row;
+    const ColumnSet same = lock_columns_where([&](const auto& column) {
+        return all_have(rows, column, std::invoke(column.field, first));
+    });
+    ColumnSet left_out{};
+    for_each_lock_column(same, [&, number = 0U](const auto& column, bool is_same) mutable {
+        left_out.at(number++) = is_same && has_cheap_default(column.name);
+    });
+    std::string sql = insert_into_locks(zone, rows, left_out);
+    sql.append(dialect.new_row).append(" on duplicate key update ");
+    bool is_first = true;
+    for_each_lock_column(same, [&](const auto& column, bool is_same) {
+        if (!std::exchange(is_first, false)) sql += ", ";
+        sql.append(column.name).append(" = ");
+        if (is_same) {
+            append_column(sql, column, first, zone);
+        } else {
+            sql += dialect.new_value(column.name);
+        }
+    });
+    return sql;
+}
+
+std::string prolong_rows(const Dialect& dialect, Duration zone, std::span<const KeyedRow> rows) {
     // Columns with a computed default get a value, so that the default is not computed.
     std::string sql =
         "insert into locks (type, id, lockid, expiration_time, touched_at, fence, granted_at) "
@@ -309,7 +400,7 @@ std::string prolong_rows(const Dialect& dialect, std::span<const KeyedRow> rows)
         Values{sql}
             .add(*keyed.key)
             .add(keyed.row.lock_id)
-            .add_date(keyed.row.expires_at)
+            .add_date(keyed.row.expires_at, zone)
             .add(keyed.row.touched_at)
             .add(0)
             .add(0)
@@ -318,6 +409,16 @@ std::string prolong_rows(const Dialect& dialect, std::span<const KeyedRow> rows)
     return sql.append(dialect.new_row) +
            " on duplicate key update expiration_time = " + dialect.new_value("expiration_time") +
            ", touched_at = " + dialect.new_value("touched_at");
+}
+
+std::string end_rows(Duration zone, const LockRow& row, Keys keys) {
+    std::string sql = "update locks force index (primary) set expiration_time = " +
+                      date_literal(row.expires_at, zone);
+    for_each_column(state_columns, [&](const auto& column) {
+        sql.append(", ").append(column.name).append(" = ");
+        append_value(sql, std::invoke(column.field, row));
+    });
+    return sql + " where " + where_key_in(keys);
 }
 
 std::string update_row(const KeyedRow& keyed) {

@@ -74,12 +74,16 @@ inline constexpr unsigned sequence_column = 2 + count_of(history_columns);
 // The same for the floor.
 [[nodiscard]] std::string probe_floor();
 
-// Fails with a duplicate if the row exists.
-[[nodiscard]] std::string insert_rows(std::span<const KeyedRow> rows);
+// `zone` is that of the dates in `locks`. Fails with a duplicate if the row exists.
+[[nodiscard]] std::string insert_rows(Duration zone, std::span<const KeyedRow> rows);
 // Rows that exist and are locked by us.
-[[nodiscard]] std::string overwrite_rows(const Dialect& dialect, std::span<const KeyedRow> rows);
+[[nodiscard]] std::string overwrite_rows(const Dialect& dialect, Duration zone,
+                                         std::span<const KeyedRow> rows);
 // The same for rows in which only the expiry and touched_at changed.
-[[nodiscard]] std::string prolong_rows(const Dialect& dialect, std::span<const KeyedRow> rows);
+[[nodiscard]] std::string prolong_rows(const Dialect& dialect, Duration zone,
+                                       std::span<const KeyedRow> rows);
+// The same for rows whose leases ended in the same way at the same time: `row` has what changed.
+[[nodiscard]] std::string end_rows(Duration zone, const LockRow& row, Keys keys);
 // One row that exists and is locked by the caller, on the caller's connection. Touches no index but
 // the primary key's.
 [[nodiscard]] std::string update_row(const KeyedRow& keyed);

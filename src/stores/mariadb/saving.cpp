@@ -1,6 +1,7 @@
 #include "stores/mariadb/saving.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,14 +17,47 @@ bool only_prolonged(const LockRow& before, const LockRow& after) {
     return after.ended == before.ended && prolonged == static_cast<const Grant&>(after);
 }
 
+// Whether the lease only ended: it is in the row as it was, but for its expiry.
+bool only_ended(const LockRow& before, const LockRow& after) {
+    auto ended = static_cast<const Grant&>(before);
+    ended.expires_at = after.expires_at;
+    return before.ended == Gone::unknown && after.ended != Gone::unknown &&
+           ended == static_cast<const Grant&>(after);
+}
+
+auto state_of(const LockRow& row) {
+    return std::tie(row.expires_at, row.touched_at, row.ended, row.ended_at, row.ended_by,
+                    row.ended_why);
+}
+
+// Rows that have the same state now. One statement writes all of them.
+struct Endings {
+    LockRow row;
+    std::vector<const LockKey*> keys;
+};
+constexpr std::size_t most_endings = 8;
+
+// False if there are too many different ones.
+bool add_to(std::vector<Endings>& endings, const KeyedRow& keyed) {
+    auto same = std::ranges::find_if(
+        endings, [&](const Endings& each) { return state_of(each.row) == state_of(keyed.row); });
+    if (same == endings.end()) {
+        if (endings.size() == most_endings) return false;
+        same = endings.insert(same, {keyed.row, {}});
+    }
+    same->keys.push_back(keyed.key);
+    return true;
+}
+
 }  // namespace
 
-void write_changes(const Dialect& dialect, const Work& work,
+void write_changes(const Dialect& dialect, Duration zone, const Work& work,
                    const std::function<void(const std::string&)>& add) {
     std::vector<const LockKey*> forgotten;
     std::vector<KeyedRow> made;
     std::vector<KeyedRow> overwritten;
     std::vector<KeyedRow> prolonged;
+    std::vector<Endings> ended;
     std::vector<KeyedId> ended_shares;
     std::vector<KeyedShare> made_shares;
     std::vector<KeyedShare> changed_shares;
@@ -45,7 +79,7 @@ void write_changes(const Dialect& dialect, const Work& work,
             made.push_back(std::move(keyed));
         else if (only_prolonged(slot.row, keyed.row))
             prolonged.push_back(std::move(keyed));
-        else
+        else if (!only_ended(slot.row, keyed.row) || !add_to(ended, keyed))
             overwritten.push_back(std::move(keyed));
     }
     // New rows first: if another transaction inserts one of them too, no other work is lost.
@@ -56,10 +90,13 @@ void write_changes(const Dialect& dialect, const Work& work,
             for (const KeyedRow& row : part) keys.push_back(row.key);
             add(probe_rows(keys));
         }
-        add(insert_rows(part));
+        add(insert_rows(zone, part));
     });
-    in_parts(overwritten, [&](auto part) { add(overwrite_rows(dialect, part)); });
-    in_parts(prolonged, [&](auto part) { add(prolong_rows(dialect, part)); });
+    in_parts(overwritten, [&](auto part) { add(overwrite_rows(dialect, zone, part)); });
+    in_parts(prolonged, [&](auto part) { add(prolong_rows(dialect, zone, part)); });
+    for (const Endings& same : ended) {
+        in_parts(same.keys, [&](Keys part) { add(end_rows(zone, same.row, part)); });
+    }
     in_parts(forgotten, [&](Keys part) { add(delete_rows(part)); });
     in_parts(ended_shares, [&](auto part) { add(delete_shares(part)); });
     in_parts(made_shares, [&](auto part) { add(insert_shares(part)); });
