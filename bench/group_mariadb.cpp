@@ -26,7 +26,7 @@ void run_on(testing::PrivateMariadb& server, const std::string& group, const Set
                         .name = "64 threads against the pattern's own way with 32",
                         .leasehold = {group + " store, 64 threads", *leasehold, 64},
                         .peer = {"a transaction an operation, 32 threads", *pattern, 32},
-                        .goal = Goal{Goal::Direction::at_least, 10}},
+                        .goal = Goal{Goal::Direction::at_least, 6}},
                        settings));
 }
 

@@ -13,7 +13,7 @@ void run_memory(const Settings& settings, Report& report) {
                         .name = "1 thread against a mutex and a hash map",
                         .leasehold = {"memory store, 1 thread", *leasehold},
                         .peer = {"std::mutex and std::unordered_map, 1 thread", *floor},
-                        .goal = Goal{Goal::Direction::at_least, 0.33}},
+                        .goal = Goal{Goal::Direction::at_least, 0.25}},
                        settings));
     report.add(compare({.group = "memory",
                         .name = "2 threads against 1",

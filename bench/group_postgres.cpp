@@ -25,7 +25,7 @@ void run_postgres(const Settings& settings, Report& report) {
                         .name = "64 threads against the pattern's own way with 32",
                         .leasehold = {"postgres store, 64 threads", *leasehold, 64},
                         .peer = {"a transaction an operation, 32 threads", *pattern, 32},
-                        .goal = Goal{Goal::Direction::at_least, 10}},
+                        .goal = Goal{Goal::Direction::at_least, 6}},
                        settings));
 }
 

@@ -78,7 +78,7 @@ void run_server_postgres(const Settings& settings, Report& report) {
                         .name = "64 clients against the pattern's own way with 32",
                         .leasehold = {"leasehold serve, postgres, 64 clients", *leasehold},
                         .peer = {"a transaction an operation, 32 threads", *pattern, threads},
-                        .goal = at_least(10)},
+                        .goal = at_least(5)},
                        settings));
 }
 #endif
