@@ -1066,11 +1066,17 @@ TEST_P(MariadbProtection, ForgetsWhoPresentedALeaseWhenATableIsProtectedAgain) {
     protect("orders", "Order/{id}");
     EXPECT_EQ(run(presented).front().front(), "0");
     EXPECT_TRUE(refuses("update orders set text = 'x' where id = 1"));
+    const Lease restored = lease("2");
+    run("start transaction");
+    (void)app_->guard_in_sql({"Order", "2"}, restored.lock_id.to_string());
+    run("commit");
     run("start transaction");
     (void)app_->guard_in_sql(key_, alice.lock_id.to_string());
     protect("orders", "Order/{id}");
     run("update orders set text = 'new' where id = 1");
     run("commit");
+    EXPECT_EQ(run(presented + " and id = '1'").front().front(), "1");
+    EXPECT_EQ(run(presented + " and id = '2'").front().front(), "0");
 }
 
 const std::vector<UnderTest<SqlHarness>> only_mariadb{{"mariadb", make_mariadb_harness}};

@@ -630,6 +630,18 @@ TEST_P(AdoptionByInnodb, ThatIsCutOffKeepsTheZoneItBeganWith) {
     EXPECT_EQ(fault_of_opening(url("time_zone=+00:00")).cause(), Cause::configuration);
 }
 
+TEST_P(AdoptionByInnodb, ThatIsCutOffLeavesNoZoneIfTheTableIsDropped) {
+    make_table();
+    session().run("create view lock_history as select 1 as one");
+    (void)fault_of_opening(url("adopt=locks&time_zone=+09:00"));
+    session().run("drop view lock_history");
+    session().run("delete from leasehold where name = 'migrating'");
+    session().run("update leasehold set value = 0 where name = 'schema'");
+    session().run("drop table locks");
+    EXPECT_NO_THROW((void)open_store(url()));
+    EXPECT_EQ(fault_of_opening(url("time_zone=+09:00")).cause(), Cause::configuration);
+}
+
 // The program writes a value that does not fit while the table is being looked at.
 TEST_P(AdoptionByInnodb, LooksAtTheTableUnderALock) {
     make_table();

@@ -68,6 +68,7 @@ class Root:
 
     def install(self, *debs):
         """As `apt install ./FILE.deb` does it."""
+        self.apt("update")
         return self.apt("install", *[self.copy(deb) if isinstance(deb, Path) else deb for deb in debs])
 
     def is_installed(self, package):

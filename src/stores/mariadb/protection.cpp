@@ -297,13 +297,18 @@ private:
     // A dump restores rows with the numbers of another server's transactions, which transactions of
     // this one may get. A row that is locked is of a transaction of this server.
     void forget_presented_leases() {
-        try {
-            link_.run(
-                "set statement innodb_lock_wait_timeout = 0 for "
-                "delete from lock_presented where type <> x'00'");
-        } catch (const SqlError& error) {
-            if (!error.is_conflict()) throw;
+        link_.run("start transaction");
+        auto rows =
+            ask("select hex(type), hex(id) from lock_presented where type <> x'00' "
+                "for update skip locked");
+        while (rows.next()) {
+            link_.run(std::string{"delete from lock_presented where type = x'"}
+                          .append(rows.text(0))
+                          .append("' and id = x'")
+                          .append(rows.text(1))
+                          .append("'"));
         }
+        link_.run("commit");
     }
     // MySQL needs no table to number its transactions.
     [[nodiscard]] bool is_needed(const sql::Proof& proof) const {

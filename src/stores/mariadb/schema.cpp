@@ -232,7 +232,13 @@ private:
     }
 
     void adopt_or_refuse_a_foreign_table() {
-        if (!has_table(link_, "locks")) return;
+        if (!has_table(link_, "locks")) {
+            // Left by an adoption that failed, of a table that is gone.
+            if (has_table(link_, "leasehold")) {
+                link_.run("delete from leasehold where name = 'zone'");
+            }
+            return;
+        }
         if (has_our_columns() && has_table(link_, "leasehold")) {
             // Made or adopted in a step that was cut off.
             return date_the_adopted_locks(link_);
