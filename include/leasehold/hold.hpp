@@ -31,10 +31,11 @@ struct HoldOptions {
     Duration wait = Duration::zero();
     std::stop_token stop_waiting{};
 
-    // The time between two renewals. If not given: a third of the ttl.
+    // The time between two renewals. If not given: a third of the ttl, or of a
+    // shorter max_hold.
     std::optional<Duration> every{};
     // How long before the lease may end the work must stop: as long as it needs for that. If not
-    // given: a tenth of the ttl.
+    // given: a tenth of the ttl, or of a shorter max_hold.
     std::optional<Duration> margin{};
 };
 

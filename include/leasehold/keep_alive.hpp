@@ -32,9 +32,11 @@ public:
         Duration ttl = std::chrono::minutes{1};
         // As in LockOptions, for the renewals. A lease that reaches it is lost as expired.
         std::optional<Duration> max_hold{};
-        // The time between two renewals. If not given: a third of the ttl.
+        // The time between two renewals. If not given: a third of the ttl, or of a shorter
+        // max_hold.
         std::optional<Duration> every{};
-        // How long before the lease may end the holder must stop. If not given: a tenth of the ttl.
+        // How long before the lease may end the holder must stop. If not given: a tenth of the ttl,
+        // or of a shorter max_hold.
         std::optional<Duration> margin{};
         // Called on a thread of its own. It must not throw.
         std::function<void(const Loss&)> on_lost{};

@@ -30,11 +30,7 @@ void require_workable(const HoldOptions& options) {
     if (options.ttl == until_released) {
         throw BadRequest{"a held lock is renewed, so its ttl must have an end"};
     }
-    const Duration every = options.every.value_or(options.ttl / 3);
-    const Duration margin = options.margin.value_or(options.ttl / 10);
-    if (every <= Duration::zero() || margin < Duration::zero() || every >= options.ttl - margin) {
-        throw BadRequest{"a held lock needs 0 < every, 0 <= margin and every + margin < ttl"};
-    }
+    (void)renewal_terms(options);
 }
 
 struct Held::State {

@@ -10,6 +10,7 @@
 #include <leasehold/request.hpp>
 
 #include "core/heartbeat.hpp"
+#include "core/hold_terms.hpp"
 #include "core/retry.hpp"
 
 namespace leasehold {
@@ -18,14 +19,11 @@ struct KeepAlive::State : std::enable_shared_from_this<State> {
     class KeptLease;
 
     State(LockManager& manager, Options&& wanted)
-        : locks{manager},
-          options{std::move(wanted)},
-          every{options.every.value_or(options.ttl / 3)},
-          margin{options.margin.value_or(options.ttl / 10)} {}
+        : locks{manager}, options{std::move(wanted)}, terms{renewal_terms(options)} {}
 
     [[nodiscard]] SteadyClock::time_point end_of(const Lease& answer) const {
         if (answer.valid_until == SteadyClock::time_point::max()) return answer.valid_until;
-        return answer.valid_until - margin;
+        return answer.valid_until - terms.margin;
     }
 
     [[nodiscard]] SteadyClock::time_point valid_until() const;
@@ -53,8 +51,7 @@ struct KeepAlive::State : std::enable_shared_from_this<State> {
 
     LockManager& locks;
     const Options options;
-    const Duration every;
-    const Duration margin;
+    const RenewalTerms terms;
     std::stop_source stop;
     std::vector<std::shared_ptr<KeptLease>> leases;
     std::thread teller;  // set by the heartbeat's thread, until the leases are removed from it
@@ -69,7 +66,9 @@ class KeepAlive::State::KeptLease final : public Heartbeat::RenewedLease,
                                           public std::enable_shared_from_this<KeptLease> {
 public:
     KeptLease(State& set, const Lease& lease)
-        : set_{set}, key_{lease.key}, lock_id_{lease.lock_id}, valid_until_{set.end_of(lease)} {}
+        : set_{set}, key_{lease.key}, lock_id_{lease.lock_id}, valid_until_{set.end_of(lease)} {
+        note_last_expiry(lease);
+    }
 
     [[nodiscard]] Renew renewal() const {
         return {.key = key_,
@@ -107,23 +106,22 @@ public:
         ask_again_soon();
         if (const auto* renewed = std::get_if<Lease>(&outcome)) {
             if (!confirm(set_.end_of(*renewed))) return lose(unconfirmed_);
-            if (renewed->expires_at >= last_expiry(*renewed)) {
-                unconfirmed_ = Refusal{.reason = Gone::expired, .store_now = renewed->store_now};
-            }
-            due_ = Heartbeat::next_beat(SteadyClock::now(), set_.every);
+            note_last_expiry(*renewed);
+            due_ = Heartbeat::next_beat(SteadyClock::now(), set_.terms.every);
         } else if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
             if (refusal->kind != Refusal::Kind::busy) return lose(*refusal);
         } else if (const auto* fault = std::get_if<StoreFault>(&outcome)) {
-            unconfirmed_ = *fault;
+            if (std::holds_alternative<StoreFault>(unconfirmed_)) unconfirmed_ = *fault;
         }
         return next();
     }
 
 private:
-    // No renewal moves the expiry beyond this.
-    [[nodiscard]] Time last_expiry(const Lease& lease) const {
-        const auto& wanted = set_.options.max_hold;
-        return wanted ? lease.granted_at + *wanted : never;
+    // No renewal moves the expiry beyond the longest hold.
+    void note_last_expiry(const Lease& lease) {
+        const auto& longest = set_.options.max_hold;
+        if (!longest || lease.expires_at - lease.granted_at < *longest) return;
+        unconfirmed_ = Refusal{.reason = Gone::expired, .store_now = lease.store_now};
     }
 
     [[nodiscard]] Heartbeat::time_point next() const {
@@ -131,7 +129,9 @@ private:
         return renewing_ ? valid_until_ : std::min(due_, valid_until_);
     }
 
-    void ask_again_soon() { due_ = SteadyClock::now() + retries::renewal(set_.every).first_pause; }
+    void ask_again_soon() {
+        due_ = SteadyClock::now() + retries::renewal(set_.terms.every).first_pause;
+    }
 
     // False if the renewal comes too late: lost() may have answered true already.
     [[nodiscard]] bool confirm(SteadyClock::time_point until) {
@@ -181,17 +181,13 @@ KeepAlive::KeepAlive(LockManager& locks, const std::vector<Lease>& leases, Optio
 KeepAlive::KeepAlive(LockManager& locks, const std::vector<Lease>& leases, Options options,
                      FirstRenewal first)
     : state_{std::make_shared<State>(locks, std::move(options))} {
-    if (state_->every <= Duration::zero() || state_->margin < Duration::zero() ||
-        state_->every >= state_->options.ttl - state_->margin) {
-        throw BadRequest{"KeepAlive needs 0 < every, 0 <= margin and every + margin < ttl"};
-    }
     for (const Lease& lease : leases) {
         state_->leases.push_back(std::make_shared<State::KeptLease>(*state_, lease));
         locks.validate(state_->leases.back()->renewal());
     }
     const auto now = SteadyClock::now();
     const auto due =
-        first == FirstRenewal::at_once ? now : Heartbeat::next_beat(now, state_->every);
+        first == FirstRenewal::at_once ? now : Heartbeat::next_beat(now, state_->terms.every);
     try {
         for (const auto& lease : state_->leases) lease->keep(due);
     } catch (...) {

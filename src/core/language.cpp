@@ -42,15 +42,24 @@ Language language_of(std::string_view tag) noexcept {
 Language preferred_language(std::string_view accept_language) noexcept {
     Language best = Language::english;
     int best_weight = 0;
+    EnumArray<Language, bool> named;
+    int others = 0;  // the weight of "*": the languages that the field does not name
     while (!accept_language.empty()) {
         const auto [range, weight] = next_item(accept_language);
         if (!weight || !is_range(range)) return Language::english;
-        // "*" stands for the languages that the field does not name; of those, we prefer English.
-        const auto language = range == "*" ? Language::english : known_language(range);
-        if (!language || *weight <= best_weight) continue;
+        if (range == "*") others = *weight;
+        const auto language = known_language(range);
+        if (!language) continue;
+        named[*language] = true;
+        if (*weight <= best_weight) continue;
         best = *language;
         best_weight = *weight;
     }
+    named.for_each([&](Language language, bool is_named) {
+        if (is_named || others <= best_weight) return;
+        best = language;
+        best_weight = others;
+    });
     return best;
 }
 

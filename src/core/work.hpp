@@ -22,7 +22,7 @@ struct ClockReading {
 struct Work {
     std::vector<Slot> slots{};       // in the order of their keys, all different
     std::vector<LockId> lock_ids{};  // of the requests: load() fills in `past` for them
-    // So many of these, the first, are brought by tries. The others name leases that a slot most
+    // The first `brought_ids` of these come from tries. The others name leases that a slot most
     // likely has.
     std::size_t brought_ids = 0;
     std::unordered_map<LockId, Ended> past{};

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -54,13 +55,12 @@ public:
         {
             const std::scoped_lock lock{mutex_};
             const std::string& user = session->person.visitor.user();
-            if (ended_of(user) < options_.most_per_user) displaced = take_beyond_share(user);
-            const bool full = entries_.size() + to_be_ended_.size() >= options_.most ||
-                              ended_of(user) >= options_.most_per_user;
-            if (full && displaced.empty()) {
+            if (entries_.size() + unreleased_.size() >= options_.most ||
+                unreleased_.count(user) >= options_.most_per_user) {
                 session->locks.keep();  // it has none
                 return nullptr;
             }
+            displaced = take_beyond_share(user);
             entries_[session->person.token] = {.session = session, .used_at = options_.clock()};
         }
         end(std::move(displaced));
@@ -86,8 +86,7 @@ public:
             const std::scoped_lock lock{mutex_};
             const auto found = entries_.find(session.token);
             if (found == entries_.end()) return;
-            ended.push_back(std::move(found->second.session));
-            entries_.erase(found);
+            ended.push_back(take(found));
         }
         end(std::move(ended));
     }
@@ -96,8 +95,7 @@ public:
         std::vector<LivePtr> ended;
         {
             const std::scoped_lock lock{mutex_};
-            for (auto& [token, entry] : entries_) ended.push_back(std::move(entry.session));
-            entries_.clear();
+            while (!entries_.empty()) ended.push_back(take(entries_.begin()));
         }
         end(std::move(ended));
     }
@@ -107,11 +105,10 @@ public:
         {
             const std::scoped_lock lock{mutex_};
             ended.swap(to_be_ended_);
-            std::erase_if(entries_, [&](auto& entry) {
-                if (!is_over(entry.second)) return false;
-                ended.push_back(std::move(entry.second.session));
-                return true;
-            });
+            for (auto at = entries_.begin(); at != entries_.end();) {
+                const auto one = at++;
+                if (is_over(one->second)) ended.push_back(take(one));
+            }
         }
         end(std::move(ended), stop);
     }
@@ -132,6 +129,7 @@ private:
         LivePtr session;
         SteadyClock::time_point used_at;
     };
+    using Entries = std::map<std::string, Entry, std::less<>>;
 
     [[nodiscard]] bool is_over(const Entry& entry) const {
         return options_.clock() - entry.used_at > options_.timeout;
@@ -142,10 +140,12 @@ private:
     }
 
     // Under mutex_:
-    // The number of the user's sessions whose locks the store has not released yet.
-    [[nodiscard]] std::size_t ended_of(const std::string& user) const {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            to_be_ended_, [&](const LivePtr& session) { return is_of(session, user); }));
+    // A session that is to be ended.
+    [[nodiscard]] LivePtr take(Entries::iterator at) {
+        unreleased_.insert(at->second.session->person.visitor.user());
+        LivePtr session = std::move(at->second.session);
+        entries_.erase(at);
+        return session;
     }
     // The session that makes room for one more of a user who has too many.
     [[nodiscard]] std::vector<LivePtr> take_beyond_share(const std::string& user) {
@@ -159,9 +159,7 @@ private:
             }
         }
         if (sessions < options_.most_per_user || sessions == 0) return {};
-        std::vector<LivePtr> taken{std::move(oldest->second.session)};
-        entries_.erase(oldest);
-        return taken;
+        return {take(oldest)};
     }
 
     // A session whose locks could not be released is tried again by the next sweep: a save may have
@@ -181,10 +179,13 @@ private:
             }
             if (ended) {
                 session->locks.keep();  // there is nothing left to release
-                continue;
             }
             const std::scoped_lock lock{mutex_};
-            to_be_ended_.push_back(std::move(session));
+            if (ended) {
+                unreleased_.erase(unreleased_.find(session->person.visitor.user()));
+            } else {
+                to_be_ended_.push_back(std::move(session));
+            }
         }
     }
 
@@ -202,9 +203,12 @@ private:
     const SessionsOptions options_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_; by token
-    std::vector<LivePtr> to_be_ended_;                   // guarded by mutex_
-    std::jthread sweeper_;                               // last: it uses everything above
+    Entries entries_;                   // guarded by mutex_; by token
+    std::vector<LivePtr> to_be_ended_;  // guarded by mutex_; by the next sweep
+    // Guarded by mutex_: the user of each session that has ended and whose locks the store has not
+    // released yet.
+    std::multiset<std::string> unreleased_;
+    std::jthread sweeper_;  // last: it uses everything above
 };
 
 Sessions::Sessions(LockManager& locks, SessionsOptions options)

@@ -113,14 +113,25 @@ TEST_F(HoldTest, IsRenewed) {
 }
 
 TEST_F(HoldTest, EndsWhenTheLongestTimeIsOver) {
-    HoldOptions options = renewed_often();
-    options.max_hold = 200ms;
-    options.margin = 10ms;
     LockManager locks_with_real_time{memory::open()};
-    const auto held = hold(locks_with_real_time, job, options);
+    const auto held = hold(locks_with_real_time, job, {.ttl = 1min, .max_hold = 200ms});
     EXPECT_EQ(held->lease().expires_at, held->lease().granted_at + 200ms);
     ASSERT_TRUE(eventually([&] { return held->stop_token().stop_requested(); }));
     EXPECT_EQ(std::get<Refusal>(held->loss().value()).reason, Gone::expired);
+}
+
+TEST_F(HoldTest, EndsAsExpiredThoughNoRenewalIsAnswered) {
+    const auto held = hold(locks, job, {.owner = "host-1", .ttl = 1h, .max_hold = 200ms});
+    faults->fail(0, Fails::before_effect, 1'000'000);
+    ASSERT_TRUE(eventually([&] { return held->stop_token().stop_requested(); }));
+    EXPECT_TRUE(std::holds_alternative<Refusal>(held->loss().value()));
+    faults->heal();
+}
+
+TEST_F(HoldTest, AShortLongestTimeLeavesTimeToWork) {
+    const auto held = hold(locks, job, {.owner = "host-1", .ttl = 1h, .max_hold = 5min});
+    EXPECT_FALSE(held->lost());
+    EXPECT_EQ(held->lease().valid_until - held->valid_until(), 30s);
 }
 
 TEST_F(HoldTest, StopsTheWorkWhenTheLeaseIsLost) {

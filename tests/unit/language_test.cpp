@@ -22,11 +22,13 @@ TEST(ALanguage, IsKnownByItsTag) {
 TEST(ALanguage, IsChosenByTheWeightsOfABrowser) {
     for (const std::string_view field :
          {"ko", "ko-KR,ko;q=0.9,en-US;q=0.8,en;q=0.7", "en;q=0.1,ko", "en;q=0.5 , ko;q=0.501",
-          "fr, ko;q=0.2", "ko,en", "KO-kr;Q=0.3", ",ko,", "*;q=0.1,ko;q=0.2"}) {
+          "fr, ko;q=0.2", "ko,en", "KO-kr;Q=0.3", ",ko,", "*;q=0.1,ko;q=0.2",
+          "*, ko;q=0.3, en;q=0.1", "en;q=0.1,*;q=0.2", "en;q=0,*"}) {
         EXPECT_EQ(preferred_language(field), Language::korean) << field;
     }
-    for (const std::string_view field : {"", "en", "*", "fr", "kok", "kok,en;q=0.1", "en,ko",
-                                         "ko;q=0", "ko;q=0.1,en;q=0.2", "ko;q=0.1,*"}) {
+    for (const std::string_view field :
+         {"", "en", "*", "fr", "kok", "kok,en;q=0.1", "en,ko", "ko;q=0", "ko;q=0.1,en;q=0.2",
+          "ko;q=0.1,*", "ko;q=0,*", "*, ko;q=0.1, en;q=0.3"}) {
         EXPECT_EQ(preferred_language(field), Language::english) << field;
     }
 }

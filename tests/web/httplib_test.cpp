@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <future>
 #include <thread>
@@ -12,6 +13,47 @@
 
 namespace leasehold::testing {
 namespace {
+
+// A connection for bytes that an HTTP client would not send.
+class RawConnection {
+public:
+    explicit RawConnection(int port) : socket_{::socket(AF_INET, SOCK_STREAM, 0)} {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        const timeval timeout{.tv_sec = patience_s, .tv_usec = 0};
+        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    }
+    RawConnection(const RawConnection&) = delete;
+    RawConnection& operator=(const RawConnection&) = delete;
+    ~RawConnection() { ::close(socket_); }
+
+    void send(const std::string& bytes) const {
+        EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    // Until the server closes the connection.
+    [[nodiscard]] std::string receive_all() const {
+        std::string all;
+        std::array<char, 4096> some{};
+        for (;;) {
+            const auto got = ::recv(socket_, some.data(), some.size(), 0);
+            if (got <= 0) return all;
+            all.append(some.data(), static_cast<std::size_t>(got));
+        }
+    }
+
+private:
+    static constexpr int patience_s = 60;
+    const int socket_;
+};
+
+std::string post(const std::string& target, const std::string& headers, const std::string& body) {
+    return "POST " + target + " HTTP/1.1\r\nHost: x\r\n" + headers +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
 
 class HttplibTest : public RoutesTest {
 protected:
@@ -102,20 +144,12 @@ TEST_F(HttplibTest, AWaitIsAnsweredWithTheLock) {
 // The server cannot tell while it waits; it notices when it answers.
 TEST_F(HttplibTest, AClientThatVanishedWhileItWaitedIsNotLeftWithTheLock) {
     const auto held = locks.try_lock(order, {.owner = "Lee"});
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    const std::string request =
-        "POST /v1/locks/Order/1 HTTP/1.1\r\nHost: x\r\nUser: Kim\r\nContent-Type: "
-        "application/json\r\nContent-Length: " +
-        std::to_string(wait_body.size()) + "\r\n\r\n" + wait_body;
-    ASSERT_EQ(send(socket, request.data(), request.size(), 0),
-              static_cast<ssize_t>(request.size()));
-    ASSERT_TRUE(waits(1));
-    close(socket);
+    {
+        const RawConnection vanishing{port};
+        vanishing.send(post("/v1/locks/Order/1", "User: Kim\r\nContent-Type: application/json\r\n",
+                            wait_body));
+        ASSERT_TRUE(waits(1));
+    }
     (void)locks.release(order, held->lock_id);
     EXPECT_TRUE(waits(0));
     EXPECT_TRUE(eventually([&] { return is_free(order); }));
@@ -166,10 +200,36 @@ TEST_F(HttplibHandlerTest, GetsEveryRequestWithinTheLimits) {
     server.stop();
 }
 
+// Or cpp-httplib would answer it as a request.
+TEST_F(HttplibHandlerTest, ClosesTheConnectionInsteadOfLeavingABodyOnIt) {
+    const int port = server.bind_to_any_port("127.0.0.1");
+    std::jthread serving{[this] { server.listen_after_bind(); }};
+    EXPECT_TRUE(eventually([this] { return server.is_running(); }));
+    const std::string second = "GET /second HTTP/1.1\r\nHost: x\r\n\r\n";
+    const std::string chunk(largest_body + 1, 'x');
+    const auto expect_only = [&](const char* status, const std::string& request) {
+        const RawConnection connection{port};
+        connection.send(request);
+        const std::string answer = connection.receive_all();
+        EXPECT_TRUE(answer.starts_with(status)) << answer;
+        EXPECT_NE(answer.find("\r\nConnection: close\r\n"), std::string::npos) << answer;
+        EXPECT_EQ(answer.find("second"), std::string::npos) << answer;
+    };
+    expect_only("HTTP/1.1 414", post('/' + std::string(1'000, 'a'), {}, second));
+    expect_only("HTTP/1.1 415",
+                post("/a", "Content-Type: multipart/form-data; boundary=b\r\n", second));
+    expect_only("HTTP/1.1 413",
+                "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4e21\r\n" +
+                    chunk + "\r\n" + second);
+    server.stop();
+}
+
 TEST_F(HttplibHandlerTest, ServesOnAFreePortUntilASignal) {
     std::promise<std::string> greeted;
     auto address = greeted.get_future();
     std::jthread asking{[&] {
+        // The port could not be bound, or it would be known at once.
+        if (address.wait_for(patience) != std::future_status::ready) return;
         const std::string url = address.get();
         EXPECT_EQ(httplib::Client{url}.Get("/a")->body, "GET /a 0");
         // The port is taken.

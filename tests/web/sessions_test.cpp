@@ -5,6 +5,7 @@
 #include <future>
 
 #include "unit/faulty_store.hpp"
+#include "unit/gated_store.hpp"
 #include "web/page.hpp"
 
 namespace leasehold::testing {
@@ -107,6 +108,60 @@ TEST_F(SessionsTest, SessionsThatHoldLocksAfterTheirEndCountForTheirUser) {
     }
     EXPECT_EQ(signed_in, 4U);
     EXPECT_NE(sessions.sign_in("Lee"), nullptr);
+}
+
+// Three ways in which a session ends while the store does not answer.
+class HangingSessionsTest : public SessionsTest {
+protected:
+    // Lets the store hang in the end of Kim's session.
+    void hang_in(const std::function<void()>& end) {
+        gate->close();
+        ending = std::async(std::launch::async, end);
+        ASSERT_TRUE(gate->wait_until_held());
+    }
+    ~HangingSessionsTest() override { gate->open(); }
+
+    GatedStore* gate = new GatedStore{memory_store_on(clock)};
+    LockManager gated{std::unique_ptr<Store>{gate}};
+    std::future<void> ending;
+};
+
+TEST_F(HangingSessionsTest, ASessionThatIsBeingEndedCounts) {
+    web::Sessions sessions{gated, options};
+    const auto kim = sessions.sign_in("Kim");
+    hang_in([&] { sessions.sign_out(*kim); });
+    EXPECT_NE(sessions.sign_in("Lee"), nullptr);
+    EXPECT_EQ(sessions.sign_in("Park"), nullptr);
+    gate->open();
+    ending.get();
+    EXPECT_NE(sessions.sign_in("Park"), nullptr);
+}
+
+TEST_F(HangingSessionsTest, ASessionThatASweepEndsCounts) {
+    web::Sessions sessions{gated, options};
+    EXPECT_NE(sessions.sign_in("Kim"), nullptr);
+    hang_in([&] {
+        passed = 31min;
+        sessions.sweep();
+    });
+    EXPECT_NE(sessions.sign_in("Lee"), nullptr);
+    EXPECT_EQ(sessions.sign_in("Park"), nullptr);
+    gate->open();
+    EXPECT_TRUE(eventually([&] { return sessions.sign_in("Park") != nullptr; }));
+    ending.get();
+}
+
+TEST_F(HangingSessionsTest, ADisplacedSessionCountsForItsUser) {
+    options.most_per_user = 1;
+    options.most = 100;
+    web::Sessions sessions{gated, options};
+    EXPECT_NE(sessions.sign_in("Kim"), nullptr);
+    hang_in([&] { EXPECT_NE(sessions.sign_in("Kim"), nullptr); });
+    EXPECT_EQ(sessions.sign_in("Kim"), nullptr);
+    EXPECT_NE(sessions.sign_in("Lee"), nullptr);
+    gate->open();
+    ending.get();
+    EXPECT_NE(sessions.sign_in("Kim"), nullptr);
 }
 
 TEST_F(SessionsTest, AReleaseThatFailsIsTriedAgain) {

@@ -108,14 +108,23 @@ struct HandlerLimits {
     std::size_t largest_body = 1'000'000;
 };
 
+// Answers without having read the body, and closes the connection: cpp-httplib would take the rest
+// of the body for the next request. It closes when a content provider fails.
+inline void refuse_unread(int status, httplib::Response& to) {
+    to.status = status;
+    to.set_header("Connection", "close");
+    to.set_content_provider("text/plain", [](std::size_t, httplib::DataSink&) { return false; });
+}
+
 // Lets one handler answer every request, for an application with a front controller. It is called
-// on many threads, and not for a request above the limits. Sets the server's pre-routing handler.
+// on many threads, and not for a request above the limits. A form as multipart/form-data is
+// answered with 415. Sets the server's pre-routing handler.
 inline void add_handler(httplib::Server& server, std::function<Response(const Request&)> handler,
                         HandlerLimits limits = {}) {
     server.set_pre_routing_handler([limits](const httplib::Request& from, httplib::Response& to) {
         using enum httplib::Server::HandlerResponse;
         if (from.target.size() <= limits.longest_target) return Unhandled;
-        to.status = 414;
+        refuse_unread(414, to);
         return Handled;
     });
     const auto answer = [handler](const httplib::Request& from, httplib::Response& to) {
@@ -124,13 +133,14 @@ inline void add_handler(httplib::Server& server, std::function<Response(const Re
     const auto answer_body = [handler = std::move(handler), limits](
                                  const httplib::Request& from, httplib::Response& to,
                                  const httplib::ContentReader& read) {
+        if (from.is_multipart_form_data()) return refuse_unread(415, to);
         Request request = request_from(from);
         const bool is_whole = read([&](const char* data, std::size_t size) {
             request.body.append(data, size);
             return request.body.size() <= limits.largest_body;
         });
         if (is_whole) return send(handler(request), to);
-        to.status = 413;
+        refuse_unread(413, to);
     };
     const std::string any_path = "[\\s\\S]*";
     server.set_payload_max_length(limits.largest_body);

@@ -371,14 +371,21 @@ StoreQueue::Queued StoreQueue::Queue::pop(bool rests) {
         lines_.pop_front();
     } else {
         Lines& to = rests ? resting_ : lines_;
+        line.rests = rests;
         to.splice(to.end(), lines_, lines_.begin());
     }
     return first;
 }
 
 void StoreQueue::Queue::rest(std::string_view client) noexcept {
-    const auto line = by_client_.find(client);
-    if (line != by_client_.end()) resting_.splice(resting_.end(), lines_, line->second);
+    const auto at = by_client_.find(client);
+    if (at == by_client_.end() || std::exchange(at->second->rests, true)) return;
+    resting_.splice(resting_.end(), lines_, at->second);
+}
+
+void StoreQueue::Queue::end_rests() noexcept {
+    for (Line& line : resting_) line.rests = false;
+    lines_.splice(lines_.end(), resting_);
 }
 
 void StoreQueue::Queue::put_off(const std::function<bool(std::string_view)>& which) {

@@ -121,7 +121,7 @@ private:
         // `rests`: the client has no further turn until end_rests().
         [[nodiscard]] Queued pop(bool rests);
         void rest(std::string_view client) noexcept;
-        void end_rests() noexcept { lines_.splice(lines_.end(), resting_); }
+        void end_rests() noexcept;
         // Puts off the turns of these clients, unless there are no others.
         void put_off(const std::function<bool(std::string_view)>& which);
         // Whether this many requests of the client may queue too, if `most` may queue in all.
@@ -135,6 +135,7 @@ private:
             std::string client;
             std::deque<Queued> queued{};
             std::size_t counted = 0;
+            bool rests = false;  // whether it is in resting_
         };
         using Lines = std::list<Line>;
 

@@ -9,7 +9,6 @@
 #include "core/retry.hpp"
 
 namespace leasehold::server {
-namespace {}  // namespace
 
 DelayedReleases::DelayedReleases(StoreQueue& store, asio::io_context& home,
                                  const ServerOptions& options)

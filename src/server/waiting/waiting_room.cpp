@@ -82,7 +82,7 @@ struct WaitingRoom::Line {
     std::optional<Refusal> refusal{};  // the latest, updated with later outcomes
     std::optional<std::multimap<Clock::time_point, Line*>::iterator> due{};
     std::unordered_map<LockId, WaiterPtr> drawn{};  // the tries whose clients drew the lock id
-    std::multimap<std::string_view, Waiter*> by_owner{};
+    std::multimap<std::string_view, Waiter*> by_owner{};  // without the anonymous ones
     const Waiter* trying = nullptr;
     bool again = false;  // a lease has ended, or may have
     bool watched = false;
@@ -288,7 +288,9 @@ void WaitingRoom::join(const WaiterPtr& waiter) {
     }
     const WaiterPtr before = same_try(*line, waiter->wanted);
     waiter->since = before ? before->since : waits_since(*line, *waiter);
-    line->by_owner.emplace(waiter->wanted.owner, waiter.get());
+    if (!waiter->wanted.owner.empty()) {
+        line->by_owner.emplace(waiter->wanted.owner, waiter.get());
+    }
     waiter->place = line->waiters.insert(line->place_for(waiter->since), waiter);
     waiter->ending = ending_.emplace(waiter->until, waiter);
     if (!FreshLockId::is_fresh(waiter->wanted.lock_id))
