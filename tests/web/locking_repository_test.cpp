@@ -19,7 +19,10 @@ using namespace std::chrono_literals;
 
 class Database {
 public:
-    explicit Database(const std::string& path) { sqlite3_open(path.c_str(), &db_); }
+    explicit Database(const std::string& path) {
+        sqlite3_open(path.c_str(), &db_);
+        sqlite3_busy_timeout(db_, 60'000);
+    }
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
     ~Database() { sqlite3_close(db_); }
@@ -182,7 +185,7 @@ TEST_F(LockingRepositoryTest, ASaveHandsTheLockToTheNextThatWaits) {
     // A waiter that is not woken has the lock after half of the longest pause at the earliest. On a
     // busy machine one that is woken may be as late, but not every time.
     bool at_once = false;
-    for (int version = 1; version <= 20 && !at_once; ++version) {
+    for (int version = 1; version <= 10 && !at_once; ++version) {
         const LockId lock_id = opened_by(kim);
         const std::size_t before = store->batch_sizes().size();
         auto next = std::async(std::launch::async,
