@@ -19,6 +19,7 @@ SteadyClock::time_point SteadyClock::now() noexcept {
 
 Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
                          SteadyClock::time_point answered) {
+    const std::lock_guard lock{mutex_};
     asked_ = asked;
     answered_ = answered;
     if (last_.time == Time{}) {
@@ -47,6 +48,7 @@ Time StoreClock::observe(Time reading, SteadyClock::time_point asked,
 }
 
 void StoreClock::at_least(Time used) {
+    const std::lock_guard lock{mutex_};
     if (used <= highest_) return;
     // We would have noticed if that much time had passed: what was written before has lived less
     // than it seems.
@@ -65,12 +67,14 @@ void StoreClock::note_leap(Time after, Duration size) {
 }
 
 Time StoreClock::floor() {
+    const std::lock_guard lock{mutex_};
     if (set_back_)
         highest_ = std::max(highest_, last_.time + (SteadyClock::now() - last_.answered));
     return highest_;
 }
 
 Duration StoreClock::leapt_since(Time moment) const {
+    const std::lock_guard lock{mutex_};
     Duration total{};
     for (const Leap& leap : leaps_) {
         if (leap.after > moment) total += leap.size;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include <leasehold/time.hpp>
@@ -7,7 +8,7 @@
 namespace leasehold {
 
 // Compares a store's clock with this process's steady clock, so that the time we use never goes
-// back, and a leap ahead is noticed. Not thread-safe.
+// back, and a leap ahead is noticed. All connections to a store share one. Thread-safe.
 class StoreClock {
 public:
     explicit StoreClock(Duration max_leap) : max_leap_{max_leap} {}
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] Duration leapt_since(Time moment) const;
 
 private:
-    void note_leap(Time after, Duration size);
+    void note_leap(Time after, Duration size);  // under mutex_
 
     struct Reading {
         Time time{};
@@ -40,7 +41,9 @@ private:
         Duration size;
     };
 
-    Duration max_leap_;
+    const Duration max_leap_;
+    mutable std::mutex mutex_;
+    // All below are guarded by mutex_.
     // Time is counted from here: the last reading, or, while the clock is set back, the last
     // reading before that.
     Reading last_;

@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 // A store's clock and our steady one, both moved by hand; each reading takes `answer_takes`.
 class StoreClockTest : public ::testing::Test {
 protected:
+    explicit StoreClockTest(Duration max_leap = 5s) : clock{max_leap} {}
+
     static constexpr Time start{std::chrono::seconds{1'800'000'000}};
 
     // Lets real time pass; the store's clock follows.
@@ -26,7 +28,7 @@ protected:
         return clock.observe(store, asked, steady);
     }
 
-    StoreClock clock{5s};
+    StoreClock clock;
     Time store = start;
     // Long before the real one, which floor() looks at.
     SteadyClock::time_point steady = SteadyClock::now() - std::chrono::years{1};
@@ -155,8 +157,12 @@ TEST_F(StoreClockTest, ALeapWithinTheBoundIsNone) {
     EXPECT_EQ(clock.leapt_since(before), 0s);
 }
 
-TEST_F(StoreClockTest, WithoutABoundNothingIsALeap) {
-    clock = StoreClock{Duration::max()};
+class StoreClockWithoutABound : public StoreClockTest {
+protected:
+    StoreClockWithoutABound() : StoreClockTest{Duration::max()} {}
+};
+
+TEST_F(StoreClockWithoutABound, TakesNothingForALeap) {
     const Time before = observe();
     store += std::chrono::years{10};
     EXPECT_EQ(observe(), store);
