@@ -149,7 +149,8 @@ public:
 
     // Sends a request (see <leasehold/request.hpp>) without waiting. `reply` is called exactly
     // once, on another thread or on this one, also while the manager is destroyed; it must not
-    // block or throw. A request out of bounds throws BadRequest, and `reply` is not called.
+    // block or throw. Replies may be called on several threads at once. Requests that name the same
+    // key keep their order. A request out of bounds throws BadRequest, and `reply` is not called.
     void submit(Request request, std::function<void(Outcome)> reply);
 
     // The same for a TryLock or TryLockAll that waits, as lock_for does. Any other request is a

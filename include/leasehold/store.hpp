@@ -92,10 +92,27 @@ public:
     // the fault is the answer to every request whose outcome is still std::monostate.
     virtual void apply(std::span<const Request> requests, std::span<Outcome> outcomes) = 0;
 
-    // The number of apply() calls that may run at once, from different threads. Requests gather
-    // for the next batch only while that many calls run.
+    // apply() in two calls, so that a request that needs several round trips to a database does not
+    // delay the answers of the others: apply_first() answers what one round trip can answer, and
+    // apply_rest() answers the requests that apply_first() has left std::monostate, which had no
+    // effect. In apply_first() only requests that name the same key keep their order.
+    virtual void apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) {
+        apply(requests, outcomes);
+    }
+    virtual void apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) {
+        apply(requests, outcomes);
+    }
+
+    // The number of apply() calls that may run at once, from different threads. It may change while
+    // the store works, unless it is any_number. Requests gather for the next batch while that many
+    // calls run.
     static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
     [[nodiscard]] virtual std::size_t concurrency() const noexcept = 0;
+
+    // How long after the beginning of one call the next one should begin, while calls run. More
+    // than 0 if most of a call is waiting for a database at a distance. LockManager then sends
+    // batches at this pace, with apply_first() and apply_rest().
+    [[nodiscard]] virtual Duration spacing() const noexcept { return Duration::zero(); }
 
     // What the store knows about itself: its version, whether answers survive a power cut,
     // warnings. Never blocks: what has to be asked for is remembered from the work before.

@@ -81,7 +81,7 @@ Batcher::Batcher(Store& store, const Limits& limits, Options options)
     : store_{store},
       limits_{limits},
       options_{options},
-      max_calls_{store.concurrency()},
+      takes_any_number_{store.concurrency() == Store::any_number},
       housekeeping_interval_{options.housekeeping_interval.value_or(store.housekeeping_interval())},
       next_housekeeping_{Clock::now() + housekeeping_interval_} {
     (void)out_of_memory(StoreFault::Effect::none);
@@ -90,16 +90,15 @@ Batcher::Batcher(Store& store, const Limits& limits, Options options)
 Batcher::~Batcher() {
     std::unique_lock lock{mutex_};
     closing_ = true;
-    if (!dispatcher_.joinable()) return;
     lock.unlock();
     dispatcher_wakes_.notify_all();
-    dispatcher_.join();
+    for (std::thread& dispatcher : dispatchers_) dispatcher.join();
 }
 
 Outcome Batcher::ask(Request&& request) {
     const RequestKind kind = kind_of(request);
     auto asked_at = Clock::now();
-    if (max_calls_ == Store::any_number && begin_housekeeping(asked_at)) wake_housekeeper();
+    if (takes_any_number_ && begin_housekeeping(asked_at)) wake_housekeeper();
     Outcome outcome = ask_once(request);
     if (is_busy(outcome)) {
         Retry retry{retries::busy_lease, Clock::now() + limits_.busy_patience};
@@ -113,10 +112,10 @@ Outcome Batcher::ask(Request&& request) {
 }
 
 Outcome Batcher::ask_once(Request& request) {
-    if (max_calls_ == Store::any_number || (queued_ == 0 && begin_call())) {
+    if (takes_any_number_ || (queued_ == 0 && !is_spaced() && begin_call())) {
         Outcome outcome;
-        apply({&request, 1}, {&outcome, 1});
-        if (max_calls_ != Store::any_number) end_call();
+        apply(&Store::apply, {&request, 1}, {&outcome, 1});
+        if (!takes_any_number_) end_call();
         return outcome;
     }
     Queued queued;
@@ -127,6 +126,10 @@ Outcome Batcher::ask_once(Request& request) {
     if (!queued.group) return cannot_queue();
     wake_dispatcher();
     queued.group->done.wait();
+    while (queued.group->has_moved(queued.index)) {
+        queued = Queued{queued.group->moved[queued.index]};
+        queued.group->done.wait();
+    }
     request = std::move(queued.group->requests[queued.index]);
     return std::move(queued.group->outcomes[queued.index]);
 }
@@ -135,10 +138,10 @@ void Batcher::submit(Request request, Reply reply) {
     // A reply may submit a request. The dispatcher answers it, so that replies do not nest.
     thread_local bool replying = false;
     const auto asked_at = Clock::now();
-    if (max_calls_ == Store::any_number && !replying) {
+    if (takes_any_number_ && !replying) {
         if (begin_housekeeping(asked_at)) wake_housekeeper();
         Outcome outcome;
-        apply({&request, 1}, {&outcome, 1});
+        apply(&Store::apply, {&request, 1}, {&outcome, 1});
         if (!is_busy(outcome)) {
             stamp(outcome, kind_of(request), asked_at);
             replying = true;
@@ -172,7 +175,8 @@ void Batcher::enqueue(Request&& request, Reply&& reply, const Retry& retry) {
 Batcher::Queued Batcher::join_group(Request& request) {
     if (queued_ >= limits_.queued_requests || !start_dispatcher()) return {};
     const std::size_t weight = weight_of(request);
-    if (groups_.empty() || groups_.back()->weight + weight > limits_.batch_requests) {
+    if (groups_.empty() || groups_.back()->is_held_back ||
+        groups_.back()->weight + weight > limits_.batch_requests) {
         groups_.push_back(std::make_shared<Group>());
     }
     Group& group = *groups_.back();
@@ -211,8 +215,9 @@ void Batcher::Signal::wake_some() noexcept {
 }
 
 bool Batcher::begin_call() noexcept {
+    const std::size_t most = store_.concurrency();
     std::size_t running = running_calls_;
-    while (running < max_calls_) {
+    while (running < most) {
         if (running_calls_.compare_exchange_weak(running, running + 1)) return true;
     }
     return false;
@@ -227,9 +232,14 @@ void Batcher::end_call() {
 }
 
 bool Batcher::start_dispatcher() {
-    if (options_.dispatch == Options::Dispatch::by_caller || dispatcher_.joinable()) return true;
+    return options_.dispatch == Options::Dispatch::by_caller || !dispatchers_.empty() ||
+           add_dispatcher();
+}
+
+bool Batcher::add_dispatcher() {
     try {
-        dispatcher_ = std::thread{[this] { run_dispatcher(); }};
+        make_room(dispatchers_);
+        dispatchers_.emplace_back([this] { run_dispatcher(); });
     } catch (const std::system_error&) {
         return false;
     }
@@ -237,25 +247,28 @@ bool Batcher::start_dispatcher() {
 }
 
 void Batcher::wake_dispatcher() {
-    if (running_calls_ >= max_calls_) return;
+    if (running_calls_ >= store_.concurrency()) return;
     {
         const std::lock_guard lock{mutex_};
+        if (next_call_is_awaited_) return;
     }
     dispatcher_wakes_.notify_one();
 }
 
-void Batcher::apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept {
+void Batcher::apply(Call call, std::span<const Request> requests,
+                    std::span<Outcome> outcomes) noexcept {
     try {
-        apply_with_memory(requests, outcomes);
+        apply_with_memory(call, requests, outcomes);
     } catch (const std::bad_alloc&) {
         answer_without_memory(requests, outcomes);
     }
 }
 
-void Batcher::apply_with_memory(std::span<const Request> requests, std::span<Outcome> outcomes) {
+void Batcher::apply_with_memory(Call call, std::span<const Request> requests,
+                                std::span<Outcome> outcomes) {
     try {
-        store_.apply(requests, outcomes);
-        if (std::ranges::any_of(outcomes, is_unanswered)) {
+        (store_.*call)(requests, outcomes);
+        if (call != &Store::apply_first && std::ranges::any_of(outcomes, is_unanswered)) {
             answer_the_rest(outcomes, {StoreFault::Effect::unknown, StoreFault::Cause::internal,
                                        "the store gave no answer to this request"});
         }
@@ -275,12 +288,14 @@ bool Batcher::dispatch_one() {
 }
 
 bool Batcher::dispatch_next(std::unique_lock<std::mutex>& lock) {
-    if (groups_.empty() || !begin_call()) return false;
-    std::shared_ptr<Group> group = std::move(groups_.front());
-    groups_.pop_front();
+    if (is_spaced()) return dispatch_spaced(lock);
+    auto& waiting = rests_.empty() ? groups_ : rests_;
+    if (waiting.empty() || !begin_call()) return false;
+    std::shared_ptr<Group> group = std::move(waiting.front());
+    waiting.pop_front();
     queued_ -= group->requests.size();
     lock.unlock();
-    dispatch(*group);
+    dispatch(*group, &Store::apply);
     group.reset();
     lock.lock();
     return true;
@@ -291,22 +306,49 @@ void Batcher::run_dispatcher() {
     for (;;) {
         // Deferred requests first: under load there is always a next group.
         if (send_deferred(lock) || dispatch_next(lock)) continue;
-        if (closing_ && unanswered_ == 0 && groups_.empty()) return;
+        if (closing_ && unanswered_ == 0 && groups_.empty() && rests_.empty()) break;
         if (keep_house(lock)) continue;
-        if (deferred_.empty()) {
-            dispatcher_wakes_.wait(lock);
-        } else {
-            dispatcher_wakes_.wait_until(lock, std::ranges::min(deferred_, {}, &Deferred::due).due);
-        }
+        wait_for_work(lock);
     }
+    lock.unlock();
+    dispatcher_wakes_.notify_all();
 }
 
-void Batcher::dispatch(Group& group) {
-    apply(group.requests, group.outcomes);
-    --running_calls_;
+void Batcher::wait_for_work(std::unique_lock<std::mutex>& lock) {
+    auto until = Clock::time_point::max();
+    if (!deferred_.empty()) until = std::ranges::min(deferred_, {}, &Deferred::due).due;
+    const bool awaits_next_call = !groups_.empty() && !next_call_is_awaited_ && is_spaced() &&
+                                  running_calls_ < store_.concurrency() &&
+                                  next_call_ > Clock::now();
+    if (awaits_next_call) {
+        next_call_is_awaited_ = true;
+        until = std::min(until, next_call_);
+    }
+    ++idle_dispatchers_;
+    if (until == Clock::time_point::max()) {
+        dispatcher_wakes_.wait(lock);
+    } else {
+        dispatcher_wakes_.wait_until(lock, until);
+    }
+    --idle_dispatchers_;
+    if (awaits_next_call) next_call_is_awaited_ = false;
+}
+
+void Batcher::dispatch(Group& group, Call call) {
+    apply(call, group.requests, group.outcomes);
+    const std::size_t sleepers = group.requests.size() - group.submitted.size();
+    if (group.names.empty() && call == &Store::apply) {
+        --running_calls_;
+    } else {
+        const std::lock_guard lock{mutex_};
+        if (call == &Store::apply_first) keep_rest(group);
+        end_dispatched_call(group);
+    }
     // From here on each blocking caller takes its outcome away. The others stay untouched.
-    group.done.set(group.requests.size() - group.submitted.size());
-    for (Submitted& submitted : group.submitted) reply_to(group, submitted);
+    group.done.set(sleepers);
+    for (Submitted& submitted : group.submitted) {
+        if (!group.has_moved(submitted.index)) reply_to(group, submitted);
+    }
 }
 
 void Batcher::reply_to(Group& group, Submitted& submitted) {
@@ -370,12 +412,14 @@ void Batcher::wake_housekeeper() {
 bool Batcher::keep_house(std::unique_lock<std::mutex>& lock) {
     if (closing_) return false;
     if (!housekeeping_pending_ && !begin_housekeeping(Clock::now())) return false;
-    if (!begin_call()) return false;
+    const bool spaced = is_spaced();
+    if (!(spaced ? begin_spaced_call() : begin_call())) return false;
     lock.unlock();
     const bool unfinished = store_.keep_house();
-    --running_calls_;
     if (!unfinished) end_housekeeping();
     lock.lock();
+    --running_calls_;
+    if (spaced) --spaced_calls_;
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 
+#include "core/names_in_use.hpp"
 #include "core/request_traits.hpp"
 #include "core/retry.hpp"
 
@@ -39,6 +40,13 @@ namespace leasehold {
 //   6. Each lease in an answer gets Lease::valid_until and Lease::ended.
 //   7. When housekeeping is due and no request waits, the dispatcher lets the store do it, one
 //      small piece at a time. A request that arrives meets at most one piece.
+// While the store wants its calls spaced (Store::spacing()), because its database is at a distance:
+//   8. All requests take step 2. There are as many dispatchers as the store takes calls. If no call
+//      runs, the next one begins at once, else not before the spacing is over.
+//   9. A call takes the requests of the oldest group that clash with no request under way
+//      (NamesInUse). The others of that group are held back for a later call.
+//  10. The call is apply_first(). Its answers are given at once; the requests that it left wait for
+//      a call of apply_rest(). One call at least remains for the requests of other groups.
 //
 // Thread-safe. Every request is answered exactly once, also while the batcher is being destroyed.
 class Batcher {
@@ -96,13 +104,32 @@ private:
         std::atomic<std::size_t> asleep_{0};  // at most; known once it is set
     };
 
+    struct Group;
+
+    // Where a request waits. Without a group: it could not be queued.
+    struct Queued {
+        std::shared_ptr<Group> group;
+        std::size_t index = 0;
+    };
+
     // Requests that are sent together.
     struct Group {
         std::vector<Request> requests;     // guarded by mutex_ while gathering
         std::size_t weight = 0;            // guarded by mutex_; of the requests
         std::vector<Submitted> submitted;  // guarded by mutex_ while gathering
         std::vector<Outcome> outcomes;     // as many as requests; written before `done`
+        // Where the requests are that moved to another group; written before `done`. Empty if none
+        // did.
+        std::vector<Queued> moved;
+        std::vector<NamesInUse::Name> names;  // guarded by mutex_; added to names_in_use_
+        bool is_held_back = false;            // guarded by mutex_; takes no new requests
+        bool is_spaced = false;               // written before it is sent
+        bool is_rest = false;                 // the same
         Signal done;
+
+        [[nodiscard]] bool has_moved(std::size_t index) const {
+            return index < moved.size() && moved[index].group;
+        }
     };
 
     // A busy request, to be sent again when it is due.
@@ -113,11 +140,8 @@ private:
         Retry retry;
     };
 
-    // Where a request waits. Without a group: it could not be queued.
-    struct Queued {
-        std::shared_ptr<Group> group;
-        std::size_t index = 0;
-    };
+    using Indices = std::vector<std::size_t>;
+    using Call = void (Store::*)(std::span<const Request>, std::span<Outcome>);
 
     [[nodiscard]] Outcome ask_once(Request& request);
     void enqueue(Request&& request, Reply&& reply, const Retry& retry);
@@ -128,16 +152,35 @@ private:
     // Counts a call to the store. False if the store takes no more at once.
     [[nodiscard]] bool begin_call() noexcept;
     void end_call();
-    // Answers every request, if need be with a fault.
-    void apply(std::span<const Request> requests, std::span<Outcome> outcomes) noexcept;
-    void apply_with_memory(std::span<const Request> requests, std::span<Outcome> outcomes);
+    // Answers every request, if need be with a fault; apply_first() may leave some.
+    void apply(Call call, std::span<const Request> requests, std::span<Outcome> outcomes) noexcept;
+    void apply_with_memory(Call call, std::span<const Request> requests,
+                           std::span<Outcome> outcomes);
 
+    // False if there is no dispatcher, and none can be started. Under mutex_.
     [[nodiscard]] bool start_dispatcher();
+    [[nodiscard]] bool add_dispatcher();
     void wake_dispatcher();
     void run_dispatcher();
     // False if there is no group, or the store is busy.
     [[nodiscard]] bool dispatch_next(std::unique_lock<std::mutex>& lock);
-    void dispatch(Group& group);
+    void dispatch(Group& group, Call call);
+    void wait_for_work(std::unique_lock<std::mutex>& lock);
+
+    // For spaced calls; all but is_spaced() and dispatch_spaced() under mutex_.
+    [[nodiscard]] bool is_spaced() const noexcept;
+    [[nodiscard]] bool dispatch_spaced(std::unique_lock<std::mutex>& lock);
+    // The requests that clash with none under way. Nothing if every request does.
+    [[nodiscard]] std::shared_ptr<Group> take_sendable();
+    [[nodiscard]] std::shared_ptr<Group> take_sendable_of(std::size_t place);
+    // The requests that the first call left unanswered.
+    void keep_rest(Group& group);
+    // Makes room, so that the move that follows needs no memory.
+    static void make_room_to_move(Group& from, Group& to, std::size_t requests);
+    static void move_requests(Group& from, const Indices& which,
+                              const std::shared_ptr<Group>& to) noexcept;
+    [[nodiscard]] bool begin_spaced_call() noexcept;
+    void end_dispatched_call(Group& group) noexcept;
     void reply_to(Group& group, Submitted& submitted);
     [[nodiscard]] bool send_deferred(std::unique_lock<std::mutex>& lock);
     // Sets housekeeping_pending_ if housekeeping is due. True for one caller, which sees to it that
@@ -150,11 +193,11 @@ private:
     Store& store_;
     const Limits& limits_;
     const Options options_;
-    const std::size_t max_calls_;
+    const bool takes_any_number_;
     const Duration housekeeping_interval_;
 
     std::atomic<std::size_t> running_calls_{0};
-    std::atomic<std::size_t> queued_{0};                // requests in groups_
+    std::atomic<std::size_t> queued_{0};                // requests in groups_ and rests_
     std::atomic<Clock::time_point> next_housekeeping_;  // never while it is pending
     std::atomic<bool> housekeeping_pending_{false};     // due, or under way
 
@@ -164,7 +207,20 @@ private:
     bool closing_ = false;                       // guarded by mutex_
     std::size_t unanswered_ = 0;                 // guarded by mutex_; submitted requests
     std::condition_variable dispatcher_wakes_;
-    std::thread dispatcher_;  // guarded by mutex_ until closing
+    std::vector<std::thread> dispatchers_;  // guarded by mutex_ until closing
+    std::size_t idle_dispatchers_ = 0;      // guarded by mutex_; these wait
+
+    // For spaced calls; guarded by mutex_.
+    std::deque<std::shared_ptr<Group>> rests_;  // left by apply_first(); not sent again yet
+    std::size_t spaced_calls_ = 0;              // of running_calls_
+    std::size_t rest_calls_ = 0;                // of spaced_calls_
+    Clock::time_point next_call_{};             // not earlier, while a call runs
+    bool next_call_is_awaited_ = false;         // by one dispatcher
+    NamesInUse names_in_use_;                   // of the requests under way and in rests_
+    // Used by take_sendable() only.
+    NamesInUse held_back_;
+    std::vector<NamesInUse::Name> names_;
+    Indices goes_, stays_;
 };
 
 }  // namespace leasehold

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -40,13 +41,29 @@ const std::string& last_type() {
 
 }  // namespace
 
-CellStore::CellStore(const StoreOptions& options, Bounds bounds)
-    : options_{options}, clock_{options.max_clock_leap}, bounds_{bounds} {}
+CellStore::CellStore(const StoreOptions& options, Bounds bounds, std::shared_ptr<StoreClock> clock)
+    : options_{options},
+      shared_clock_{clock ? std::move(clock)
+                          : std::make_shared<StoreClock>(options.max_clock_leap)},
+      clock_{*shared_clock_},
+      bounds_{bounds} {}
 
 void CellStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
-    for (Outcome& outcome : outcomes) outcome = {};
+    apply_guarded({requests, outcomes}, &CellStore::apply_whole);
+}
+
+void CellStore::apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    apply_guarded({requests, outcomes}, &CellStore::apply_shortcut);
+}
+
+void CellStore::apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    apply_guarded({requests, outcomes}, &CellStore::apply_after_shortcut);
+}
+
+void CellStore::apply_guarded(Batch batch, void (CellStore::*apply_all)(Batch batch)) {
+    for (Outcome& outcome : batch.outcomes) outcome = {};
     try {
-        apply_in_runs({requests, outcomes});
+        (this->*apply_all)(batch);
     } catch (const Conflict&) {
         rollback();
         throw StoreFault{StoreFault::Effect::none, StoreFault::Cause::unavailable,
@@ -67,7 +84,7 @@ void CellStore::set_status(StoreStatus status) {
     status_ = std::move(status);
 }
 
-void CellStore::apply_in_runs(Batch batch) {
+void CellStore::apply_in_runs(Batch batch, Shortcut tried) {
     Indices run;
     std::size_t names = 0;
     for (std::size_t i = 0; i < batch.requests.size(); ++i) {
@@ -75,22 +92,22 @@ void CellStore::apply_in_runs(Batch batch) {
         if (works_on_cells(kind_of(request))) {
             const std::size_t more = count_lookups(request);
             if (more > bounds_.lookups - std::min(names, bounds_.lookups)) {
-                apply_to_cells(batch, std::exchange(run, {}));
+                apply_to_cells(batch, std::exchange(run, {}), tried);
                 names = 0;
             }
             run.push_back(i);
             names += more;
             continue;
         }
-        apply_to_cells(batch, std::exchange(run, {}));
+        apply_to_cells(batch, std::exchange(run, {}), tried);
         names = 0;
         batch.outcomes[i] = answer_alone(request);
     }
-    apply_to_cells(batch, std::move(run));
+    apply_to_cells(batch, std::move(run), tried);
 }
 
-void CellStore::apply_to_cells(Batch batch, Indices which) {
-    take_shortcut(batch, which);
+void CellStore::apply_to_cells(Batch batch, Indices which, Shortcut tried) {
+    take_shortcut(batch, which, tried);
     if (which.empty()) return;
     switch (attempt(batch, which, bounds_.conflict)) {
         case Attempted::done: return retry_blocked(batch, which);
@@ -185,7 +202,7 @@ Outcome CellStore::release_key_by_key(const ReleaseAll& all) {
     std::vector<Outcome> answers(parts.size());
     std::string problem;
     try {
-        apply_in_runs({parts, answers});
+        apply_in_runs({parts, answers}, Shortcut::tried);
     } catch (const StoreFault& fault) {
         rollback();
         problem = fault.what();
@@ -222,30 +239,62 @@ bool CellStore::shortcut(std::span<const Request> /*requests*/,
     return false;
 }
 
-void CellStore::take_shortcut(Batch batch, Indices& which) {
-    // Takes only the first request on each key, and nothing after a request whose keys are unknown,
-    // so that requests on one key keep their order.
+void CellStore::apply_shortcut(Batch batch) {
+    // Requests on one key keep their order. Requests that name no key are not ordered here.
+    std::set<LockKey> passed_over;
+    Indices eligible;
+    for (std::size_t i = 0; i < batch.requests.size() && eligible.size() < bounds_.lookups; ++i) {
+        const Request& request = batch.requests[i];
+        const LockKey* const key = shortcut_key(request);
+        if (key == nullptr) {
+            if (const auto keys = leasehold::keys_of(request)) {
+                passed_over.insert(keys->begin(), keys->end());
+            }
+        } else if (!passed_over.contains(*key)) {
+            eligible.push_back(i);
+        }
+    }
+    if (eligible.empty()) return;
+    keep_first_on_each_key(batch, eligible);
+    try {
+        (void)shortcut(batch.requests, eligible, batch.outcomes);
+    } catch (const Conflict&) {
+        rollback();
+    } catch (const FaultOfOneRequest&) {
+        rollback();
+    }
+}
+
+void CellStore::keep_first_on_each_key(Batch batch, Indices& which) {
     const auto key_of = [&](std::size_t index) -> const LockKey& {
         return *shortcut_key(batch.requests[index]);
     };
+    // In the order of the keys, as everywhere, so that two stores never deadlock.
+    std::ranges::sort(which, [&](std::size_t a, std::size_t b) {
+        const auto by_key = key_of(a) <=> key_of(b);
+        return by_key != 0 ? by_key < 0 : a < b;
+    });
+    const auto later = std::ranges::unique(which, {}, key_of);
+    which.erase(later.begin(), later.end());
+}
+
+void CellStore::take_shortcut(Batch batch, Indices& which, Shortcut tried) {
+    // Takes only the first request on each key, and nothing after a request whose keys are unknown,
+    // so that requests on one key keep their order.
     Indices eligible;
     for (const std::size_t index : which) {
         if (shortcut_key(batch.requests[index]) == nullptr) break;
         eligible.push_back(index);
     }
     if (eligible.empty()) return;
-    // In the order of the keys, as everywhere, so that two stores never deadlock.
-    std::ranges::sort(eligible, [&](std::size_t a, std::size_t b) {
-        const auto by_key = key_of(a) <=> key_of(b);
-        return by_key != 0 ? by_key < 0 : a < b;
-    });
-    const auto later = std::ranges::unique(eligible, {}, key_of);
-    eligible.erase(later.begin(), later.end());
+    keep_first_on_each_key(batch, eligible);
     const auto answered = [&](std::size_t index) { return batch.answered(index); };
     try {
-        if (!shortcut(batch.requests, eligible, batch.outcomes)) return;
-        std::erase_if(which, answered);
-        if (which.empty()) return;
+        if (tried == Shortcut::not_tried) {
+            if (!shortcut(batch.requests, eligible, batch.outcomes)) return;
+            std::erase_if(which, answered);
+            if (which.empty()) return;
+        }
         // Most of the others are refused, and a refusal needs no lock.
         transact(batch, which, Way::read_only);
     } catch (const Conflict&) {
@@ -309,7 +358,7 @@ std::vector<Outcome> CellStore::decide(std::span<const Request> requests, const 
 }
 
 Time CellStore::load_and_observe(Work& work, Locking locking) {
-    const auto asked = SteadyClock::now();
+    const Asked asked = ask_now();
     load(work);
     for (Slot& slot : work.slots) {
         if (slot.state != Slot::State::missing) slot.cell = cell_of(slot.row, slot.shares);
@@ -325,15 +374,21 @@ Time CellStore::load_and_observe(Work& work, Locking locking) {
 }
 
 Time CellStore::now() {
-    const auto asked = SteadyClock::now();
+    const Asked asked = ask_now();
     return observe(read_clock(), asked);
 }
 
-Time CellStore::observe(const ClockReading& reading, SteadyClock::time_point asked) {
+CellStore::Asked CellStore::ask_now() {
+    return {SteadyClock::now(), clock_.floor()};
+}
+
+// Another connection may have learnt a later time by now. It must not decide on rows that were read
+// before that time: their leases may have been renewed since.
+Time CellStore::observe(const ClockReading& reading, const Asked& asked) {
     clock_read_at_ = SteadyClock::now();
-    clock_.observe(reading.clock, asked, clock_read_at_);
+    clock_.observe(reading.clock, asked.at, clock_read_at_);
     clock_.at_least(reading.floor);
-    return clock_.floor();
+    return std::max({reading.clock, reading.floor, asked.floor});
 }
 
 void CellStore::note_shortcut(Time floor, Time latest, SteadyClock::time_point asked,

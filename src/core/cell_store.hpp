@@ -3,6 +3,7 @@
 #include <chrono>
 #include <compare>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -55,6 +56,10 @@ public:
     explicit CellStore(const StoreOptions& options) : CellStore{options, Bounds{}} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) final;
+    // Steps 1 and 2 without the reading, for as many requests as one statement of each kind takes.
+    void apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) final;
+    // The other steps.
+    void apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) final;
     [[nodiscard]] std::size_t concurrency() const noexcept final { return 1; }
     [[nodiscard]] bool keep_house() noexcept final;
     // What the store said last by set_status().
@@ -72,7 +77,9 @@ protected:
         // more.
         std::size_t lookups = std::numeric_limits<std::size_t>::max();
     };
-    CellStore(const StoreOptions& options, Bounds bounds);
+    // Stores that are connections to one database share the clock. Without one, the store has its
+    // own.
+    CellStore(const StoreOptions& options, Bounds bounds, std::shared_ptr<StoreClock> clock = {});
 
     enum class Begun { writing, reading_only };
 
@@ -133,7 +140,12 @@ protected:
     void set_status(StoreStatus status);
 
     const StoreOptions options_;
-    StoreClock clock_;
+
+private:
+    const std::shared_ptr<StoreClock> shared_clock_;
+
+protected:
+    StoreClock& clock_;
 
 private:
     using Indices = std::vector<std::size_t>;
@@ -147,10 +159,18 @@ private:
         }
     };
 
-    void apply_in_runs(Batch batch);
-    void apply_to_cells(Batch batch, Indices which);
+    // Whether requests that a shortcut may answer have been through it.
+    enum class Shortcut { not_tried, tried };
+    void apply_guarded(Batch batch, void (CellStore::*apply_all)(Batch batch));
+    void apply_whole(Batch batch) { apply_in_runs(batch, Shortcut::not_tried); }
+    void apply_after_shortcut(Batch batch) { apply_in_runs(batch, Shortcut::tried); }
+    void apply_shortcut(Batch batch);
+    void apply_in_runs(Batch batch, Shortcut tried);
+    void apply_to_cells(Batch batch, Indices which, Shortcut tried = Shortcut::not_tried);
     // Answers requests by shortcut() and by reading only, and removes them from `which`.
-    void take_shortcut(Batch batch, Indices& which);
+    void take_shortcut(Batch batch, Indices& which, Shortcut tried);
+    // The first request on each key, in the order of the keys.
+    static void keep_first_on_each_key(Batch batch, Indices& which);
 
     enum class Attempted { done, met_conflicts, too_much, met_fault_of_one };
     [[nodiscard]] Attempted attempt(Batch batch, const Indices& which, RetryPolicy policy);
@@ -174,7 +194,13 @@ private:
                                               Work& work, Time at, Way way) const;
     enum class Locking { no, yes };
     [[nodiscard]] Time load_and_observe(Work& work, Locking locking);
-    [[nodiscard]] Time observe(const ClockReading& reading, SteadyClock::time_point asked);
+    struct Asked {
+        SteadyClock::time_point at;
+        Time floor;  // the least time that the answer may use
+    };
+    [[nodiscard]] Asked ask_now();
+    // The time to decide by.
+    [[nodiscard]] Time observe(const ClockReading& reading, const Asked& asked);
     void keep_floor(Time now);
     // Answers a request that works on no cell.
     [[nodiscard]] Outcome answer_alone(const Request& request);

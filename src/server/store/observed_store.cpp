@@ -15,6 +15,10 @@ std::optional<Time> store_now(const Outcome& outcome) {
     return std::nullopt;
 }
 
+bool is_unanswered(const Outcome& outcome) {
+    return std::holds_alternative<std::monostate>(outcome);
+}
+
 // Whether this is a fault of the store. A lock id that is already in use is the client's mistake,
 // and a request that is too large is sent again in parts.
 bool is_failure(const StoreFault& fault) {
@@ -45,12 +49,25 @@ StoreFault public_fault(const StoreFault& fault) {
 }  // namespace
 
 void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    observe(&Store::apply, requests, outcomes);
+}
+
+void ObservedStore::apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    observe(&Store::apply_first, requests, outcomes);
+}
+
+void ObservedStore::apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) {
+    observe(&Store::apply_rest, requests, outcomes);
+}
+
+void ObservedStore::observe(Call call, std::span<const Request> requests,
+                            std::span<Outcome> outcomes) {
     const auto begun = Clock::now();
     try {
-        store_->apply(requests, outcomes);
+        ((*store_).*call)(requests, outcomes);
     } catch (const StoreFault& fault) {
         if (is_failure(fault)) observer_.store_failed(fault);
-        tell(outcomes, begun);
+        tell(&Store::apply, outcomes, begun);
         throw public_fault(fault);
     }
     for (Outcome& outcome : outcomes) {
@@ -59,18 +76,20 @@ void ObservedStore::apply(std::span<const Request> requests, std::span<Outcome> 
         if (is_failure(*fault)) observer_.store_failed(*fault);
         outcome = public_fault(*fault);
     }
-    tell(outcomes, begun);
+    tell(call, outcomes, begun);
 }
 
-void ObservedStore::tell(std::span<const Outcome> outcomes, Clock::time_point begun) {
+void ObservedStore::tell(Call call, std::span<const Outcome> outcomes, Clock::time_point begun) {
     const auto ended = Clock::now();
     const auto took = ended - begun;
-    const auto faults = std::ranges::count_if(outcomes, [](const Outcome& outcome) {
+    const bool may_leave = call == &Store::apply_first;
+    const auto left = may_leave ? std::ranges::count_if(outcomes, is_unanswered) : 0;
+    if (left > 0 && static_cast<std::size_t>(left) == outcomes.size()) return;
+    const auto faults = std::ranges::count_if(outcomes, [&](const Outcome& outcome) {
         const auto* fault = std::get_if<StoreFault>(&outcome);
-        return fault != nullptr ? is_failure(*fault)
-                                : std::holds_alternative<std::monostate>(outcome);
+        return fault != nullptr ? is_failure(*fault) : !may_leave && is_unanswered(outcome);
     });
-    observer_.batch_applied({.requests = outcomes.size(),
+    observer_.batch_applied({.requests = outcomes.size() - static_cast<std::size_t>(left),
                              .faults = static_cast<std::size_t>(faults),
                              .took = took,
                              .clock_offset = clock_offset(outcomes, ended, took)});

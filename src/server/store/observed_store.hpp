@@ -20,9 +20,12 @@ public:
         : store_{std::move(store)}, observer_{observer} {}
 
     void apply(std::span<const Request> requests, std::span<Outcome> outcomes) override;
+    void apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) override;
+    void apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) override;
     [[nodiscard]] std::size_t concurrency() const noexcept override {
         return store_->concurrency();
     }
+    [[nodiscard]] Duration spacing() const noexcept override { return store_->spacing(); }
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
     [[nodiscard]] bool keep_house() noexcept override { return store_->keep_house(); }
     [[nodiscard]] Duration housekeeping_interval() const noexcept override {
@@ -33,7 +36,11 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    void tell(std::span<const Outcome> outcomes, Clock::time_point begun);
+    using Call = void (Store::*)(std::span<const Request>, std::span<Outcome>);
+
+    void observe(Call call, std::span<const Request> requests, std::span<Outcome> outcomes);
+    // Of a call that leaves requests unanswered, only the answers are told.
+    void tell(Call call, std::span<const Outcome> outcomes, Clock::time_point begun);
     // How far the store's clock is ahead. Nothing if it was read a moment ago.
     [[nodiscard]] std::optional<Duration> clock_offset(std::span<const Outcome> outcomes,
                                                        Clock::time_point ended,
