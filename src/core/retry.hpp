@@ -72,6 +72,10 @@ inline constexpr RetryPolicy held_lock{
 inline constexpr RetryPolicy watch{
     .first_pause = 100ms, .longest_pause = 10s, .pauses = RetryPolicy::Pauses::random};
 
+// The store cannot open another connection to its database at a distance. It goes on with fewer.
+inline constexpr RetryPolicy lanes{
+    .first_pause = 1s, .longest_pause = 60s, .pauses = RetryPolicy::Pauses::random};
+
 // A leader's work has ended: other candidates get the chance to lead.
 inline constexpr RetryPolicy next_term{
     .first_pause = 1s, .longest_pause = 1s, .pauses = RetryPolicy::Pauses::random};

@@ -5,6 +5,7 @@
 
 #include "core/cell_store.hpp"
 #include "core/columns.hpp"
+#include "core/lane_store.hpp"
 #include "core/request_traits.hpp"
 #include "core/sql_text.hpp"
 #include "stores/mariadb/connection.hpp"
@@ -21,8 +22,8 @@ namespace {
 class MariadbStore final : public CellStore {
 public:
     MariadbStore(const Dialect& dialect, const SchemaSteps& steps, const Login& login,
-                 const StoreOptions& options)
-        : CellStore{options},
+                 const StoreOptions& options, std::shared_ptr<StoreClock> clock)
+        : CellStore{options, {}, std::move(clock)},
           dialect_{dialect},
           steps_{steps},
           link_{dialect, login, options.io_timeout},
@@ -408,8 +409,14 @@ std::unique_ptr<Store> open(const Login& connection, StoreOptions options) {
 }
 
 std::unique_ptr<Store> open_with(const Dialect& dialect, const SchemaSteps& steps,
-                                 const Login& connection, const StoreOptions& options) {
-    return std::make_unique<MariadbStore>(dialect, steps, connection, options);
+                                 const Login& connection, const StoreOptions& options,
+                                 const LaneOptions& lanes) {
+    return std::make_unique<LaneStore>(
+        [=, &dialect](std::shared_ptr<StoreClock> clock) {
+            return std::make_unique<MariadbStore>(dialect, steps, connection, options,
+                                                  std::move(clock));
+        },
+        options, lanes);
 }
 
 }  // namespace leasehold::mariadb

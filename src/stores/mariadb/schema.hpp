@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/lane_store.hpp"
 #include "core/lock_tables.hpp"
 #include "core/schema.hpp"
 #include "stores/mariadb/connection.hpp"
@@ -16,9 +17,10 @@ namespace leasehold::mariadb {
 // tables have.
 void migrate(Link& link, const SchemaSteps& steps, const StoreOptions& options);
 
-// open() with other steps than the released ones, as a later version has them.
+// open() with other steps than the released ones, as a later version has them, or with other lanes.
 [[nodiscard]] std::unique_ptr<Store> open_with(const Dialect& dialect, const SchemaSteps& steps,
                                                const Login& connection,
-                                               const StoreOptions& options);
+                                               const StoreOptions& options,
+                                               const LaneOptions& lanes = {});
 
 }  // namespace leasehold::mariadb

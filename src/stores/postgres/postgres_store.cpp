@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/cell_store.hpp"
+#include "core/lane_store.hpp"
 #include "core/retry.hpp"
 #include "stores/postgres/columns.hpp"
 #include "stores/postgres/connection.hpp"
@@ -49,8 +50,8 @@ StoreOptions bounded(StoreOptions options) {
 class PostgresStore final : public CellStore {
 public:
     PostgresStore(const SchemaSteps& steps, const std::string& conninfo,
-                  const StoreOptions& options)
-        : CellStore{bounded(options)},
+                  const StoreOptions& options, std::shared_ptr<StoreClock> clock)
+        : CellStore{bounded(options), {}, std::move(clock)},
           steps_{steps},
           conninfo_{conninfo},
           connection_{conninfo, options_.io_timeout, [this](PGconn* fresh) { greet(fresh); }} {
@@ -423,8 +424,12 @@ std::unique_ptr<Store> open(const std::string& conninfo, StoreOptions options) {
 }
 
 std::unique_ptr<Store> open_with(const SchemaSteps& steps, const std::string& conninfo,
-                                 const StoreOptions& options) {
-    return std::make_unique<PostgresStore>(steps, conninfo, options);
+                                 const StoreOptions& options, const LaneOptions& lanes) {
+    return std::make_unique<LaneStore>(
+        [=](std::shared_ptr<StoreClock> clock) {
+            return std::make_unique<PostgresStore>(steps, conninfo, options, std::move(clock));
+        },
+        options, lanes);
 }
 
 }  // namespace leasehold::postgres

@@ -8,6 +8,7 @@
 #include <leasehold/store.hpp>
 
 #include "core/lock_tables.hpp"
+#include "core/lane_store.hpp"
 #include "core/schema.hpp"
 
 struct pg_conn;
@@ -60,10 +61,11 @@ inline constexpr ColumnTypes column_types{.text = "text not null default ''",
 // throws.
 void migrate(Conversation& talk, const SchemaSteps& steps, const StoreOptions& options);
 
-// open() with other steps than the released ones, as a later version has them.
+// open() with other steps than the released ones, as a later version has them, or with other lanes.
 [[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,
                                                const std::string& conninfo,
-                                               const StoreOptions& options);
+                                               const StoreOptions& options,
+                                               const LaneOptions& lanes = {});
 
 // What the server's settings mean for durability. Refuses a server that is too old.
 [[nodiscard]] StoreStatus read_status(Conversation& talk);
