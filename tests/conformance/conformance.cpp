@@ -10,14 +10,15 @@ std::vector<UnderTest<StoreHarness>> every_store() {
     return {{"memory", make_memory_harness},     {"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness}, {"mysql", make_mysql_harness},
             {"mariadb", make_mariadb_harness},   {"etcd", make_etcd_harness},
-            {"http", make_http_harness}};
+            {"http", make_http_harness},         {"distant", make_distant_harness}};
 }
 
 std::vector<UnderTest<SqlHarness>> every_sql_store() {
     return {{"sqlite", make_sqlite_harness},
             {"postgres", make_postgres_harness},
             {"mysql", make_mysql_harness},
-            {"mariadb", make_mariadb_harness}};
+            {"mariadb", make_mariadb_harness},
+            {"distant", make_distant_harness}};
 }
 
 std::vector<UnderTest<SqlHarness>> only_postgres() {
@@ -37,11 +38,9 @@ std::vector<UnderTest<SqlHarness>> mysql_and_mariadb() {
 }
 
 std::vector<UnderTest<StoreHarness>> every_database() {
-    return {{"sqlite", make_sqlite_harness},
-            {"postgres", make_postgres_harness},
-            {"mysql", make_mysql_harness},
-            {"mariadb", make_mariadb_harness},
-            {"etcd", make_etcd_harness}};
+    return {{"sqlite", make_sqlite_harness}, {"postgres", make_postgres_harness},
+            {"mysql", make_mysql_harness},   {"mariadb", make_mariadb_harness},
+            {"etcd", make_etcd_harness},     {"distant", make_distant_harness}};
 }
 
 std::vector<UnderTest<StoreHarness>> every_watched_store() {

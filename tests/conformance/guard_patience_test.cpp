@@ -87,7 +87,7 @@ protected:
             return;
         }
         const Lease lease = must(locks().try_lock(key, {.owner = "alice"}));
-        if (GetParam().name == "postgres") {
+        if (GetParam().name == "postgres" || GetParam().name == "distant") {
             PostgresGuard first, second;
             check(lease, first, second);
         } else {

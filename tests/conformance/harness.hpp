@@ -131,6 +131,8 @@ public:
 [[nodiscard]] std::unique_ptr<StoreHarness> make_etcd_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_sqlite_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_postgres_harness();
+// PostgreSQL through several connections, as if it were at a distance.
+[[nodiscard]] std::unique_ptr<SqlHarness> make_distant_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mariadb_harness();
 [[nodiscard]] std::unique_ptr<SqlHarness> make_mysql_harness();
 

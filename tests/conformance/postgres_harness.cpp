@@ -101,20 +101,20 @@ private:
 
 class PostgresHarness final : public SqlHarness {
 public:
-    PostgresHarness() {
+    explicit PostgresHarness(const LaneOptions& lanes = {}) : lanes_{lanes} {
         own_.run("drop schema public cascade");
         own_.run("create schema public");
         own_.run("create table app_records (record text primary key, text text not null)");
     }
 
     std::unique_ptr<Store> open(StoreOptions options) override {
-        return postgres::open(leasehold::testing::shared_postgres().url(), options);
+        return open_with(postgres::schema_steps(), options);
     }
 
     std::unique_ptr<Store> open_later_version() override {
         SchemaSteps steps = postgres::schema_steps();
         steps.push_back(schema_step(later_fields, steps.size() + 1, postgres::column_types));
-        return postgres::open_with(steps, leasehold::testing::shared_postgres().url(), {});
+        return open_with(steps, {});
     }
 
     void become_version_1() override {
@@ -157,7 +157,9 @@ public:
         return text;
     }
 
-    [[nodiscard]] std::size_t crowd() const override { return 64; }
+    [[nodiscard]] std::size_t crowd() const override {
+        return lanes_.use == LaneOptions::Use::always_in_turn ? 12 : 64;
+    }
     [[nodiscard]] OtherKeys other_keys_beside_a_transaction() const override {
         return OtherKeys::granted;
     }
@@ -194,6 +196,13 @@ public:
     }
 
 private:
+    [[nodiscard]] std::unique_ptr<Store> open_with(const SchemaSteps& steps,
+                                                   const StoreOptions& options) const {
+        return postgres::open_with(steps, leasehold::testing::shared_postgres().url(), options,
+                                   lanes_);
+    }
+
+    const LaneOptions lanes_;
     PostgresConnection own_;
 };
 
@@ -201,6 +210,13 @@ private:
 
 std::unique_ptr<SqlHarness> make_postgres_harness() {
     return std::make_unique<PostgresHarness>();
+}
+
+std::unique_ptr<SqlHarness> make_distant_harness() {
+    // The server takes 50 connections, and a test may have a dozen handles and as many
+    // transactions.
+    return std::make_unique<PostgresHarness>(
+        LaneOptions{.lanes = 2, .use = LaneOptions::Use::always_in_turn});
 }
 
 }  // namespace leasehold::conformance

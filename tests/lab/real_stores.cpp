@@ -15,6 +15,9 @@ constexpr const char* impatient = "?io_timeout_ms=5000";
 template <class Server>
 class OnADatabase final : public RealStore {
 public:
+    explicit OnADatabase(std::chrono::milliseconds each_way = {}) {
+        gate_.set_conditions({.delay_from = each_way, .delay_to = each_way});
+    }
     std::string make() override {
         const std::string name = "run" + std::to_string(++made_);
         server_.create_database(name);
@@ -101,6 +104,10 @@ private:
 
 std::unique_ptr<RealStore> start_real_store(const std::string& name) {
     if (name == "postgres") return std::make_unique<OnADatabase<testing::PrivatePostgres>>();
+    if (name == "distant") {
+        constexpr std::chrono::milliseconds each_way{1};
+        return std::make_unique<OnADatabase<testing::PrivatePostgres>>(each_way);
+    }
     if (name == "mariadb") return std::make_unique<OnADatabase<testing::PrivateMariadb>>();
     if (name == "mysql") return std::make_unique<OnADatabase<testing::PrivateMysql>>();
     if (name == "etcd") return std::make_unique<OnEtcd>();

@@ -31,7 +31,7 @@ public:
     }
 };
 
-// "postgres", "mysql", "mariadb", "etcd" or "http".
+// "postgres", "mysql", "mariadb", "etcd" or "http"; "distant" is PostgreSQL at a distance.
 [[nodiscard]] std::unique_ptr<RealStore> start_real_store(const std::string& name);
 
 }  // namespace leasehold::lab

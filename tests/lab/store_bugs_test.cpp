@@ -95,11 +95,12 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(, StoreBugs,
-                         ::testing::Values("postgres", "mysql", "mariadb", "etcd", "http"),
+                         ::testing::Values("postgres", "distant", "mysql", "mariadb", "etcd", "http"),
                          [](const auto& store) { return std::string{store.param}; });
 
 // The folder that has the store's code.
 std::string code_of(const std::string& store) {
+    if (store == "distant") return "postgres";
     return store == "mysql" ? "mariadb" : store;
 }
 
