@@ -68,6 +68,12 @@ const std::vector<Group>& groups() {
         {"protect", run_protect},
         {"waiting", run_waiting},
         {"holding", run_holding},
+#if defined(LEASEHOLD_WITH_HTTP) && defined(LEASEHOLD_WITH_POSTGRES) && \
+    defined(LEASEHOLD_WITH_MARIADB)
+        {"distance", run_distance},
+#else
+        {"distance", {}},
+#endif
         {"growth", run_growth},
     };
     return all;
@@ -79,7 +85,7 @@ constexpr const char* usage =
 
 Measures lock cycles (try, check, extend, release) of Leasehold and of a peer, side by side.
 Groups: memory sqlite postgres mysql mariadb server-memory server-sqlite server-postgres
-crowd hostile million protect waiting holding growth; without any, all of them.
+crowd hostile million protect waiting holding distance growth; without any, all of them.
 
   --seconds S   how long a side runs in each round (1)
   --rounds R    how many rounds; the ratio is the median of the rounds' ratios (5)

@@ -33,9 +33,10 @@ struct Contender {
                             std::atomic<std::uint64_t>& cycles) = 0;
 
     // Where a server is asked: the processor time that its process has used so far, and how long a
-    // request of the latest run took, of all but one in a hundred at most.
+    // request of the latest run took, of all but one in a hundred at most, and of half of them.
     [[nodiscard]] virtual std::optional<Seconds> processor_time() const { return std::nullopt; }
     [[nodiscard]] virtual std::optional<Seconds> p99() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<Seconds> p50() const { return std::nullopt; }
 };
 
 // For any number of threads. `locks` outlives it.

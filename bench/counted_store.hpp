@@ -26,9 +26,19 @@ public:
         asked_.requests += requests.size();
         store_->apply(requests, outcomes);
     }
+    void apply_first(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        ++asked_.batches;
+        asked_.requests += requests.size();
+        store_->apply_first(requests, outcomes);
+    }
+    void apply_rest(std::span<const Request> requests, std::span<Outcome> outcomes) override {
+        ++asked_.batches;
+        store_->apply_rest(requests, outcomes);
+    }
     [[nodiscard]] std::size_t concurrency() const noexcept override {
         return store_->concurrency();
     }
+    [[nodiscard]] Duration spacing() const noexcept override { return store_->spacing(); }
     [[nodiscard]] StoreStatus status() override { return store_->status(); }
     [[nodiscard]] bool keep_house() noexcept override { return store_->keep_house(); }
     [[nodiscard]] Duration housekeeping_interval() const noexcept override {

@@ -20,6 +20,8 @@ void run_hostile(const Settings& settings, Report& report);
 void run_protect(const Settings& settings, Report& report);
 void run_waiting(const Settings& settings, Report& report);
 void run_holding(const Settings& settings, Report& report);
+// PostgreSQL, MySQL and MariaDB at a distance.
+void run_distance(const Settings& settings, Report& report);
 void run_growth(const Settings& settings, Report& report);
 void run_million(const Settings& settings, Report& report);
 

@@ -74,16 +74,19 @@ public:
 
     std::optional<Seconds> processor_time() const override { return server_.processor_time(); }
 
-    std::optional<Seconds> p99() const override {
-        if (latencies_us_.empty()) return std::nullopt;
-        std::vector<std::uint32_t> sorted = latencies_us_;
-        const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 99 / 100);
-        std::ranges::nth_element(sorted, at);
-        return Seconds{*at / 1e6};
-    }
+    std::optional<Seconds> p99() const override { return percentile(99); }
+    std::optional<Seconds> p50() const override { return percentile(50); }
 
 private:
     static constexpr int patience_ms = 30'000;
+
+    [[nodiscard]] std::optional<Seconds> percentile(std::size_t percent) const {
+        if (latencies_us_.empty()) return std::nullopt;
+        std::vector<std::uint32_t> sorted = latencies_us_;
+        const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * percent / 100);
+        std::ranges::nth_element(sorted, at);
+        return Seconds{*at / 1e6};
+    }
 
     void ask(LoadClient& client) {
         out_.clear();
