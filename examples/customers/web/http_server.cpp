@@ -34,7 +34,8 @@ void complete(const httplib::Request&, httplib::Response& to) {
 
 // Says why the application did not see the request.
 void refuse(const httplib::Request& from, httplib::Response& to) {
-    if (to.has_header("Content-Type")) return;
+    const bool is_unread = to.status == 413 || to.status == 414 || to.status == 415;
+    if (to.has_header("Content-Type") && !is_unread) return;
     std::string_view why = "The application cannot read this request.";
     if (to.status == 413) why = "The request is too large.";
     if (to.status == 414) why = "The address is too long.";
