@@ -113,15 +113,18 @@ TEST_P(PowerCut, LosesNothingThatWasAnswered) {
 }
 
 // Proves that the test above would notice lost grants. These databases flush sometimes, but less
-// often.
+// often, and a busy system may have written everything by itself.
 TEST_P(PowerCut, LosesGrantsOfADatabaseThatDoesNotFlush) {
     using Settings = std::vector<std::string>;
     const bool postgres = std::string_view{GetParam().store} == "postgres";
-    EXPECT_FALSE(violations({.settings = postgres ? Settings{"synchronous_commit=off",
-                                                             "wal_writer_delay=10s"}
-                                                  : Settings{"--innodb-flush-log-at-trx-commit=0",
-                                                             "--innodb-flush-log-at-timeout=600"}})
-                     .empty());
+    const auto settings = postgres ? Settings{"synchronous_commit=off", "wal_writer_delay=10s"}
+                                   : Settings{"--innodb-flush-log-at-trx-commit=0",
+                                              "--innodb-flush-log-at-timeout=600"};
+    bool lost = false;
+    for (int attempt = 0; attempt < 4 && !lost; ++attempt) {
+        lost = !violations({.settings = settings}).empty();
+    }
+    EXPECT_TRUE(lost);
 }
 
 }  // namespace
