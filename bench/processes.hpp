@@ -9,7 +9,7 @@ namespace leasehold::bench {
 
 // What a process has used of the processors, in seconds.
 [[nodiscard]] double processor_time_of(pid_t process);
-// The same with all processes that it has started, also those that have ended.
+// Adds every process that it has started, running or ended.
 [[nodiscard]] double processor_time_of_family(pid_t process);
 
 [[nodiscard]] std::size_t resident_bytes_of(pid_t process);

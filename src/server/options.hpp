@@ -154,7 +154,7 @@ struct ServerOptions {
     std::vector<std::function<std::unique_ptr<Protocol>(Backend&)>> protocols{};
 
     // A folder with the documentation as a compressed site, which is served under /docs/. Empty:
-    // there is none.
+    // the server has no documentation.
     std::filesystem::path documentation{};
 
     // Is notified of requests, connections and failures. Outlives the server.

@@ -219,7 +219,7 @@ test('a form is not sent while the server does not answer', async (t) => {
   await alice.is('held');
   await alice.notes.fill('a long text');
   await alice.context.setOffline(true);
-  // The page is told that it is offline before its requests begin to fail.
+  // Chromium sets navigator.onLine before requests begin to fail.
   await alice.page.waitForFunction(() => fetch('/offline').then(() => false, () => true));
   await alice.save();
   await alice.reads('Not sent: the server cannot be reached. What you typed is still here.');

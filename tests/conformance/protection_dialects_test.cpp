@@ -937,7 +937,7 @@ TEST_P(InnodbProtection, CountsAParentOnlyIfItsKeyIsTheKeyOfItsChildren) {
     EXPECT_TRUE(harness().protection()->unprotect("parts"));
     EXPECT_TRUE(harness().protection()->unprotect("places"));
 
-    // Its own rows are written by its own triggers, but not those that a cascade deletes.
+    // Triggers judge writes to the table itself, but not the rows that a cascade deletes.
     run("create table tree (id integer primary key, parent integer, foreign key (parent) "
         "references tree (id) on delete cascade)");
     EXPECT_TRUE(problem_of("tree", "Node/{id}").contains("leased rows of 'tree'"));

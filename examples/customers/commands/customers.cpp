@@ -78,7 +78,7 @@ Html text_input(Language language, std::string_view name, std::string_view word,
                 name, in(language, word), name, name, type, filled.get(name));
 }
 
-// Those that there are, and an empty one.
+// Fields for each address of the customer, and for one more.
 Html address_inputs(Language language, const Fields& filled) {
     Html inputs;
     bool is_last = false;

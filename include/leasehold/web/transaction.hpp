@@ -17,7 +17,7 @@ namespace leasehold::web {
 enum class Purpose : std::uint8_t { reading, writing };
 
 // Your connection to the database. begin(), commit() and roll_back() throw if they fail; guard()
-// and release() are those of the store's header.
+// and release() call the functions of the same names in the store's header.
 template <class C>
 concept TransactionConnection =
     requires(C& connection, Purpose purpose, const LockKey& key, LockId lock_id) {

@@ -467,7 +467,7 @@ private:
     // sees that.
     struct Cascade {
         std::string name, schema, parent;
-        std::vector<std::pair<std::string, std::string>> columns;  // with those of the parent
+        std::vector<std::pair<std::string, std::string>> columns;  // child, parent
     };
     [[nodiscard]] std::vector<Cascade> cascades_of(const std::string& table) {
         std::vector<Cascade> cascades;
